@@ -87,7 +87,7 @@ def part_of(n_records: int, n_parts: int) -> list[NDArray[np.int64]]:
     """
     if n_records < n_parts:
         raise ParameterError(
-            f"each of {n_parts} parts needs a record, but there are {n_records}. Set n_teachers to at most that number.",
+            f"each of {n_parts} parts needs a record, but there are {n_records}. Use at most {n_records}.",
             argument="dataset",
         )
     return [np.arange(part, n_records, n_parts) for part in range(n_parts)]

@@ -180,7 +180,7 @@ class PATE(VotesOfParts):
         return Outputs(students)
 
     def learn(self, labels: NDArray[np.int64]) -> Floats:
-        """Return the students, flat parameters `(n_runs, n_parameters)`, for labels `(n_runs, n_queries)`, -1 for none."""
+        """Return students `(n_runs, n_parameters)` trained on labels `(n_runs, n_queries)`, -1 for none."""
         labels = self.seen_labels(labels)
         inputs = self.network.inputs(self.public, np.dtype(np.float64))
         labelled = labels >= 0

@@ -34,9 +34,9 @@ class LabelSpreading:
 
         F_0 = Y,   F_(t+1) = keep S F_t + (1 - keep) Y,   S = D^(-1/2) W D^(-1/2)
 
-    Y has a one for each answer. W connects points of which one is among the `neighbours` nearest of the other, and D are
-    its row sums. The label of a point is the class with the largest F, after each class is weighted so that its total
-    has the desired share; a point that no answer reaches has no label.
+    Y has a one for each answer. W connects points of which one is among the `neighbours` nearest of the other, and D
+    are its row sums. The label of a point is the class with the largest F, after each class is weighted so that its
+    total has the desired share; a point that no answer reaches has no label.
 
     Args:
         neighbours: number of nearest neighbours of each point in the graph, >= 1.

@@ -1,8 +1,8 @@
 """Base classes of the noisy majority votes of teachers.
 
 The teachers are nearest-neighbour classifiers, and the query is one public point. Their votes depend only on the labels
-of the records in the order of the distance from that point, nearest first: these labels are the dataset. A teacher votes
-for the label of the nearest record of its part.
+of the records in the order of the distance from that point, nearest first: these labels are the dataset. A teacher
+votes for the label of the nearest record of its part.
 """
 
 from __future__ import annotations

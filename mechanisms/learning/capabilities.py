@@ -4,7 +4,7 @@
     TakesCanaries          a record may be chosen by the adversary               canaries that are examples
     ClipsGradients         ... or be a gradient of known norm                    random directions
     HasInputWeights        ... in the weight that reads one feature              Dirac canaries
-    ShowsNoisyGradients    ... and be seen in every noisy sum                    the gradient-canary game
+    ShowsNoisyGradients    ... and be observed in every noisy sum                the gradient-canary game
     ShowsLosses            has a loss on an example                              canary loss
     ReleasesModels         ... and releases models, as flat parameters           canary direction
     ShowsTrajectory        ... after every step                                  gradient product
@@ -147,11 +147,11 @@ class ReleasesModels(ShowsLosses, TakesCanaries, Protocol):
         ...
 
     def initial_parameters(self) -> Floats | None:
-        """Return the flat parameters before the first step, `(n_parameters,)`; None if drawn anew for every run."""
+        """Return the flat parameters before the first step, `(n_parameters,)`; None if they are random."""
         ...
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the clipped gradients of a few records at parameters `(n_runs, n_parameters)`, same shape."""
+        """Return the sum of the clipped gradients of a few records at parameters of shape `(n_runs, n_parameters)`."""
         ...
 
 

@@ -207,7 +207,7 @@ def _encode(data: TrainingData, mean: NDArray[np.float64], components: NDArray[n
 
 
 def principal_components(X: Floats, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean `(n_features,)` and the first k principal components `(k, n_features)`, largest entry positive."""
+    """Return the mean `(n_features,)` and k principal components `(k, n_features)`, largest entries positive."""
     mean = X.mean(axis=0)
     rows = np.linalg.svd(X - mean, full_matrices=False)[2][:k]
     signs = np.sign(np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1))

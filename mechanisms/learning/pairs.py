@@ -53,9 +53,7 @@ def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
         examples = surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
         gradients = None
         if mine.gradients is not None:
-            surplus_gradients = mine.gradients[
-                surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))
-            ]
+            surplus_gradients = mine.gradients[surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))]
             gradients = surplus_gradients if len(surplus_gradients) else None
         differences.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
     return differences[0], differences[1]
@@ -70,7 +68,9 @@ def shared(neighbours: Neighbours) -> TrainingData:
     if gradients is not None:
         others = gradients_of(other, gradients.shape[1])
         gradients = np.delete(gradients, surplus(gradients, others), axis=0)
-    return TrainingData(data.X[is_shared], data.y[is_shared], gradients if gradients is not None and len(gradients) else None)
+    return TrainingData(
+        data.X[is_shared], data.y[is_shared], gradients if gradients is not None and len(gradients) else None
+    )
 
 
 def gradients_of(data: TrainingData, n_parameters: int) -> Floats:

@@ -1,8 +1,8 @@
 """Known rates of the smallest error of query release.
 
-k queries with values in [-1, 1] on a domain of T cells, n records, mean answers. The error is the expected largest error
-of an answer (norm inf), or the expected root mean square error (norm 2). Constants, and the factor ln(1/delta) under the
-root, are suppressed: the rates describe the growth of errors, not their size.
+k queries with values in [-1, 1] on a domain of T cells, n records, mean answers. The error is the expected largest
+error of an answer (norm inf), or the expected root mean square error (norm 2). Constants, and the factor ln(1/delta)
+under the root, are suppressed: the rates describe the growth of errors, not their size.
 
     norm   epsilon-DP                                         (epsilon, delta)-DP
     2      (ln(k)^2 ln(T)^(3/2) / (epsilon n))^(1/2)          (ln(T)^(1/2) / (epsilon n))^(1/2)

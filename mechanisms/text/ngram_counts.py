@@ -30,9 +30,9 @@ class NGramCounts(Mechanism):
 
     A record is the whole text of one person. Only the first `contribution` n-grams of a record are counted, so that
     adding or removing the person changes the counts by at most c = `contribution` in L1 norm, and replacing the text by
-    at most 2 c: Pr[Z = z] is proportional to e^(-epsilon |z| / (s c)) with s = 1 or 2. All possible n-grams are counted,
-    including those that do not occur, so that the list of n-grams leaks nothing. (Counts with noise: Dwork, McSherry,
-    Nissim and Smith 2006; bounded contributions: Wilson et al. 2020, section 2.2.)
+    at most 2 c: Pr[Z = z] is proportional to e^(-epsilon |z| / (s c)) with s = 1 or 2. All possible n-grams are
+    counted, including those that do not occur, so that the list of n-grams leaks nothing. (Counts with noise: Dwork,
+    McSherry, Nissim and Smith 2006; bounded contributions: Wilson et al. 2020, section 2.2.)
 
     A language model is computed from the noisy counts (`NGramModel.from_counts`), which is post-processing.
 
@@ -125,7 +125,7 @@ class NGramCounts(Mechanism):
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where a count is not whole."""
+        """Return the log probability of each output under `dataset`, `(size,)`; -inf where a count is not whole."""
         noise = np.subtract(outputs.values, self.counts(dataset), dtype=np.float64)
         possible = (noise == np.rint(noise)).all(axis=1)
         return np.asarray(np.where(possible, self.noise._noise_log_density(noise).sum(axis=1), -np.inf))
@@ -165,4 +165,6 @@ def moved_counts(rate: float, step: int, relation: Relation) -> ExactDP:
     """
     one_count = Geometric(rate * step, sensitivity=step).guarantee()
     assert isinstance(one_count, ExactDP)
-    return one_count.product(one_count).under(relation) if relation is Relation.REPLACE_ONE else one_count.under(relation)
+    return (
+        one_count.product(one_count).under(relation) if relation is Relation.REPLACE_ONE else one_count.under(relation)
+    )

@@ -101,7 +101,8 @@ class Aggregator(Mechanism):
             return np.full(len(outputs), -np.inf)
         possible = (values >= ABSTAINED) & (values < self.n_classes) & (values == np.floor(values))
         labels = np.where(possible, values, ABSTAINED).astype(np.int64)
-        log_probabilities = np.where(possible, table[np.arange(self.n_queries), labels], -np.inf)  # -1 is the last column
+        chosen = table[np.arange(self.n_queries), labels]  # -1 is the last column
+        log_probabilities = np.where(possible, chosen, -np.inf)
         return self._joint(log_probabilities, labels)
 
     def _joint(self, log_probabilities: Floats, labels: NDArray[np.int64]) -> Floats:

@@ -83,8 +83,8 @@ class GNMax(Aggregator):
 
     Guarantees:
         * mu-Gaussian DP with mu = sqrt(2 n_queries) / sigma, the guarantee of the noisy votes: a moved vote changes
-          them by sqrt(2) in L2 norm. It implies (1 / sigma^2)-zCDP for each query, the analysis of the papers. The label
-          alone leaks less, so that the curve is not exact.
+          them by sqrt(2) in L2 norm. It implies (1 / sigma^2)-zCDP for each query, the analysis of the papers. The
+          label leaks less, so that the curve is not exact.
         * Two labels: label 1 with a lead of l votes wins with probability Phi(l / (sigma sqrt(2))), exactly.
 
     Example:

@@ -73,8 +73,8 @@ def _by_common_nodes(scaled: Floats) -> Floats:
 def _by_nodes_of_each(scaled: Floats) -> Floats:
     """Return the log integrals of one row, with nodes around the maximum of the integrand of each label.
 
-    The logarithm of the integrand is concave with a second derivative of at most -1, so that the integrand is negligible
-    at a distance of `TAIL` from the maximum.
+    The logarithm of the integrand is concave with a second derivative of at most -1, so that the integrand is
+    negligible at a distance of `TAIL` from the maximum.
     """
     log_integrals = np.empty(len(scaled))
     offsets = STEP * np.arange(-round(TAIL / STEP), round(TAIL / STEP) + 1)
@@ -106,7 +106,9 @@ def log_laplace_winner(counts: Counts, rate: float) -> Floats:
         lead = rate * (distinct[:, 0] - distinct[:, 1])
         trailing = np.log(0.25 * (2.0 + np.abs(lead))) - np.abs(lead)
         leading = np.log1p(-np.exp(trailing))
-        log_probabilities = np.where((lead >= 0)[:, None], np.column_stack([leading, trailing]), np.column_stack([trailing, leading]))
+        log_probabilities = np.where(
+            (lead >= 0)[:, None], np.column_stack([leading, trailing]), np.column_stack([trailing, leading])
+        )
     else:
         log_probabilities = np.array([log_largest_laplace(rate * row) for row in distinct]).reshape(distinct.shape)
         log_probabilities -= logsumexp(log_probabilities, axis=1, keepdims=True)

@@ -52,7 +52,7 @@ class PrivateEpsilon(Mechanism):
 
               a / (2 noise^2 (a - (a - 1) e^(2 beta))) + (-log(1 - a (1 - e^(-2 beta))) / 2 - a beta) / (a - 1)
 
-          The divergence of two Gaussians whose centres are at most min(S, S') apart, and whose standard deviations
+          The divergence of two Gaussians whose centres differ by at most min(S, S'), and whose standard deviations
           have a ratio between e^-beta and e^beta, increases with the distance, and is largest if the second is smaller
           by e^-beta: an exact supremum, below the bound of the paper.
 
@@ -96,8 +96,8 @@ class PrivateEpsilon(Mechanism):
 
         if max(bound.drops.max() for bound in (self._answers, self._checks) if bound is not None) == 0.0:
             raise ParameterError(
-                f"all tables of votes have equal cost at order {self.order}: epsilon is a public constant, and needs no "
-                "noise. Choose another order.",
+                f"all tables of votes have equal cost at order {self.order}: epsilon is a public constant, and needs "
+                "no noise. Choose another order.",
                 argument="order",
             )
 
@@ -188,7 +188,10 @@ class PrivateEpsilon(Mechanism):
 
 
 def noise_divergences(orders: Floats, beta: float, noise: float) -> Floats:
-    """Return the largest Renyi divergence of f + S N(0, noise^2) over neighbours at each order: see `PrivateEpsilon`."""
+    """Return the largest Renyi divergence of f + S N(0, noise^2) over neighbours at each order; see `PrivateEpsilon`.
+
+    The arguments `orders`, `beta` and `noise` are those of `PrivateEpsilon`.
+    """
     shift = orders / (2.0 * noise**2 * (orders - (orders - 1.0) * math.exp(2.0 * beta)))
     scale = -0.5 * np.log1p(orders * math.expm1(-2.0 * beta)) - orders * beta
     return np.asarray(shift + scale / (orders - 1.0))

@@ -5,8 +5,8 @@
 
 All functions bound D(answer on these votes || answer on votes with one moved). They hold for every upper bound on q.
 
-For small q the bound is far below the one that holds for all votes (order / sigma^2 for GNMax). The smaller of the two is
-returned.
+For small q the bound is far below the one that holds for all votes (order / sigma^2 for GNMax). The smaller of the two
+is returned.
 
 References:
     Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson (2018), theorem 6, proposition 7, appendix A;
@@ -43,7 +43,10 @@ def log_gaussian_miss(counts: NDArray[np.int64], standard_deviation: float) -> F
 
 
 def log_laplace_miss(counts: NDArray[np.int64], rate: float) -> Floats:
-    """Return log of the sum over the other labels of (2 + x) / 4 e^-x, x = rate * lead, at most log(1 - 1/m), `(n,)`."""
+    """Return log of the sum over the other labels of (2 + x) / 4 e^-x, x = rate * lead, `(n,)`.
+
+    The result is at most log(1 - 1/m).
+    """
     leads = rate * _leads(counts)
     return _capped(np.log(0.25 * (2.0 + leads)) - leads, counts.shape[1])
 

@@ -3,13 +3,13 @@
 The bound of one query is a decreasing function r of one number t, which a moved vote changes by at most 1 / sigma: with
 m labels, q = (m - 1) / 2 erfc(t). For q is a sum of m - 1 Gaussian tails whose arguments each change by at most
 1 / sigma, and p -> Phi(Phi^-1(p) + s) is concave for s > 0 and convex for s < 0, so that by Jensen's inequality the sum
-changes no more than if all terms were equal; the label with the most votes is the one for which the sum is smallest, and
-the minimum of several sums changes no more than each of them.
+changes no more than if all terms were equal; the label with the most votes is the one for which the sum is smallest,
+and the minimum of several sums changes no more than each of them.
 
 t is rounded down to a grid, on which 1 / sigma is a whole number of steps; with rounding, a vote changes it by at most
-one step more. That rounds q up, and the bound holds for every upper bound on q; for the same reason the minimum over all
-smaller t is a valid bound. The result is a decreasing step function on the grid: its sensitivity at any distance is a
-largest difference of table entries, and nothing is approximated.
+one step more. That rounds q up, and the bound holds for every upper bound on q; for the same reason the minimum over
+all smaller t is a valid bound. The result is a decreasing step function on the grid: its sensitivity at any distance is
+a largest difference of table entries, and nothing is approximated.
 
 References:
     Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson (2018), appendix B, which bounds q in the same way;
@@ -102,8 +102,8 @@ class SteppedBound:
 def one_move_further(drops: Floats) -> Floats:
     """Return the largest change within k + 1 moves of each position from that within k >= 1 moves, `(n_places,)`.
 
-    The largest change within k moves is the largest decrease that begins between k + 1 moves below a position and k moves
-    above it.
+    The largest change within k moves is the largest decrease that begins between k + 1 moves below a position and k
+    moves above it.
     """
     wider = np.pad(drops, (MOVE, MOVE), mode="edge")
     return np.maximum(drops, np.maximum(wider[: -2 * MOVE], wider[2 * MOVE :]))

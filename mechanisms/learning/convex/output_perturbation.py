@@ -32,7 +32,7 @@ from .regularised_logistic import (
 class OutputPerturbation(Mechanism):
     """Regularised logistic regression with noise of density ~ exp(-rate |z|) on the coefficients.
 
-    The minimiser of (1/n) sum log(1 + exp(-w f)) + (regularisation / 2) |f|^2, w = (2 y - 1) x, |x| <= 1, moves by at
+    The minimiser of (1/n) sum log(1 + exp(-w f)) + (regularisation / 2) |f|^2, w = (2 y - 1) x, |x| <= 1, changes by at
     most 2 / (n regularisation) when one example is replaced; rate = n regularisation epsilon / 2. Without intercept:
     add a constant feature, and scale the rows to norm 1 or less.
 

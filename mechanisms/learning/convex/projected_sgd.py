@@ -202,7 +202,8 @@ class NoisyProjectedSGD(Mechanism):
         if self.standard_deviation is not None and self.standard_deviation < least * (1.0 - 1e-9):
             raise ParameterError(
                 f"claim 'formula' needs a standard_deviation of at least {least:.6g}, but it is "
-                f"{self.standard_deviation:g}. Leave it out, or use claim='renyi', which accounts for the actual noise.",
+                f"{self.standard_deviation:g}. Leave it out, or use claim='renyi', which accounts for the actual "
+                "noise.",
                 argument="claim",
             )
         if self.n_steps > self.n_records**2:

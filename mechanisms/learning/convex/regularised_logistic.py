@@ -60,7 +60,7 @@ class SignedExamples:
         data = TrainingData.of(dataset)
         if data.n_gradients:
             raise ParameterError(
-                f"the dataset holds {plural(data.n_gradients, 'record')} given by their gradient, which have no loss "
+                f"the dataset holds {plural(data.n_gradients, 'gradient record')}, which have no loss "
                 "to minimise. Give examples (X, y)."
             )
         if not data.n_examples:
@@ -170,7 +170,9 @@ def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floa
 def _starts(examples: SignedExamples, strength: float, tilt: Floats) -> Floats:
     """Return the minimiser without the examples, or 0, whichever has the lower J."""
     without_examples = -tilt / strength
-    value = examples.loss_sums(without_examples) / examples.n_examples - 0.5 * strength * np.einsum("rd,rd->r", without_examples, without_examples)
+    value = examples.loss_sums(without_examples) / examples.n_examples - 0.5 * strength * np.einsum(
+        "rd,rd->r", without_examples, without_examples
+    )
     return np.where(value[:, None] < math.log(2.0), without_examples, 0.0)
 
 

@@ -78,7 +78,7 @@ class ForAdversaries:
         return TrainedModels(self.network, np.ascontiguousarray(parameters)).losses(data.X, data.y)
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the clipped gradients of a few records at parameters `(n_runs, n_parameters)`, same shape."""
+        """Return the sum of the clipped gradients of a few records at parameters of shape `(n_runs, n_parameters)`."""
         return clipped_gradient(self.recipe, data, parameters)
 
     def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:

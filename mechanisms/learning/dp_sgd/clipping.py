@@ -1,4 +1,4 @@
-"""Clipping of per-example gradients, from their norms alone.
+"""Clipping of per-example gradients, computed from their norms only.
 
     flat        the whole gradient to norm clip_norm
     per-layer   the part of each of L layers to clip_norm / sqrt(L), so that the whole has at most norm clip_norm

@@ -98,8 +98,8 @@ class GroupPrivacy(Mechanism):
             n_different = _changed_places(data0, data1)
         if not 1 <= n_different <= self.size:
             raise NeighboursError(
-                f"d0 and d1 differ in {plural(n_different, 'record')}, but the claim is for a group of 1 to {self.size}. "
-                "Increase size, or give datasets with fewer differences.",
+                f"d0 and d1 differ in {plural(n_different, 'record')}, but the claim is for a group of 1 to "
+                f"{self.size}. Increase size, or give datasets with fewer differences.",
                 argument="d0",
             )
         if self.relation is Relation.ADD_REMOVE:

@@ -147,7 +147,7 @@ class DPSGD(ForAdversaries, Mechanism):
                 object.__setattr__(self, name, self._read_only(name))
         _ = self.recipe
 
-    # --- what the options mean ----------------------------------------------------------------------------------------
+    # --- derived options ----------------------------------------------------------------------------------------------
 
     @cached_property
     def network(self) -> Model:
@@ -209,7 +209,7 @@ class DPSGD(ForAdversaries, Mechanism):
         return self._release(TrainingData.of(dataset), size, rng, None)
 
     def release_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on the records of that row."""
+        """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
         data = TrainingData.of(records)
         mask = checked_inclusion(inclusion, len(data))
         return self._release(data, len(mask), rng, mask)

@@ -3,8 +3,9 @@
 An observation is U S_t / clip_norm, with the m observed directions as rows of U and S_t the noisy clipped sum. A
 gradient record g adds U g / clip_norm to every step that samples it, and the noise is N(0, noise_multiplier^2 U U^T).
 The contribution of the examples is left out: the density is exact if their gradients are orthogonal to the observed
-directions, for example if there are no examples, or if the directions are weights of a feature that is 0 in all of them.
-Otherwise the density still ranks outputs by a fixed rule, so that an audit with it is valid, but not the most powerful.
+directions, for example if there are no examples, or if the directions are weights of a feature that is 0 in all of
+them. Otherwise the density still ranks outputs by a fixed rule, so that an audit with it is valid, but not the most
+powerful.
 """
 
 from __future__ import annotations
@@ -85,5 +86,5 @@ class ObservationLaw:
     directions: Floats
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log density of observations, `(size,)`, if the examples contribute nothing along the directions."""
+        """Return the log density of observations, `(size,)`; exact if examples contribute nothing along them."""
         return log_density(outputs.values, Observations.of(self.recipe, self.directions, TrainingData.of(dataset)))

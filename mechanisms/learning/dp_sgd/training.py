@@ -173,7 +173,7 @@ class Trainer:
             out += batch.gradients @ self.gradients
 
     def clip(self, activations: list[Floats], deltas: list[Floats], batch: Batch) -> None:
-        """Scale the derivatives, and with them the gradient of each example; to 0 for examples that are not included."""
+        """Scale the derivatives, and so the gradient of each example; to 0 for examples that are not included."""
         norms = squared_norms(self.model, batch.inputs_squared, activations, deltas)
         if self.recipe.clipping != "none":
             _forget_overflow(norms, activations, deltas)
@@ -291,7 +291,7 @@ class Trainer:
 
 
 def _forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
-    """Set the derivatives and norms of examples whose gradient norm overflows to 0: such a gradient cannot be clipped."""
+    """Set the derivatives and norms of examples whose gradient norm overflows to 0, because it cannot be clipped."""
     total = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
     overflowed = ~np.isfinite(total)
     if not overflowed.any():

@@ -1,8 +1,8 @@
 """Clients, the units of privacy in federated learning, and the checks of neighbouring datasets of clients.
 
 A dataset is a list of clients, in a fixed order. A client is an `(X, y)` pair of all its records, or a flat vector of
-`n_parameters` numbers: the update, before clipping, that the client sends for every model. The strongest adversary sends
-such a vector; zeros represent a client without data.
+`n_parameters` numbers: the update, before clipping, that the client sends for every model. The strongest adversary
+sends such a vector; zeros represent a client without data.
 """
 
 from __future__ import annotations

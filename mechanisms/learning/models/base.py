@@ -52,8 +52,8 @@ class Layer:
 class Model(ABC):
     """Configuration of a stack of dense layers and a loss, without the weights.
 
-    The parameters are one flat vector: layer after layer from the input on; in a layer, unit after unit; for a unit, the
-    weights in the order of the inputs, and last the bias, if there is one.
+    The parameters are one flat vector: layer after layer from the input on; in a layer, unit after unit; for a unit,
+    the weights in the order of the inputs, and last the bias, if there is one.
 
     Args:
         n_features: number of inputs, >= 1.

@@ -44,7 +44,11 @@ class Loss(Protocol):
         ...
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
-        """Return the log probability of each class, `(n_runs, n, n_classes)`; raise `ParameterError` for a regression."""
+        """Return the log probability of each class, `(n_runs, n, n_classes)`.
+
+        Raises:
+            ParameterError: the model is a regression.
+        """
         ...
 
 
@@ -130,8 +134,7 @@ class Squared:
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
         raise ParameterError(
-            "a regression has no classes, and so no class probabilities. Use outputs or losses, or train a "
-            "classifier."
+            "a regression has no classes, and so no class probabilities. Use outputs or losses, or train a classifier."
         )
 
 

@@ -91,12 +91,16 @@ def squared_norms(
     norms = []
     for index, delta in enumerate(deltas):
         norm = np.einsum("rkn,rkn->rn", delta, delta)
-        norm *= inputs_squared if index == 0 else np.einsum("rkn,rkn->rn", activations[index - 1], activations[index - 1])
+        norm *= (
+            inputs_squared if index == 0 else np.einsum("rkn,rkn->rn", activations[index - 1], activations[index - 1])
+        )
         norms.append(norm)
     return norms
 
 
-def accumulate(model: Model, inputs: Floats, activations: Sequence[Floats], deltas: Sequence[Floats], out: Floats) -> None:
+def accumulate(
+    model: Model, inputs: Floats, activations: Sequence[Floats], deltas: Sequence[Floats], out: Floats
+) -> None:
     """Write the sum of the gradients of all examples into `out`, `(n_runs, n_parameters)`."""
     for index, (layer, delta) in enumerate(zip(model.layers, deltas, strict=True)):
         total = layer.of(out)

@@ -180,8 +180,8 @@ class TopDown(Mechanism):
     def _exact(self) -> ExactDP | None:
         """Return the exact curve of the measurements on the worst case; None if there are too many losses.
 
-        The loss of a number is a whole multiple of a unit that is proportional to the share of its query; the law of the
-        sum is a convolution.
+        The loss of a number is a whole multiple of a unit that is proportional to the share of its query; the law of
+        the sum is a convolution.
         """
         moved = [self.queries[index] for index in self.moves.moved for _ in range(self.moves.cells_moved)]
         laws = [_spread(self._log_towards(query), query.share) for query in moved]

@@ -93,7 +93,7 @@ class Moves:
         return np.repeat(np.arange(self.plan.geography.n_nodes("county")), len(self.plan.cells))
 
     def pair(self, one: int | None, other: int) -> Neighbours:
-        """Return a pair of one person of type `one`, or nobody for None, and one person of type `other`."""
+        """Return a pair of one person of type `one`, or no record for None, and one person of type `other`."""
         no_records = np.zeros((0, len(self.plan.domain.names) + 1), dtype=np.int64)
         d0, d1 = (no_records if kind is None else self._record(kind) for kind in (one, other))
         return Neighbours(d0, d1, self.relation)

@@ -100,7 +100,10 @@ class GaussianTopDown(TopDown):
         return DiscreteGaussian(self._sigma(query), n_queries=n_queries)
 
     def _log_towards(self, query: LevelQuery) -> Floats:
-        """Return the log law on -reach, ..., reach + 1 of a number that goes from 0 to 1; losses (2 z - 1)/2 sigma^2."""
+        """Return the log law on -reach, ..., reach + 1 of a number that goes from 0 to 1.
+
+        The losses are (2 z - 1) / 2 sigma^2.
+        """
         sigma = self._sigma(query)
         reach = math.ceil(REACH * sigma)
         law = -0.5 * (np.arange(-reach - 1.0, reach + 1.0) / sigma) ** 2
@@ -124,8 +127,8 @@ class GaussianTopDown(TopDown):
 class GeometricTopDown(TopDown):
     """TopDown with two-sided geometric noise, which satisfies pure DP.
 
-    The mechanism is that of `GaussianTopDown`. A query of which the person changes c numbers, with the fraction s of the
-    shares that one person can change together, gets noise of parameter exp(-epsilon s / c).
+    The mechanism is that of `GaussianTopDown`. A query of which the person changes c numbers, with the fraction s of
+    the shares that one person can change together, gets noise of parameter exp(-epsilon s / c).
 
     Args:
         epsilon: the claim, > 0.

@@ -118,8 +118,8 @@ def members(domain: Domain, where: Where) -> NDArray[np.bool_]:
         wrong = [value for value in values if not 0 <= value < domain.shape[position]]
         if wrong or not values:
             raise ParameterError(
-                f"the values of {name!r} must be whole numbers from 0 to {domain.shape[position] - 1}, at least one, but "
-                f"are {list(values)}.",
+                f"the values of {name!r} must be whole numbers from 0 to {domain.shape[position] - 1}, at least one, "
+                f"but are {list(values)}.",
                 argument="where",
                 value=values,
             )
@@ -131,12 +131,12 @@ def _words(where: Where) -> str:
     return " and ".join(f"{name} {' or '.join(map(str, values))}" for name, values in where)
 
 
-def _made(cls: type, argument: str, given: Any) -> Any:
+def _made(cls: type, argument: str, options: Any) -> Any:
     """Return an object built from a dict of its options."""
     try:
-        return cls(**given)
+        return cls(**options)
     except TypeError:
         fields = ", ".join(cls.__dataclass_fields__)  # type: ignore[attr-defined]
         raise ParameterError(
-            argument=argument, value=given, allowed=f"be a list of {cls.__name__} or of dicts of {fields}"
+            argument=argument, value=options, allowed=f"be a list of {cls.__name__} or of dicts of {fields}"
         ) from None

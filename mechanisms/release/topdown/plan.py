@@ -163,5 +163,5 @@ class Plan:
 
 
 def above(levels: Sequence[str], level: str) -> list[bool]:
-    """Return for each of these levels whether it is `level` or finer, so that its numbers add up to those of `level`."""
+    """Return whether each of these levels is `level` or finer, so that its numbers add up to those of `level`."""
     return [LEVELS.index(other) >= LEVELS.index(level) for other in levels]

@@ -1,8 +1,8 @@
 """Post-processing from measurements to tables, from the top down, which depends on the release only.
 
-For the nation, the table that fits the measurements best; for the states, the tables that fit their measurements best and
-add up to the nation; for the counties, the tables that add up to their states. Every table satisfies the invariants,
-including the sums of those of finer levels.
+For the nation, the table that fits the measurements best; for the states, the tables that fit their measurements best
+and add up to the nation; for the counties, the tables that add up to their states. Every table satisfies the
+invariants, including the sums of those of finer levels.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ class DualQuery(Mechanism):
                   records r so far): uniform in the first round
         record    r, a record that satisfies as many of these s queries as possible: an integer programme
 
-    and the T records are the synthetic table. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, algorithm 1.) No array of
-    the size of the domain is needed, and privacy does not depend on the solver: the records are some function of the
+    and the T records are the synthetic table. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, algorithm 1.) No array
+    of the size of the domain is needed, and privacy does not depend on the solver: the records are some function of the
     draws.
 
     Args:
@@ -195,7 +195,7 @@ class DualQuery(Mechanism):
         return np.where(possible, log_density, -np.inf)
 
     def worst_case(self) -> Neighbours:
-        """Return a pair with one record of ones on side 1, and all other records zeros, so that every marginal changes."""
+        """Return a pair of records of zeros, except one record of ones on side 1: every marginal changes."""
         zeros = np.zeros((self.n_records, len(self.marginals.domain.shape)), dtype=np.int64)
         if self.relation is Relation.ADD_REMOVE:
             return Neighbours(zeros[1:], zeros, self.relation)

@@ -167,8 +167,9 @@ class MeasuredWeights(WorkloadRelease):
     def worst_case(self) -> Neighbours:
         """Return the pair, with other records in one or two cells, with the largest loss in the first round.
 
-        No pair attains the claim: the selection attains its epsilon only on a query with a negligible probability, whose
-        error increases while all other errors decrease. Queries chosen less than once in a hundred runs are left out.
+        No pair attains the claim: the selection attains its epsilon only on a query with a negligible probability,
+        whose error increases while all other errors decrease. Queries chosen less than once in a hundred runs are left
+        out.
         """
         return max(self.pairs(), key=self._first_round)
 

@@ -200,7 +200,7 @@ class OnlineWeights(WorkloadRelease):
     # --- exact curve --------------------------------------------------------------------------------------------------
 
     def worst_case(self) -> Neighbours:
-        """Return the pair, with other records in one or two cells, whose first update is most detectable; see `shown`."""
+        """Return the pair of `pairs` whose first update is most detectable; see `shown`."""
         return self._worst
 
     @cached_property

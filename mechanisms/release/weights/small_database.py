@@ -115,7 +115,7 @@ class SmallDatabase(WorkloadRelease):
         return BoundedRange(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Return the pair, with other records in one or two cells, that is most detectable; see `shown`.
+        """Return the most detectable pair with other records in one or two cells; see `shown`.
 
         No pair attains the claim: the closer the log ratio of a database is to epsilon, the rarer the database. The
         numbers of other records in the two cells determine its probability.
@@ -186,7 +186,8 @@ def rows_needed(n_queries: int, alpha: float) -> float:
     """Return log2(n_queries) / alpha^2 rows, so that some database answers every query within `alpha`.
 
     Rows drawn at random from the records have this property with positive probability: by Hoeffding's inequality
-    2 n_queries e^(-2 rows alpha^2) < 1 is sufficient, and ln(2 k) / 2 < log2 k for k >= 2. (Blum, Ligett and Roth 2008.)
+    2 n_queries e^(-2 rows alpha^2) < 1 is sufficient, and ln(2 k) / 2 < log2 k for k >= 2. (Blum, Ligett and Roth
+    2008.)
 
     Example:
         >>> round(rows_needed(1000, 0.1), 2)

@@ -49,8 +49,8 @@ class Sampling(ABC):
     Attributes:
         relation: default relation of a trainer with this scheme.
         accountants: names of the accountants that cover the scheme, the default first.
-        rates: name -> default, None for none: the numbers that the guarantee depends on, in addition to noise and steps.
-        option_names: field -> name of the option in a configuration, for fields whose names differ.
+        rates: name -> default, None for none: the numbers that the guarantee depends on, in addition to noise and
+        steps. option_names: field -> name of the option in a configuration, for fields whose names differ.
         ordered: whether the position of a record in the data determines its batch.
         same_batches: whether each step has the same batch in every run.
     """
@@ -84,7 +84,7 @@ class Sampling(ABC):
     def width(self, n_records: int) -> int:
         """Return the approximate number of rows of a draw."""
 
-    def check(self, n_records: int) -> None:  # noqa: B027 - nothing to check where any number will do
+    def check(self, n_records: int) -> None:  # noqa: B027 - by default any number is valid
         """Raise `ParameterError` if no batch can be drawn from `n_records` records."""
 
     @property

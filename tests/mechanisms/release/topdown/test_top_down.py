@@ -190,7 +190,7 @@ def test_pairs_that_differ_in_an_invariant_are_refused_with_the_reason():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"geography": 3}, "how many counties each state has"),
+        ({"geography": 3}, "number of counties of each state"),
         ({"geography": [2, 0]}, "number of counties of state 1 must be"),
         ({"domain": {"county": 2}}, "the geography adds it"),
         ({"domain": {"sex": 2, "age": 10**9}}, "would take"),
