@@ -101,8 +101,8 @@ class LabelSpreading:
             raise ParameterError(
                 "points must hold at least 2 points, so that labels can spread, but hold fewer.", argument="points"
             )
-        near = csr_array(kneighbors_graph(points, min(self.neighbours, len(points) - 1)))
-        joined = csr_array(near.maximum(near.T))
+        nearest = csr_array(kneighbors_graph(points, min(self.neighbours, len(points) - 1)))
+        joined = csr_array(nearest.maximum(nearest.T))
         scale = diags_array(joined.sum(axis=1) ** -0.5)
         return csr_array(scale @ joined @ scale)
 

@@ -132,14 +132,14 @@ TEACHERS: dict[str, Teachers] = {"nearest": NearestTeachers(), "kernel": KernelT
 """Teachers by name, with their default options."""
 
 
-def squared_distances(one: Floats, other: Floats) -> Floats:
-    """Return the squared distance of each row of `one` to each row of `other`, `(n, m)`.
+def squared_distances(rows: Floats, columns: Floats) -> Floats:
+    """Return the squared distance of each row of `rows` to each row of `columns`, `(n, m)`.
 
     Distances are >= 0, 0 between equal rows up to rounding, and inf where a square overflows.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        square = np.einsum("ij,ij->i", one, one)[:, None] + np.einsum("ij,ij->i", other, other)[None, :]
-        square -= 2.0 * (one @ other.T)
+        square = np.einsum("ij,ij->i", rows, rows)[:, None] + np.einsum("ij,ij->i", columns, columns)[None, :]
+        square -= 2.0 * (rows @ columns.T)
     np.maximum(square, 0.0, out=square)
     square[np.isnan(square)] = np.inf
     return np.asarray(square)

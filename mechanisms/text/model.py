@@ -49,9 +49,9 @@ class Sparse:
     def after(self, contexts: Tokens, n_symbols: int) -> Floats:
         first, end = (np.searchsorted(self.keys, (contexts + step) * n_symbols) for step in (0, 1))
         row = np.repeat(np.arange(len(contexts)), end - first)
-        place = np.arange(len(row)) + np.repeat(first - np.cumsum(end - first) + (end - first), end - first)
+        indices = np.arange(len(row)) + np.repeat(first - np.cumsum(end - first) + (end - first), end - first)
         table = np.zeros((len(contexts), n_symbols))
-        table[row, self.keys[place] % n_symbols] = self.counts[place]
+        table[row, self.keys[indices] % n_symbols] = self.counts[indices]
         return table
 
     def drop_first(self, n_after: int) -> Sparse:
@@ -61,8 +61,8 @@ class Sparse:
         return self._summed(self.keys // n_symbols)
 
     def _summed(self, keys: Tokens) -> Sparse:
-        distinct, place = np.unique(keys, return_inverse=True)
-        return Sparse(distinct, np.bincount(place, weights=self.counts).astype(np.float64))
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        return Sparse(distinct, np.bincount(inverse, weights=self.counts).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ class NGramModel:
         for k in range(n - 1, 0, -1):
             tables.append(tables[-1].drop_first(len(alphabet) ** k))
         tables.reverse()
-        return cls(alphabet, n, tuple(tables), tuple(each.drop_last(len(alphabet)) for each in tables), smoothing)
+        return cls(alphabet, n, tuple(tables), tuple(table_k.drop_last(len(alphabet)) for table_k in tables), smoothing)
 
     def log_probabilities(self, texts: Sequence[str]) -> Floats:
         """Return the log probability of each symbol of texts of equal length, given the symbols before it.

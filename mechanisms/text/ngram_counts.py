@@ -141,9 +141,9 @@ class NGramCounts(Mechanism):
     def _repeated(self, times: int) -> Neighbours:
         """Return a pair that differs in a text with `times` copies of one n-gram; both sides share two such texts."""
         separator = "" if isinstance(self.alphabet, str) else " "
-        first, other = (separator.join([symbol] * (self.n + times - 1)) for symbol in self.alphabet[:2])
-        d0 = [first, other]
-        return Neighbours([*d0, other] if self.relation is Relation.REPLACE_ONE else d0, [*d0, first], self.relation)
+        first, second = (separator.join([symbol] * (self.n + times - 1)) for symbol in self.alphabet[:2])
+        d0 = [first, second]
+        return Neighbours([*d0, second] if self.relation is Relation.REPLACE_ONE else d0, [*d0, first], self.relation)
 
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`: one count that changes by c, or two counts for replace_one."""

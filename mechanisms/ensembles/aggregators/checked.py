@@ -102,8 +102,8 @@ class CheckedGNMax(Aggregator):
 
     def guarantee(self) -> Guarantee:
         """Return `GaussianDP(sqrt(2 rho))` for the largest possible number of answers, an upper bound."""
-        most = self.n_queries if self.most_answers is None else min(self.most_answers, self.n_queries)
-        return GaussianDP(math.sqrt(2.0 * self.rho(most)), self.relation, exact=False)
+        n_answers = self.n_queries if self.most_answers is None else min(self.most_answers, self.n_queries)
+        return GaussianDP(math.sqrt(2.0 * self.rho(n_answers)), self.relation, exact=False)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class GNMax(Aggregator):
 
     @property
     def rho(self) -> float:
-        """The zCDP parameter of all queries, n_queries / sigma^2."""
+        """Parameter of the zCDP guarantee of all queries, n_queries / sigma^2."""
         return self.n_queries / self.standard_deviation**2
 
     def guarantee(self) -> Guarantee:

@@ -48,9 +48,9 @@ def repeated_law(
         misses = np.where(missed > 0, missed * grouped[:, -1:], 0.0) + log_counts
     ended = (answers[:, :, None] + misses[:, None, :]).reshape(2, -1)
     unfinished = [
-        np.column_stack([split, np.full(len(split), n_queries - few)])
-        for few in range(most_answers)
-        for split in [_splits(few, parts - 1)]
+        np.column_stack([split, np.full(len(split), n_queries - n_answers)])
+        for n_answers in range(most_answers)
+        for split in [_splits(n_answers, parts - 1)]
     ]
     laws = np.concatenate([ended, _multinomial(grouped, np.concatenate(unfinished))], axis=1)
     return _exact(laws, relation)

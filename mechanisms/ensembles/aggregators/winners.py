@@ -40,7 +40,7 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
         >>> np.exp(log_gaussian_winner(np.array([[3, 1]]), 2.0)).round(6)  # Phi(2 / (2 sqrt(2)))
         array([[0.76025, 0.23975]])
     """
-    distinct, where = np.unique(counts, axis=0, return_inverse=True)
+    distinct, inverse = np.unique(counts, axis=0, return_inverse=True)
     scaled = np.clip(distinct / standard_deviation, -LARGEST, LARGEST)
     wide = np.ptp(scaled, axis=1) > WIDE
     log_probabilities = np.empty(scaled.shape)
@@ -48,7 +48,7 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
     for row in np.flatnonzero(wide):
         log_probabilities[row] = _by_nodes_of_each(scaled[row])
     log_probabilities -= logsumexp(log_probabilities, axis=1, keepdims=True)
-    return np.asarray(log_probabilities[where.reshape(-1)])
+    return np.asarray(log_probabilities[inverse.reshape(-1)])
 
 
 def _by_common_nodes(scaled: Floats) -> Floats:
@@ -101,7 +101,7 @@ def log_laplace_winner(counts: Counts, rate: float) -> Floats:
         >>> np.exp(log_laplace_winner(np.array([[3, 1]]), 0.5)).round(6)  # 3 / (4 e)
         array([[0.72409, 0.27591]])
     """
-    distinct, where = np.unique(counts, axis=0, return_inverse=True)
+    distinct, inverse = np.unique(counts, axis=0, return_inverse=True)
     if counts.shape[1] == 2:
         lead = rate * (distinct[:, 0] - distinct[:, 1])
         trailing = np.log(0.25 * (2.0 + np.abs(lead))) - np.abs(lead)
@@ -112,4 +112,4 @@ def log_laplace_winner(counts: Counts, rate: float) -> Floats:
     else:
         log_probabilities = np.array([log_largest_laplace(rate * row) for row in distinct]).reshape(distinct.shape)
         log_probabilities -= logsumexp(log_probabilities, axis=1, keepdims=True)
-    return np.asarray(log_probabilities[where.reshape(-1)])
+    return np.asarray(log_probabilities[inverse.reshape(-1)])

@@ -71,22 +71,22 @@ def gaussian_divergences(log_miss: Floats, standard_deviation: float, orders: Fl
         standard_deviation: sigma.
         orders: `(n_orders,)`, each > 1.
     """
-    distinct, where = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
+    distinct, inverse = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
     log_q, variance = distinct[:, None], standard_deviation**2
     data_independent = np.broadcast_to(orders / variance, (len(log_q), len(orders)))
     with np.errstate(all="ignore"):
         mu2 = standard_deviation * np.sqrt(-log_q)
         mu1 = mu2 + 1.0
         e1, e2 = mu1 / variance, mu2 / variance
-        left = -mu2 * np.log1p(1.0 / mu2) - mu2 * np.log1p(1.0 / (mu2 - 1.0))  # mu1 - 1 = mu2
-        valid = (mu1 > orders) & (mu2 > 1.0) & (-log_q > e2) & (log_q <= (mu2 - 1.0) * e2 + left)
+        threshold = -mu2 * np.log1p(1.0 / mu2) - mu2 * np.log1p(1.0 / (mu2 - 1.0))  # mu1 - 1 = mu2
+        valid = (mu1 > orders) & (mu2 > 1.0) & (-log_q > e2) & (log_q <= (mu2 - 1.0) * e2 + threshold)
         log_hit = np.log(-np.expm1(log_q))
         log_a = log_hit - np.log(-np.expm1((log_q + e2) * (mu2 - 1.0) / mu2))
         log_b = e1 - log_q / mu2
         excess = orders - 1.0
         bound = np.logaddexp(log_hit + excess * log_a, log_q + excess * log_b) / excess
     smaller = np.where(valid & (bound < data_independent), np.maximum(bound, 0.0), data_independent)
-    return np.asarray(np.where(np.isneginf(log_q), 0.0, smaller)[where])
+    return np.asarray(np.where(np.isneginf(log_q), 0.0, smaller)[inverse])
 
 
 def laplace_divergences(log_miss: Floats, rate: float, orders: Floats) -> Floats:
@@ -101,7 +101,7 @@ def laplace_divergences(log_miss: Floats, rate: float, orders: Floats) -> Floats
         rate: 1 / scale of the noise.
         orders: `(n_orders,)`, each > 1.
     """
-    distinct, where = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
+    distinct, inverse = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
     pure, log_q = 2.0 * rate, distinct[:, None]
     data_independent = np.broadcast_to(np.minimum(0.5 * pure * pure * orders, pure), (len(log_q), len(orders)))
     with np.errstate(all="ignore"):
@@ -110,7 +110,7 @@ def laplace_divergences(log_miss: Floats, rate: float, orders: Floats) -> Floats
         excess = orders - 1.0
         bound = np.logaddexp(log_hit + excess * log_a, log_q + excess * pure) / excess
         valid = log_q <= -np.logaddexp(0.0, pure)
-    return np.asarray(np.where(valid & (bound < data_independent), np.maximum(bound, 0.0), data_independent)[where])
+    return np.asarray(np.where(valid & (bound < data_independent), np.maximum(bound, 0.0), data_independent)[inverse])
 
 
 def _leads(counts: NDArray[np.int64]) -> Floats:

@@ -124,7 +124,7 @@ def smooth_sensitivity(bounds: list[tuple[SteppedBound, Floats]], beta: float, n
     for k in range(n_teachers):
         if math.exp(-beta * k) * largest <= sensitivity:
             break
-        local = sum(float(drops[at].sum()) for drops, at in zip(changes, places, strict=True))
+        local = sum(float(drops[positions].sum()) for drops, positions in zip(changes, places, strict=True))
         sensitivity = max(sensitivity, math.exp(-beta * k) * local)
         changes = nearest = [one_move_further(drops) for drops in nearest]
     return sensitivity

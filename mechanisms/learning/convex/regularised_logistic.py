@@ -153,14 +153,19 @@ def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floa
     limits = TOLERANCE * (1.0 + np.linalg.norm(linear, axis=1))
     active = np.arange(len(points))
     for _ in range(_ITERATIONS):
-        at, tilt = points[active], linear[active]
-        gradients = examples.gradient_sums(at) / n + strength * at + tilt
+        current, linear_terms = points[active], linear[active]
+        gradients = examples.gradient_sums(current) / n + strength * current + linear_terms
         open_runs = np.linalg.norm(gradients, axis=1) > limits[active]
-        active, at, tilt, gradients = active[open_runs], at[open_runs], tilt[open_runs], gradients[open_runs]
+        active, current, linear_terms, gradients = (
+            active[open_runs],
+            current[open_runs],
+            linear_terms[open_runs],
+            gradients[open_runs],
+        )
         if not len(active):
             return points
-        steps = -np.linalg.solve(examples.hessian_sums(at) / n + ridge, gradients[..., None])[..., 0]
-        points[active] = at + _shares(examples, strength, tilt, at, steps, gradients)[:, None] * steps
+        steps = -np.linalg.solve(examples.hessian_sums(current) / n + ridge, gradients[..., None])[..., 0]
+        points[active] = current + _shares(examples, strength, linear_terms, current, steps, gradients)[:, None] * steps
     raise ReleaseError(
         f"{len(active)} of {len(points)} minimisations have not converged after {_ITERATIONS} steps of Newton's "
         f"method. Use more regularisation than {strength:g}."
@@ -177,7 +182,7 @@ def _starts(examples: SignedExamples, strength: float, tilt: Floats) -> Floats:
 
 
 def _shares(
-    examples: SignedExamples, strength: float, tilt: Floats, at: Floats, steps: Floats, gradients: Floats
+    examples: SignedExamples, strength: float, tilt: Floats, points: Floats, steps: Floats, gradients: Floats
 ) -> Floats:
     """Return the fraction of Newton's step that each run takes.
 
@@ -188,14 +193,16 @@ def _shares(
     safe, slopes = np.log1p(m) / np.maximum(m, 1e-300), np.einsum("rd,rd->r", gradients, steps)
     shares, pending = np.ones(len(m)), np.flatnonzero(m > 1.0)
 
-    def value(where: Floats) -> Floats:
-        added = 0.5 * strength * where + tilt[pending]
-        return np.asarray(examples.loss_sums(where) / examples.n_examples + np.einsum("rd,rd->r", added, where))
+    def value(candidates: Floats) -> Floats:
+        added = 0.5 * strength * candidates + tilt[pending]
+        return np.asarray(
+            examples.loss_sums(candidates) / examples.n_examples + np.einsum("rd,rd->r", added, candidates)
+        )
 
     start = np.zeros(len(m))
-    start[pending] = value(at[pending])
+    start[pending] = value(points[pending])
     while len(pending):
-        values = value(at[pending] + shares[pending, None] * steps[pending])
+        values = value(points[pending] + shares[pending, None] * steps[pending])
         pending = pending[values > start[pending] + 0.1 * shares[pending] * slopes[pending]]
         shares[pending] *= 0.5
         too_short = shares[pending] <= safe[pending]

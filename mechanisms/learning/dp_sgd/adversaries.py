@@ -1,4 +1,4 @@
-"""The attack interface of DP-SGD: see `dpassay.mechanisms.learning.capabilities`."""
+"""Attack interface of DP-SGD: see `dpassay.mechanisms.learning.capabilities`."""
 
 from __future__ import annotations
 

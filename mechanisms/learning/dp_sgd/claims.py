@@ -1,4 +1,4 @@
-"""The claim of DP-SGD, and the settings for which there is none.
+"""Claim of DP-SGD, and the settings for which there is none.
 
 All noisy sums are released; a record of the batch contributes at most clip_norm to each. In units of the sensitivity
 (clip_norm, or under replace_one 2 clip_norm), the noise is noise_multiplier or noise_multiplier / 2. The sampling

@@ -32,8 +32,8 @@ def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) ->
         return [None] * n_layers
     if clipping == "per-layer":
         return [_factor(part, clip_norm / np.sqrt(n_layers)) for part in squared_norms]
-    whole = squared_norms[0] if n_layers == 1 else np.sum(squared_norms, axis=0)
-    return [_factor(whole, clip_norm)] * n_layers
+    total = squared_norms[0] if n_layers == 1 else np.sum(squared_norms, axis=0)
+    return [_factor(total, clip_norm)] * n_layers
 
 
 def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) -> Floats:
@@ -41,12 +41,12 @@ def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) 
     with np.errstate(over="ignore", invalid="ignore"):
         parts = [gradients[:, layer.span] for layer in model.layers]
         squared_norms = [np.einsum("np,np->n", part, part) for part in parts]
-        lost = ~np.isfinite(np.sum(squared_norms, axis=0))
-    if clipping != "none" and lost.any():
-        return clip_rows(clipping, np.where(lost[:, None], 0.0, gradients), clip_norm, model)
-    each = factors(clipping, squared_norms, clip_norm)
+        overflowed = ~np.isfinite(np.sum(squared_norms, axis=0))
+    if clipping != "none" and overflowed.any():
+        return clip_rows(clipping, np.where(overflowed[:, None], 0.0, gradients), clip_norm, model)
+    scales = factors(clipping, squared_norms, clip_norm)
     return np.concatenate(
-        [part if factor is None else part * factor[:, None] for part, factor in zip(parts, each, strict=True)], axis=1
+        [part if factor is None else part * factor[:, None] for part, factor in zip(parts, scales, strict=True)], axis=1
     )
 
 

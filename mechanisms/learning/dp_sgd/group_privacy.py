@@ -55,7 +55,7 @@ class GroupPrivacy(Mechanism):
 
     @property
     def trainer(self) -> DPSGD:
-        """The base, which is run."""
+        """Trainer that is run, the base."""
         return self.base
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:

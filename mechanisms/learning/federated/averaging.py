@@ -100,8 +100,8 @@ class FederatedAveraging(FederatedLearner):
         values = np.empty((size, models, self.network.n_parameters))
         for runs in self._blocks(size, clients):
             values[runs, 0] = self.start
-            for place, parameters in enumerate(self._train(clients, runs.stop - runs.start, rng), start=1):
-                values[runs, place if self.view == "trajectory" else 0] = parameters
+            for step, parameters in enumerate(self._train(clients, runs.stop - runs.start, rng), start=1):
+                values[runs, step if self.view == "trajectory" else 0] = parameters
         return Outputs(values if self.view == "trajectory" else values[:, 0])
 
     def _train(self, clients: list[Client], size: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -113,8 +113,8 @@ class FederatedAveraging(FederatedLearner):
                 sampled = rng.random((size, len(clients))) < self.sampling_probability
             total = rng.standard_normal(parameters.shape)
             total *= self._deviation
-            for place, client in enumerate(clients):
-                runs = sampled[:, place]
+            for index, client in enumerate(clients):
+                runs = sampled[:, index]
                 total[runs] += self.clipped_update(client, parameters[runs])
             total *= (self.server_rate / self._divisors(sampled.sum(axis=1)))[:, None]
             parameters += total
@@ -184,7 +184,7 @@ class TrajectoryLaw:
         terms = []
         for weight, members in self._samples(len(clients)):
             scale = learner.server_rate / float(learner._divisors(np.array([members.sum()]))[0])
-            centre = sum((updates[place] for place in np.flatnonzero(members)), start=np.zeros_like(before))
+            centre = sum((updates[index] for index in np.flatnonzero(members)), start=np.zeros_like(before))
             terms.append(weight + log_gaussian(step - scale * centre, scale * learner._deviation))
         return np.asarray(reduce(np.logaddexp, terms))
 

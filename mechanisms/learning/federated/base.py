@@ -128,8 +128,8 @@ class FederatedLearner(Mechanism):
         """
         clients = read_clients(dataset, self.network)
         updates = np.zeros((len(parameters), len(clients), self.network.n_parameters))
-        for place, client in enumerate(clients):
-            updates[:, place] = self.clipped_update(client, parameters)
+        for index, client in enumerate(clients):
+            updates[:, index] = self.clipped_update(client, parameters)
         return updates
 
     def clipped_update(self, client: Client, parameters: Floats) -> Floats:

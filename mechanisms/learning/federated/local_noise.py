@@ -87,12 +87,12 @@ class LocalNoiseAveraging(FederatedLearner):
             parameters = np.tile(self.start, (runs.stop - runs.start, 1))
             for step in range(self.rounds):
                 total = np.zeros_like(parameters)
-                for place, client in enumerate(clients):
+                for index, client in enumerate(clients):
                     message = self._deviation * rng.standard_normal(parameters.shape)
                     message += self.clipped_update(client, parameters)
                     total += message
                     if shows_messages:
-                        values[runs, step, place] = message
+                        values[runs, step, index] = message
                 parameters += self.server_rate / max(1, len(clients)) * total
             if not shows_messages:
                 values[runs] = parameters
@@ -145,8 +145,8 @@ class MessageLaw:
             parameters = np.tile(learner.start, (runs.stop - runs.start, 1))
             for step in range(learner.rounds):
                 messages: Floats = values[runs, step]
-                for place, client in enumerate(clients):
-                    noise = messages[:, place] - learner.clipped_update(client, parameters)
+                for index, client in enumerate(clients):
+                    noise = messages[:, index] - learner.clipped_update(client, parameters)
                     densities[runs] += log_gaussian(noise, learner._deviation)
                 parameters += learner.server_rate / max(1, len(clients)) * messages.sum(axis=1)
         return densities

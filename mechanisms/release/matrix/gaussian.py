@@ -1,4 +1,4 @@
-"""The matrix mechanism with Gaussian noise."""
+"""Matrix mechanism with Gaussian noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix mechanism with Laplace noise."""
+"""Matrix mechanism with Laplace noise."""
 
 from __future__ import annotations
 

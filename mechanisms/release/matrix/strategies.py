@@ -169,5 +169,7 @@ def _haar(n: int) -> Floats:
     """Return the queries of the total and of the differences of halves, shape `(n, n)`."""
     rows = [np.ones(n)]
     for level in _levels(n, 2)[1:]:
-        rows += [_inside(n, *left) - _inside(n, *right) for left, right in zip(level[::2], level[1::2], strict=True)]
+        rows += [
+            _inside(n, *first) - _inside(n, *second) for first, second in zip(level[::2], level[1::2], strict=True)
+        ]
     return np.array(rows)

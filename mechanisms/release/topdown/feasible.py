@@ -1,4 +1,4 @@
-"""Check that some tables satisfy the values of the invariants; otherwise report a minimal conflict."""
+"""Feasibility of the values of the invariants: tables that satisfy them exist, or a minimal conflict is reported."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds:
         return
     conflict = list(totals)
     for total in totals:
-        rest = [other for other in conflict if other is not total]
-        conflict = conflict if _fits(rest) else rest
+        remaining = [other for other in conflict if other is not total]
+        conflict = conflict if _fits(remaining) else remaining
     raise ParameterError(
         f"the invariants contradict each other, so that no tables satisfy them: "
         f"{'; '.join(total.words for total in conflict)}. Correct one of these values, or leave `values` out to use "

@@ -105,9 +105,9 @@ class TopDownTables:
         plan, size = self.plan, len(public[0]) if public else 1
         applies = above([invariant.level for invariant in plan.invariants], level)
         values = np.zeros((size, plan.geography.n_nodes(level), sum(applies)))
-        for place, index in enumerate(np.flatnonzero(applies).tolist()):
+        for column, index in enumerate(np.flatnonzero(applies).tolist()):
             finer = plan.invariants[index].level
-            values[:, :, place] = plan.geography.sums(public[index].T, finer, level).T
+            values[:, :, column] = plan.geography.sums(public[index].T, finer, level).T
         return plan.kinds[applies].astype(np.float64), values
 
     @cached_property

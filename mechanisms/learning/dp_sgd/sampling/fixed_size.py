@@ -33,8 +33,8 @@ class FixedSizeSampling(BatchSampling):
     def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
         members = Members.of(n_records, n_runs, inclusion)
         self._check_size(int(members.counts.min()))
-        few = members.counts.max() <= KEYED * self.batch_size
-        subset = _subset_by_keys if few else _subset_by_rejection
+        use_keys = members.counts.max() <= KEYED * self.batch_size
+        subset = _subset_by_keys if use_keys else _subset_by_rejection
         while True:
             yield Draw(members.rows(subset(members.counts, self.batch_size, rng)), None)
 
