@@ -26,9 +26,9 @@ Floats = NDArray[np.floating[Any]]
 class TrainingData:
     """Records to learn from: examples, then gradient records.
 
-    A gradient record is what the strongest adversary of DP-SGD inserts: whenever a step samples it, its fixed gradient
-    is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples first, from 0 to
-    n_examples - 1, then gradient records.
+    A gradient record is the record that the strongest adversary of DP-SGD inserts: whenever a step samples the record,
+    its fixed gradient is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples
+    first, from 0 to n_examples - 1, then gradient records.
 
     Args:
         X: `(n_examples, n_features)` finite features.

@@ -292,7 +292,7 @@ def members(capability: Any) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """Return all names in a readable list, so that the author of a trainer sees everything that is missing."""
+    """Return the names as one phrase, "a, b and c"."""
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 

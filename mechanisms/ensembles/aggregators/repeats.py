@@ -28,7 +28,7 @@ def repeated_law(
     Args:
         log_law0, log_law1: `(n_outcomes,)` log probabilities of an outcome; the last is the outcome without an answer.
         n_queries: >= 1.
-        relation: of the guarantee.
+        relation: relation of the guarantee.
         most_answers: number of answers after which no further query is asked; None for no limit.
     """
     grouped = _grouped(log_law0, log_law1)

@@ -49,7 +49,7 @@ class NoisyProjectedSGD(Mechanism):
         theta_t = P(theta_(t-1) - rate_t (n g_I + N_t)),   I uniform on the n records,   N_t ~ N(0, sigma^2 1)
 
     g_I is the gradient of record I, clipped to norm `lipschitz`, and P the projection on the ball of that radius around
-    the start, 0. By default sigma is what strong composition prescribes for (epsilon, delta) and n^2 steps,
+    the start, 0. By default sigma follows from strong composition for (epsilon, delta) and n^2 steps,
 
         sigma^2 = (64 n^2 L^2 / epsilon^2) log(2 n / delta) log(2 / delta),
 
@@ -59,15 +59,15 @@ class NoisyProjectedSGD(Mechanism):
         epsilon: the claim, > 0. For the formula at most 1.2564 sqrt(8 log(2 / delta)), 12.41 at delta = 1e-5, or more
             with more noise or fewer steps than the formula prescribes: before amplification by sampling, a step must be
             at most 1.2564-DP.
-        delta: of the claim, strictly between 0 and 1.
+        delta: delta of the claim, strictly between 0 and 1.
         n_records: n, >= 2; public, because noise and steps depend on it.
         steps: T, >= 1; None for n^2, for which the formula was derived.
         standard_deviation: sigma, > 0, in units of n times a gradient; None for the formula.
         loss: with w = (2 y - 1) x: "linear", -w theta, "logistic", log(1 + exp(-w theta)), or "squared",
             (1 - w theta)^2 / 2. Labels are 0 and 1.
         lipschitz: L, > 0.
-        learning_rate: of every step, > 0; or a schedule.
-        radius: of the ball, > 0; None for no projection.
+        learning_rate: learning rate of every step, > 0; or a schedule.
+        radius: radius of the ball, > 0; None for no projection.
         view: "last", the last iterate, or "all", every iterate.
         claim: "formula" for (epsilon, delta) unchanged; or "renyi" for the bound for samples of fixed size at sigma.
         relation: replace_one.

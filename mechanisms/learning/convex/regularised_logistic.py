@@ -44,7 +44,7 @@ class SignedExamples:
 
     Args:
         rows: `(k, n_features)`, the distinct w = (2 y - 1) x.
-        counts: `(k,)`, how often each occurs.
+        counts: `(k,)`, number of occurrences of each row.
     """
 
     rows: Floats

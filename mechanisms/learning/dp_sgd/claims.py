@@ -21,8 +21,8 @@ def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee
 
     Args:
         recipe: the training.
-        relation: between neighbours.
-        all_seen: whether the output shows the noisy sums along the canary: an exact claim is then attained.
+        relation: the neighbouring relation.
+        all_seen: whether the output determines the noisy sums along the canary: an exact claim is then attained.
 
     Raises:
         AccountingError: no noise, no clipping, or a sampling that has no bound under the relation.

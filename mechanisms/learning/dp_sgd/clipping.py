@@ -24,8 +24,8 @@ def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) ->
 
     Args:
         clipping: one of `CLIPPINGS`.
-        squared_norms: of the parts of each gradient, one array a layer.
-        clip_norm: largest norm of the whole.
+        squared_norms: squared norms of the parts of each gradient, one array for each layer.
+        clip_norm: largest norm of the whole gradient.
     """
     n_layers = len(squared_norms)
     if clipping == "none":
@@ -37,7 +37,7 @@ def factors(clipping: str, squared_norms: Sequence[Floats], clip_norm: float) ->
 
 
 def clip_rows(clipping: str, gradients: Floats, clip_norm: float, model: Model) -> Floats:
-    """Return explicit flat gradients, one a row, clipped; one without a finite norm becomes zeros."""
+    """Return explicit flat gradients, one in each row, clipped; a gradient without a finite norm becomes zeros."""
     with np.errstate(over="ignore", invalid="ignore"):
         parts = [gradients[:, layer.span] for layer in model.layers]
         squared_norms = [np.einsum("np,np->n", part, part) for part in parts]

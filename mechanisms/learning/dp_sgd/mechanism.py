@@ -66,7 +66,7 @@ class DPSGD(ForAdversaries, Mechanism):
             hidden layers random.
         relation: add_remove, zero_out (a blank record, x = 0 and y = 0, or a gradient of 0, contributes nothing) or
             replace_one. None for add_remove with Poisson sampling and full batches, and zero_out otherwise.
-        dtype: "float64" or "float32", of all arithmetic.
+        dtype: "float64" or "float32", the data type of all arithmetic.
         view: the released output. "final": flat parameters `(size, n_parameters)`; "trajectory": the parameters before
             and after every step, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner
             products of the noisy sums with the `directions`, divided by clip_norm, so that a record whose gradient is
@@ -285,7 +285,7 @@ class DPSGD(ForAdversaries, Mechanism):
 
     @property
     def shows_all(self) -> bool:
-        """True if the output shows the noisy sums along the canary: an exact claim is then attained."""
+        """True if the output determines the noisy sums along the canary: an exact claim is then attained."""
         if self.view == "trajectory":
             return self.projection is None and bool(self.recipe.rates.all())
         return self.view == "noisy_gradients" and self.directions is None

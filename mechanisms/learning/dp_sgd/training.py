@@ -51,7 +51,7 @@ class Recipe:
         averaging: "last", "mean" of all iterates after the first step, or "second-half" of them.
         initial: flat parameters before the first step; None draws them for every run.
         ignore_blank: whether an example that is all zeros contributes nothing, as under zero_out.
-        dtype: of all arithmetic.
+        dtype: data type of all arithmetic.
     """
 
     model: Model

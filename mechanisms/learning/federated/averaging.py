@@ -44,13 +44,13 @@ class FederatedAveraging(FederatedLearner):
         local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
         local_rate: learning rate of the local steps, > 0.
         server_rate: factor of the average update, > 0.
-        sampling_probability: of each client in each round, in (0, 1].
+        sampling_probability: probability that a client takes part in a round, in (0, 1].
         expected_clients: the public number by which sums are divided, > 0.
         initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
         n_features, n_classes: options of a model that is given by name.
         view: "trajectory", all models that the server sends, including the first, `(size, rounds + 1, n_parameters)`;
             or "final", the last one, `(size, n_parameters)`.
-        relation: between neighbours, which differ in one client with all its records.
+        relation: the neighbouring relation; neighbours differ in one client with all its records.
 
     Raises:
         ParameterError: a value out of range; on release, a dataset that is not a list of clients of the model.

@@ -46,7 +46,7 @@ class FederatedLearner(Mechanism):
         server_rate: factor of the average update, > 0.
         initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
         n_features, n_classes: options of a model that is given by name.
-        relation: between neighbours, which differ in one client with all its records.
+        relation: the neighbouring relation; neighbours differ in one client with all its records.
     """
 
     model: Model | str

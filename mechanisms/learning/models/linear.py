@@ -15,7 +15,7 @@ class LinearRegression(Model):
 
     Args:
         n_features: >= 1.
-        bias: whether there is a b.
+        bias: whether the model has an intercept b.
 
     Example:
         >>> LinearRegression(n_features=3).n_parameters
@@ -39,7 +39,7 @@ class LogisticRegression(Model):
 
     Args:
         n_features: >= 1.
-        bias: whether there is a b.
+        bias: whether the model has an intercept b.
 
     Example:
         >>> LogisticRegression(n_features=3, bias=False).n_parameters
@@ -64,7 +64,7 @@ class SoftmaxRegression(Model):
     Args:
         n_features: >= 1.
         n_classes: >= 2; labels are 0 to n_classes - 1. A public constant: the labels of the data never change it.
-        bias: whether there is a b.
+        bias: whether the model has an intercept b.
 
     Example:
         >>> SoftmaxRegression(n_features=64, n_classes=10).n_parameters

@@ -103,7 +103,7 @@ class MatrixMechanism(Mechanism):
 
     @property
     def squared_error(self) -> float:
-        """Expected squared error of all answers together."""
+        """Total expected squared error of all answers."""
         return float(self.query_errors.sum())
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:

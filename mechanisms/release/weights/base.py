@@ -111,7 +111,7 @@ class WorkloadRelease(Mechanism):
         return self
 
     def pairs(self) -> list[Neighbours]:
-        """Return pairs in which some answer changes by `move`, with the other records in one cell or two cells.
+        """Return pairs in which some answer changes by `move`, with the other records in one or two cells.
 
         The differing record is in a cell, or moves between two cells, for which a query changes most.
         """

@@ -74,8 +74,8 @@ class Sampling(ABC):
         """Yield one draw for each step, without end.
 
         Args:
-            n_records: in the data.
-            n_runs: runs at once, independent of each other.
+            n_records: number of records in the data.
+            n_runs: number of independent runs.
             inclusion: `(n_runs, n_records)`, the records that each run has; None for all.
             rng: the only source of randomness.
         """
