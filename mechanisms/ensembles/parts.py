@@ -1,4 +1,4 @@
-"""Models of disjoint parts of the records, whose votes are aggregated: what sample-and-aggregate and PATE share."""
+"""Base class of sample-and-aggregate and PATE: models of disjoint parts of the records, whose votes are aggregated."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class VotesOfParts(Mechanism):
-    """An aggregator of the votes of one model a part; record i belongs to part i mod n_teachers.
+    """Aggregated votes of one model for each part; record i belongs to part i mod n_teachers.
 
-    A record that is replaced changes one part, and so the votes of one model: what the aggregator promises holds for
-    the records.
+    A replaced record changes one part, and so the votes of one model: the guarantee of the aggregator holds for the
+    records.
 
     Args:
-        aggregator: from votes to labels; its n_teachers is the number of parts.
+        aggregator: the mechanism from votes to labels; its n_teachers is the number of parts.
     """
 
     aggregator: Aggregator
@@ -36,58 +36,58 @@ class VotesOfParts(Mechanism):
     def __post_init__(self) -> None:
         if not isinstance(self.aggregator, Aggregator):
             raise ParameterError(
-                f"aggregator must be one of votes, such as LNMax(0.05) or GNMax(40.0), but is {self.aggregator!r}.",
+                f"aggregator must be an Aggregator, such as LNMax(0.05) or GNMax(40.0), but is {self.aggregator!r}.",
                 argument="aggregator",
             )
 
     @abstractmethod
     def votes(self, dataset: Dataset) -> Counts:
-        """How many models give each label to each query, `(n_queries, n_classes)`."""
+        """Return the number of models that give each label to each query, `(n_queries, n_classes)`."""
 
     def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Aggregated labels of `size` runs, `(size, n_queries)`; -1 for none."""
+        """Return the aggregated labels of `size` runs, `(size, n_queries)`; -1 for no answer."""
         return np.asarray(self.aggregator.release(self.votes(dataset), size, rng).values)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The labels, `(size, n_queries)`."""
+        """Return the labels of `size` runs, `(size, n_queries)`."""
         return Outputs(self.labels(dataset, size, rng))
 
     def output_law(self) -> LogDensity | None:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Log probability of each vector of labels, `(size,)`."""
+        """Return the log probability of each vector of labels, `(size,)`."""
         return self.aggregator.log_density(outputs, self.votes(dataset))
 
     def guarantee(self) -> Guarantee:
-        """That of the aggregator."""
+        """Return the guarantee of the aggregator."""
         return self.aggregator.guarantee()
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of the aggregator, on whose worst case the votes are those of this one."""
+        """Return the exact guarantee of the aggregator, whose worst case has the same votes as this mechanism's."""
         return self.aggregator.exact_guarantee()
 
     def labels_at_worst(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """One label a part, on each side, which differ in one: the votes of the worst case of the aggregator."""
+        """Return one label for each part on both sides, with the votes of the worst case of the aggregator."""
         pair = self.aggregator.worst_case()
-        (lost,) = np.flatnonzero(pair.d1[0] < pair.d0[0])
-        (won,) = np.flatnonzero(pair.d1[0] > pair.d0[0])
+        (losing,) = np.flatnonzero(pair.d1[0] < pair.d0[0])
+        (gaining,) = np.flatnonzero(pair.d1[0] > pair.d0[0])
         before = np.repeat(np.arange(self.aggregator.n_classes), pair.d0[0])
         after = before.copy()
-        after[np.flatnonzero(before == lost)[0]] = won
+        after[np.flatnonzero(before == losing)[0]] = gaining
         return before, after
 
 
 def part_of(n_records: int, n_parts: int) -> list[NDArray[np.int64]]:
-    """The records of each part: record i belongs to part i mod n_parts.
+    """Return the indices of the records of each part; record i belongs to part i mod n_parts.
 
     Raises:
         ParameterError: fewer records than parts.
     """
     if n_records < n_parts:
         raise ParameterError(
-            f"each of {n_parts} parts needs a record, but there are {n_records}. Set n_teachers to that or less.",
+            f"each of {n_parts} parts needs a record, but there are {n_records}. Use at most {n_records}.",
             argument="dataset",
         )
     return [np.arange(part, n_records, n_parts) for part in range(n_parts)]

@@ -1,4 +1,4 @@
-"""PATE: private records in, a student out."""
+"""PATE: teachers trained on private records label public data, on which a released student is trained."""
 
 from __future__ import annotations
 
@@ -29,39 +29,40 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class PATE(VotesOfParts):
-    """Private aggregation of teacher ensembles: teachers of disjoint parts label public queries, a student learns.
+    """Private aggregation of teacher ensembles: teachers of disjoint parts label public queries for a student.
 
     (Papernot, Abadi, Erlingsson, Goodfellow and Talwar 2017; Papernot et al. 2018.)
 
-        (1) the records are dealt to n_teachers parts, record i to part i mod n_teachers
-        (2) a teacher learns from each part
+        (1) the records are divided into n_teachers parts, record i into part i mod n_teachers
+        (2) a teacher is trained on each part
         (3) the aggregator labels the public queries by the votes of the teachers, or leaves them without a label
-        (4) a student, softmax regression, learns from the labels, and of public points alone
-        (5) the student is released; nothing else
+        (4) a student, softmax regression, is trained on the labels and on public points only
+        (5) only the student is released
 
-    Teachers are deterministic, so that many runs on one dataset train them once: noise and students differ.
+    Teachers are deterministic, so that many runs on one dataset train them once; the noise and the students differ.
 
     Args:
-        aggregator: LNMax, GNMax, ConfidentGNMax or InteractiveGNMax; n_teachers, n_classes and n_queries are its.
-        queries: public points `(n_queries, n_features)`; None for as many numbers between -1 and 1, evenly spaced.
+        aggregator: LNMax, GNMax, ConfidentGNMax or InteractiveGNMax, which sets n_teachers, n_classes and n_queries.
+        queries: public points `(n_queries, n_features)`; None for evenly spaced numbers between -1 and 1.
         teachers: "nearest", "kernel" or a `Teachers`.
-        student: what the student learns from: "answers", the points with an answer alone; "label-spreading", all public
-            points, after the answers were spread over them; or a `LabelSpreading`.
-        unlabelled: more public points `(n, n_features)`, for which nobody is asked; a student by spreading uses them.
-        view: what is released: "final", the parameters of the student `(n_parameters,)`, or "labels", what it learns
-            from.
+        student: training data of the student: "answers", only the points with an answer; "label-spreading", all public
+            points, after the answers are spread over them; or a `LabelSpreading`.
+        unlabelled: further public points `(n, n_features)` without a query; only a student by label spreading uses
+            them.
+        view: the released output: "final", the parameters of the student `(n_parameters,)`, or "labels", the aggregated
+            labels.
         steps: full-batch gradient descent of the student from zeros, >= 1.
         learning_rate: > 0.
         ridge: L2 penalty of the student, >= 0.
 
     Raises:
-        ParameterError: queries of another number, an unknown view, teacher or student, a value out of range, or
-            unlabelled points for a student that learns from answers alone.
+        ParameterError: a wrong number of queries, an unknown view, teacher or student, a value out of range, or
+            unlabelled points for a student that uses answers only.
 
     Guarantees:
-        * That of the aggregator, whatever teachers and student do: a record moves the votes of one teacher, and the
-          student is made from the labels and from public points.
-        * `losses` is what an attack by the loss of the student reads.
+        * The guarantee of the aggregator, for any teachers and student: a record changes the votes of one teacher, and
+          the student depends on the labels and on public points only.
+        * `losses` is the interface of attacks by the loss of the student.
 
     Example:
         >>> from dpassay.mechanisms.ensembles import GNMax
@@ -108,7 +109,7 @@ class PATE(VotesOfParts):
         self._keep_points()
 
     def _keep_points(self) -> None:
-        """Queries and unlabelled points, checked, as rows."""
+        """Store the checked queries and unlabelled points as rows."""
         n = self.aggregator.n_queries
         queries = numeric_rows(queries=np.linspace(-1.0, 1.0, n)[:, None] if self.queries is None else self.queries)
         if len(queries) != n or not queries.size:
@@ -119,18 +120,18 @@ class PATE(VotesOfParts):
         object.__setattr__(self, "queries", tuple(map(tuple, queries.tolist())))
         if self.unlabelled is None:
             return
-        more = numeric_rows(unlabelled=self.unlabelled)
-        if more.shape[1:] != queries.shape[1:] or self.student == ANSWERS:
+        unlabelled = numeric_rows(unlabelled=self.unlabelled)
+        if unlabelled.shape[1:] != queries.shape[1:] or self.student == ANSWERS:
             raise ParameterError(
                 f"unlabelled must be rows of {plural(queries.shape[1], 'number')}, as queries are, for a student that "
-                f"uses them (label-spreading), but has shape {more.shape}, and student is {self.student!r}.",
+                f"uses them (label-spreading), but has shape {unlabelled.shape}, and student is {self.student!r}.",
                 argument="unlabelled",
             )
-        object.__setattr__(self, "unlabelled", tuple(map(tuple, more.tolist())))
+        object.__setattr__(self, "unlabelled", tuple(map(tuple, unlabelled.tolist())))
 
     @cached_property
     def points(self) -> Floats:
-        """The queries, `(n_queries, n_features)`."""
+        """Queries, `(n_queries, n_features)`."""
         return np.array(self.queries)
 
     @cached_property
@@ -140,22 +141,22 @@ class PATE(VotesOfParts):
 
     @cached_property
     def network(self) -> SoftmaxRegression:
-        """The student."""
+        """Model of the student."""
         return SoftmaxRegression(self.points.shape[1], self.aggregator.n_classes)
 
     @cached_property
     def _known(self) -> dict[bytes, Counts]:
-        """Votes of the datasets that were seen last."""
+        """Cache of the votes of the most recent datasets."""
         return {}
 
     def data(self, dataset: Dataset) -> TrainingData:
-        """The records, checked."""
+        """Return the checked records."""
         data = TrainingData.of(dataset)
         self.network.check(data)
         return data
 
     def votes(self, dataset: Dataset) -> Counts:
-        """The votes of the teachers, `(n_queries, n_classes)`; those of the last few datasets are kept."""
+        """Return the votes of the teachers, `(n_queries, n_classes)`; the last few datasets are cached."""
         data = self.data(dataset)
         key = blake2b(data.X.tobytes() + b"|" + np.asarray(data.y, dtype=np.int64).tobytes()).digest()
         if key not in self._known:
@@ -168,7 +169,7 @@ class PATE(VotesOfParts):
         return self._known[key]
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Students `(size, n_parameters)`, or labels `(size, n_queries)`."""
+        """Return students `(size, n_parameters)`, or labels `(size, n_queries)`."""
         labels = self.labels(dataset, size, rng)
         if self.view == "labels":
             return Outputs(labels)
@@ -179,25 +180,25 @@ class PATE(VotesOfParts):
         return Outputs(students)
 
     def learn(self, labels: NDArray[np.int64]) -> Floats:
-        """Students of labels `(n_runs, n_queries)`, -1 for none: flat parameters `(n_runs, n_parameters)`."""
+        """Return students `(n_runs, n_parameters)` trained on labels `(n_runs, n_queries)`, -1 for none."""
         labels = self.seen_labels(labels)
         inputs = self.network.inputs(self.public, np.dtype(np.float64))
-        given = labels >= 0
-        wanted = np.eye(self.aggregator.n_classes)[labels] * given[:, :, None]
-        share = 1.0 / np.maximum(1, given.sum(axis=1))[:, None, None]
+        labelled = labels >= 0
+        targets = np.eye(self.aggregator.n_classes)[labels] * labelled[:, :, None]
+        weight_per_label = 1.0 / np.maximum(1, labelled.sum(axis=1))[:, None, None]
         weights = np.zeros((len(labels), self.aggregator.n_classes, inputs.shape[1]))
         for _ in range(self.steps):
             scores = inputs @ weights.transpose(0, 2, 1)
             scores -= scores.max(axis=2, keepdims=True)
             np.exp(scores, out=scores)
-            scores *= (given / scores.sum(axis=2))[:, :, None]
-            scores -= wanted
+            scores *= (labelled / scores.sum(axis=2))[:, :, None]
+            scores -= targets
             slope = scores.transpose(0, 2, 1) @ inputs
-            weights -= self.learning_rate * (share * slope + self.ridge * weights)
+            weights -= self.learning_rate * (weight_per_label * slope + self.ridge * weights)
         return weights.reshape(len(labels), -1)
 
     def seen_labels(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What the student learns from: a label for each public point, -1 for none, `(n_runs, n_points)`."""
+        """Return the training labels of the student for all public points, -1 for none, `(n_runs, n_points)`."""
         known = np.full((len(labels), len(self.public)), UNLABELLED)
         known[:, : labels.shape[1]] = labels
         if self.student == ANSWERS:
@@ -205,27 +206,27 @@ class PATE(VotesOfParts):
         spreading = STUDENTS[self.student] if isinstance(self.student, str) else self.student
         return spreading.labels(self.public, known, self.aggregator.n_classes)
 
-    # --- what attacks ask ---------------------------------------------------------------------------------------------
+    # --- for attacks --------------------------------------------------------------------------------------------------
 
     @property
     def trains_as_stated(self) -> bool:
-        """False: a record is seen through the labels of a teacher, and not by its own loss alone."""
+        """False: a record influences the student through the labels of a teacher, not only through its own loss."""
         return False
 
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
-        """Loss of each example under students `(n_models, n_parameters)`, `(n_models, n_examples)`."""
+        """Return the loss `(n_models, n_examples)` of each example under students `(n_models, n_parameters)`."""
         return TrainedModels(self.network, np.asarray(parameters)).losses(data.X, data.y)
 
     def output_law(self) -> LogDensity | None:
-        """That of the labels; the law of a student is not known."""
+        """Return the law of the labels; None for the student, whose law is not known."""
         return self if self.view == "labels" else None
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of the labels; None for the student."""
+        """Return the exact guarantee of the labels; None for the student."""
         return super().exact_guarantee() if self.view == "labels" else None
 
     def worst_case(self) -> Neighbours:
-        """One record a part, at the origin: each teacher gives its label to every query, and all its votes move."""
+        """Return one record for each part, at the origin: all votes of one teacher change."""
         X = np.zeros((self.aggregator.n_teachers, self.points.shape[1]))
         d0, d1 = (TrainingData(X, labels) for labels in self.labels_at_worst())
         return Neighbours(d0, d1, self.relation)

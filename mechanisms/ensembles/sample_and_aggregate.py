@@ -1,4 +1,4 @@
-"""Sample and aggregate: a statistic of every part of the records, and the noisy vote of the parts."""
+"""Sample and aggregate: a noisy vote over the values of a statistic on disjoint parts of the records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .parts import VotesOfParts, part_of
 
 
 def _mode(labels: NDArray[np.int64]) -> int:
-    """The commonest label; of several the first."""
+    """Return the most frequent label, the smallest in a tie."""
     return int(np.bincount(labels).argmax())
 
 
 def _median(labels: NDArray[np.int64]) -> int:
-    """The lower median."""
+    """Return the lower median."""
     return int(np.sort(labels)[(len(labels) - 1) // 2])
 
 
@@ -31,14 +31,14 @@ STATISTICS: dict[str, Callable[[NDArray[np.int64]], int]] = {"mode": _mode, "med
 
 @dataclass(frozen=True)
 class SampleAndAggregate(VotesOfParts):
-    """The records are dealt to disjoint parts; each votes for the value of a statistic, and the noisy vote is released.
+    """Noisy vote over the values of a statistic on disjoint parts of the records.
 
-    (Nissim, Raskhodnikova and Smith 2007, section 4, with a vote as the aggregation.) The statistic may be anything: it
-    is never asked how far it moves. Where it takes the same value on most parts, that value is found.
+    (Nissim, Raskhodnikova and Smith 2007, section 4, with a vote as the aggregation.) The statistic is arbitrary: its
+    sensitivity is not needed. A value that the statistic takes on most parts is likely to be released.
 
     Args:
-        aggregator: LNMax or GNMax with one query, say; n_teachers is the number of parts, n_classes the number of
-            values.
+        aggregator: for example LNMax or GNMax, with one query; n_teachers is the number of parts, n_classes the number
+            of values.
         statistic: "mode" or "median" of records that are labels; or a function from the records of a part, any array,
             to a whole number from 0 to n_classes - 1.
 
@@ -46,7 +46,7 @@ class SampleAndAggregate(VotesOfParts):
         ParameterError: an unknown statistic, or an aggregator with several queries.
 
     Guarantees:
-        * That of the aggregator: a record alters one vote.
+        * The guarantee of the aggregator: a record changes one vote.
 
     Example:
         >>> from dpassay.mechanisms.ensembles import LNMax
@@ -74,7 +74,7 @@ class SampleAndAggregate(VotesOfParts):
             )
 
     def records(self, dataset: Dataset) -> NDArray[Any]:
-        """The records, checked where the statistic is that of labels."""
+        """Return the records; for a built-in statistic, check that they are labels."""
         records = np.asarray(dataset)
         n = self.aggregator.n_classes
         fits = records.ndim >= 1 and records.dtype.kind in "biuf"
@@ -82,34 +82,34 @@ class SampleAndAggregate(VotesOfParts):
             fits = records.ndim == 1 and bool(np.isin(records, np.arange(n)).all())
         if not fits:
             raise ParameterError(
-                f"records must be whole numbers from 0 to {n - 1}, or an array with a record a row for a statistic of "
-                f"your own, but have shape {records.shape} and dtype {records.dtype}.",
+                f"records must be whole numbers from 0 to {n - 1}, or for a user-defined statistic an array with one "
+                f"row for each record, but have shape {records.shape} and dtype {records.dtype}.",
                 argument="dataset",
             )
         return records.astype(np.int64) if isinstance(self.statistic, str) else records
 
     def votes(self, dataset: Dataset) -> Counts:
-        """How many parts have each value, `(1, n_classes)`."""
+        """Return the number of parts with each value, `(1, n_classes)`."""
         records = self.records(dataset)
         statistic = STATISTICS[self.statistic] if isinstance(self.statistic, str) else self.statistic
         values = [[int(statistic(records[part]))] for part in part_of(len(records), self.aggregator.n_teachers)]
         return count_votes(values, self.aggregator.n_classes)
 
     def worst_case(self) -> Neighbours:
-        """One record a part, whose votes are those of the worst case of the aggregator."""
+        """Return one record for each part, with the votes of the worst case of the aggregator."""
         if not isinstance(self.statistic, str):
             raise ParameterError(
-                "the worst case of a statistic of your own is not known. Give a pair of neighbours.",
+                "the worst case of a user-defined statistic is not known. Give a pair of neighbours.",
                 argument="statistic",
             )
         return Neighbours(*self.labels_at_worst(), self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)
-        first, second = (self.records(neighbours.side(side)) for side in (0, 1))
-        if first.shape != second.shape or (first != second).reshape(len(first), -1).any(axis=1).sum() != 1:
+        records0, records1 = (self.records(neighbours.side(side)) for side in (0, 1))
+        if records0.shape != records1.shape or (records0 != records1).reshape(len(records0), -1).any(axis=1).sum() != 1:
             raise NeighboursError(
-                "d0 and d1 must differ in one record, in its place: parts are dealt by the order of the records.",
+                "d0 and d1 must differ in one record, in place: the order of the records determines the parts.",
                 argument=("d0", "d1"),
             )
         return self

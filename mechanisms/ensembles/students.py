@@ -1,8 +1,8 @@
-"""What a student makes of public points without an answer: labels spread from point to near point.
+"""Semi-supervised labels of public points without an answer.
 
-    LabelSpreading    answers spread over a graph of nearest public points (Zhou et al. 2004)
+    LabelSpreading    spreads answers over a graph of nearest public points (Zhou et al. 2004)
 
-Public points cost nothing, answered or not, and what is made of them and of the answers is post-processing.
+Public points need no privacy budget, and a function of public points and of released answers is post-processing.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ Labels = NDArray[np.int64]
 CLASS_SHARES = ("equal", "answers", "as-spread")
 UNLABELLED = -1
 ANSWERS = "answers"
-"""The name of a student that learns from points with an answer alone."""
+"""Name of a student that uses only points with an answer."""
 
 
 @dataclass(frozen=True)
 class LabelSpreading:
-    """Labels of all public points from those of a few: each point takes up what its neighbours have.
+    """Label spreading from the answered public points to all public points over a nearest-neighbour graph.
 
         F_0 = Y,   F_(t+1) = keep S F_t + (1 - keep) Y,   S = D^(-1/2) W D^(-1/2)
 
-    Y has a one for each answer. W joins points of which one is among the `neighbours` nearest of the other, and D are
-    its row sums. The label of a point is the class of which F, times what brings the total of each class to its share,
-    is largest; a point that nothing has reached stays without one.
+    Y has a one for each answer. W connects points of which one is among the `neighbours` nearest of the other, and D
+    are its row sums. The label of a point is the class with the largest F, after each class is weighted so that its
+    total has the desired share; a point that no answer reaches has no label.
 
     Args:
-        neighbours: of each point in the graph, >= 1.
-        keep: how much of what a point has comes from its neighbours, strictly between 0 and 1.
-        rounds: >= 1.
-        class_shares: "equal", as many points for each class that has an answer; "answers", as many as its share of the
-            answers; or "as-spread", which changes nothing.
+        neighbours: number of nearest neighbours of each point in the graph, >= 1.
+        keep: weight of the neighbours in each update, strictly between 0 and 1.
+        rounds: number of updates, >= 1.
+        class_shares: "equal", equal totals for all classes with an answer; "answers", totals in proportion to the
+            answers; or "as-spread", no weights.
 
     References:
         Zhou, Bousquet, Lal, Weston and Schoelkopf (2004), "Learning with local and global consistency"; the shares of
@@ -67,12 +67,12 @@ class LabelSpreading:
         one_of(CLASS_SHARES, class_shares=self.class_shares)
 
     def labels(self, points: Floats, given: Labels, n_classes: int) -> Labels:
-        """Labels of all points, `(n_runs, n_points)`; -1 where no answer has reached.
+        """Return the labels of all points, `(n_runs, n_points)`; -1 for points that no answer reaches.
 
         Args:
             points: `(n_points, n_features)`.
             given: answers, `(n_runs, n_points)`, -1 for none.
-            n_classes: labels.
+            n_classes: number of labels.
 
         Raises:
             ParameterError: fewer than 2 points, or answers of another shape.
@@ -86,33 +86,33 @@ class LabelSpreading:
             )
         answers = (given[:, :, None] == np.arange(n_classes)).transpose(1, 0, 2).astype(np.float64)
         flat = answers.reshape(len(points), -1)
-        smooth, found = self.keep * self.graph(points), flat
+        smooth, spread = self.keep * self.graph(points), flat
         for _ in range(self.rounds):
-            found = smooth @ found + (1.0 - self.keep) * flat
-        found = found.reshape(answers.shape) * self._weights(found.reshape(answers.shape), answers)
-        return np.asarray(np.where(found.max(axis=2) > 0.0, found.argmax(axis=2), UNLABELLED).T)
+            spread = smooth @ spread + (1.0 - self.keep) * flat
+        spread = spread.reshape(answers.shape) * self._weights(spread.reshape(answers.shape), answers)
+        return np.asarray(np.where(spread.max(axis=2) > 0.0, spread.argmax(axis=2), UNLABELLED).T)
 
     def graph(self, points: Floats) -> csr_array:
-        """S, `(n_points, n_points)`, symmetric; a point is no neighbour of itself."""
+        """Return S, `(n_points, n_points)`, symmetric; a point is not a neighbour of itself."""
         from scipy.sparse import csr_array, diags_array
         from sklearn.neighbors import kneighbors_graph
 
         if len(points) < 2:
             raise ParameterError(
-                "points must be at least 2, for labels to spread, but there is one.", argument="points"
+                "points must hold at least 2 points, so that labels can spread, but hold fewer.", argument="points"
             )
-        near = csr_array(kneighbors_graph(points, min(self.neighbours, len(points) - 1)))
-        joined = csr_array(near.maximum(near.T))
+        nearest = csr_array(kneighbors_graph(points, min(self.neighbours, len(points) - 1)))
+        joined = csr_array(nearest.maximum(nearest.T))
         scale = diags_array(joined.sum(axis=1) ** -0.5)
         return csr_array(scale @ joined @ scale)
 
-    def _weights(self, found: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What brings the total of each class to its share, `(n_runs, n_classes)`."""
+    def _weights(self, spread: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights that bring the total of each class to its share, `(n_runs, n_classes)`."""
         if self.class_shares == "as-spread":
-            return np.ones(found.shape[1:])
-        wanted = answers.sum(axis=0) if self.class_shares == "answers" else np.ones(found.shape[1:])
-        return np.asarray(wanted / np.maximum(found.sum(axis=0), 1e-300))
+            return np.ones(spread.shape[1:])
+        targets = answers.sum(axis=0) if self.class_shares == "answers" else np.ones(spread.shape[1:])
+        return np.asarray(targets / np.maximum(spread.sum(axis=0), 1e-300))
 
 
 STUDENTS: dict[str, LabelSpreading] = {"label-spreading": LabelSpreading()}
-"""By name, with their default options."""
+"""Students by name, with their default options."""

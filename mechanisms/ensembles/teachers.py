@@ -1,10 +1,11 @@
-"""Teachers: a classifier for each part of the records, and the label that it gives to each query.
+"""Teachers: classifiers of disjoint parts of the records, which label queries.
 
     NearestTeachers      the label of the nearest record
-    KernelTeachers       least squares with a Gaussian kernel: fast, and good on few records
+    KernelTeachers       least squares with a Gaussian kernel: fast, and accurate on few records
     EstimatorTeachers    any classifier of scikit-learn
 
-A teacher reads the records of its part only, its options included, so that a record moves the votes of one teacher.
+A teacher, including its options, depends on the records of its part only, so that a record changes the votes of one
+teacher.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ Labels = NDArray[np.int64]
 
 
 class Teachers(ABC):
-    """Deterministic classifiers, one a part."""
+    """Deterministic classifiers, one for each part."""
 
     def labels(self, X: Floats, y: NDArray[Any], queries: Floats, n_teachers: int, n_classes: int) -> Labels:
-        """The label that each teacher gives to each query, `(n_teachers, n_queries)`.
+        """Return the label that each teacher gives to each query, `(n_teachers, n_queries)`.
 
         Args:
             X, y: the records, `(n, n_features)` and `(n,)` labels from 0 to n_classes - 1.
             queries: `(n_queries, n_features)`.
-            n_teachers: parts, at most n.
-            n_classes: labels.
+            n_teachers: number of parts, at most n.
+            n_classes: number of labels.
         """
         y = np.asarray(y).astype(np.int64)
         parts = part_of(len(y), n_teachers)
@@ -42,12 +43,12 @@ class Teachers(ABC):
 
     @abstractmethod
     def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
-        """The labels of one teacher, `(n_queries,)`, from the records of its part."""
+        """Return the labels of one teacher, `(n_queries,)`, from the records of its part."""
 
 
 @dataclass(frozen=True)
 class NearestTeachers(Teachers):
-    """The label of the nearest record; of several at one distance, that of the first.
+    """Label of the nearest record, the first in a tie.
 
     Example:
         >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
@@ -62,11 +63,11 @@ class NearestTeachers(Teachers):
 
 @dataclass(frozen=True)
 class KernelTeachers(Teachers):
-    """Least squares of one-hot labels with the kernel exp(-|x - x'|^2 / (2 width^2)), and a ridge.
+    """Kernel ridge regression of one-hot labels with the kernel exp(-|x - x'|^2 / (2 width^2)).
 
     Args:
-        ridge: > 0, times the identity.
-        width: of the kernel in medians of the distances within the part, > 0.
+        ridge: factor of the identity matrix that is added to the kernel matrix, > 0.
+        width: width of the kernel, as a multiple of the median distance within the part, > 0.
 
     Example:
         >>> X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([0, 0, 1, 1])
@@ -82,10 +83,10 @@ class KernelTeachers(Teachers):
         positive(ridge=self.ridge, width=self.width)
 
     def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
-        between = squared_distances(X, X)
-        apart = between[(between > 0.0) & np.isfinite(between)]
-        rate = 0.5 / (self.width**2 * (float(np.median(apart)) if len(apart) else 1.0))
-        gram = np.exp(-rate * between)
+        squared = squared_distances(X, X)
+        positive_squared = squared[(squared > 0.0) & np.isfinite(squared)]
+        rate = 0.5 / (self.width**2 * (float(np.median(positive_squared)) if len(positive_squared) else 1.0))
+        gram = np.exp(-rate * squared)
         gram.flat[:: len(y) + 1] += self.ridge
         weights = np.linalg.solve(gram, np.eye(n_classes)[y] - 1.0 / n_classes)
         return np.asarray((np.exp(-rate * squared_distances(queries, X)) @ weights).argmax(axis=1))
@@ -93,10 +94,10 @@ class KernelTeachers(Teachers):
 
 @dataclass(frozen=True)
 class EstimatorTeachers(Teachers):
-    """Clones of a classifier of scikit-learn; a part whose records have one label gives that label.
+    """Clones of a classifier of scikit-learn; a part whose records have only one label gives that label.
 
     Args:
-        estimator: unfitted, with `fit` and `predict`; where it draws at random, with a fixed random_state.
+        estimator: unfitted, with `fit` and `predict`; a randomised estimator needs a fixed random_state.
 
     Example:
         >>> from sklearn.tree import DecisionTreeClassifier
@@ -125,18 +126,20 @@ class EstimatorTeachers(Teachers):
 
 
 LARGEST_FEATURE = 1e38
-"""Features are clipped to it where scikit-learn refuses larger ones: that a teacher raises would show its record."""
+"""Limit to which features are clipped, because scikit-learn raises for larger ones, which would leak the record."""
 
 TEACHERS: dict[str, Teachers] = {"nearest": NearestTeachers(), "kernel": KernelTeachers()}
-"""By name, with their default options."""
+"""Teachers by name, with their default options."""
 
 
-def squared_distances(one: Floats, other: Floats) -> Floats:
-    """Of each row of `one` to each of `other`, `(n, m)`; >= 0, 0 between equal rows up to rounding, and inf where a
-    square overflows."""
+def squared_distances(rows: Floats, columns: Floats) -> Floats:
+    """Return the squared distance of each row of `rows` to each row of `columns`, `(n, m)`.
+
+    Distances are >= 0, 0 between equal rows up to rounding, and inf where a square overflows.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        square = np.einsum("ij,ij->i", one, one)[:, None] + np.einsum("ij,ij->i", other, other)[None, :]
-        square -= 2.0 * (one @ other.T)
+        square = np.einsum("ij,ij->i", rows, rows)[:, None] + np.einsum("ij,ij->i", columns, columns)[None, :]
+        square -= 2.0 * (rows @ columns.T)
     np.maximum(square, 0.0, out=square)
     square[np.isnan(square)] = np.inf
     return np.asarray(square)

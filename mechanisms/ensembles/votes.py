@@ -1,8 +1,8 @@
-"""What every noisy vote of teachers shares: their votes are counted, noise is added, and the majority is released.
+"""Base classes of the noisy majority votes of teachers.
 
-The teachers are nearest-neighbour classifiers, and the query is one public point. All that they see of the data is
-then the labels of the records in the order of their distance from that point, nearest first: that is the dataset. A
-teacher votes for the label of the nearest record that it has.
+The teachers are nearest-neighbour classifiers, and the query is one public point. Their votes depend only on the labels
+of the records in the order of the distance from that point, nearest first: these labels are the dataset. A teacher
+votes for the label of the nearest record of its part.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Floats = NDArray[np.float64]
 
 
 class NoisyVotes(Mechanism):
-    """The majority label of `n_teachers` teachers after Laplace noise on the number of votes for label 1.
+    """Majority label of `n_teachers` teachers after Laplace noise on the number of votes for label 1.
 
-    A release is `(size, rounds)` bits: in each round, whether n_1 + noise > n_teachers / 2.
+    A release is `(size, rounds)` bits: 1 in each round in which n_1 + noise > n_teachers / 2.
 
     Attributes:
-        rate: epsilon that is claimed for one round in which one record moves one vote; the scale should be 1 / rate.
+        rate: claimed epsilon of one round in which one record changes one vote; the scale should be 1 / rate.
         n_teachers: >= 1; the number of records is a multiple of it.
-        rounds: answers, >= 1; the claim is rate * rounds.
+        rounds: number of answers, >= 1; the claim is rate * rounds.
     """
 
     rate: float
@@ -53,23 +53,23 @@ class NoisyVotes(Mechanism):
 
     @abstractmethod
     def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Votes for label 1: shape `(size, rounds)`, or one that broadcasts to it."""
+        """Return the votes for label 1, in shape `(size, rounds)` or a shape that broadcasts to it."""
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The noisy majority in each round: shape `(size, rounds)` of 0 and 1."""
+        """Return the noisy majority in each round, 0 or 1, shape `(size, rounds)`."""
         votes = self.votes(self.labels(dataset), size, rng)
         noise = rng.laplace(scale=self.scale, size=(size, self.rounds))
         return Outputs((votes + noise > self.n_teachers / 2).astype(np.int8))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(rate * rounds)`: basic composition of one moved vote a round."""
+        """Return `PureDP(rate * rounds)`, basic composition of one moved vote in each round."""
         return PureDP(self.rate * self.rounds, relation=self.relation)
 
     def labels(self, dataset: Dataset) -> NDArray[np.int64]:
-        """The labels, checked: shape `(n_records,)` of 0 and 1.
+        """Return the checked labels, 0 or 1, shape `(n_records,)`.
 
         Raises:
-            ParameterError: other labels, or a number of records that is no multiple of n_teachers.
+            ParameterError: other labels, or a number of records that is not a multiple of n_teachers.
         """
         labels = np.asarray(dataset)
         if labels.ndim != 1 or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
@@ -92,44 +92,44 @@ class NoisyVotes(Mechanism):
         return self
 
     def majority(self, votes: int) -> float:
-        """Probability that this many votes for label 1 are released as the label 1."""
+        """Return the probability that label 1 is released for this number of votes for it."""
         from scipy.stats import laplace
 
         return float(laplace.sf(self.n_teachers / 2 - votes, scale=self.scale))
 
     def between(self, votes0: int, votes1: int) -> ExactDP:
-        """The exact guarantee where the votes are `votes0` on side 0 and `votes1` on side 1, in every round."""
+        """Return the exact guarantee for `votes0` votes on side 0 and `votes1` on side 1 in every round."""
         log0, log1 = (response_logs(self.rounds, self._log_odds(votes)) for votes in (votes0, votes1))
         return ExactDP.of_logs(log0, log1, relation=self.relation)
 
     def _log_odds(self, votes: int) -> float:
-        """Log odds of releasing the label 1 after this many votes for it: those of Laplace noise on the votes."""
+        """Return the log odds of releasing label 1 for this number of votes, with Laplace noise on the votes."""
         lead = (votes - self.n_teachers / 2) / self.scale
         return math.copysign(abs(lead) + math.log(2.0 - math.exp(-abs(lead))), lead)
 
 
 class FixedVotes(NoisyVotes):
-    """Noisy votes that depend on the data alone, so that the law of a release is known."""
+    """Noisy votes with deterministic counts, so that the law of a release is known."""
 
     @abstractmethod
     def count(self, labels: NDArray[np.int64]) -> int:
-        """Votes for label 1."""
+        """Return the number of votes for label 1."""
 
     def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The same in every round."""
+        """Return the number of votes for label 1, which is equal in all rounds."""
         return np.full((1, 1), self.count(labels))
 
     def output_law(self) -> FixedVotes:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Log probability of each output, shape `(size,)`; -inf for what is no vector of bits."""
+        """Return the log probability of each output, shape `(size,)`; -inf for anything other than bits."""
         bits = outputs.values.reshape(len(outputs), -1)
         ones = bits.sum(axis=1)
         log_odds = self._log_odds(self.count(self.labels(dataset)))
-        each = ones * log_expit(log_odds) + (self.rounds - ones) * log_expit(-log_odds)
-        return np.where(np.isin(bits, (0, 1)).all(axis=1), each, -math.inf)
+        log_probabilities = ones * log_expit(log_odds) + (self.rounds - ones) * log_expit(-log_odds)
+        return np.where(np.isin(bits, (0, 1)).all(axis=1), log_probabilities, -math.inf)
 
 
 def _short(dataset: Any) -> str:

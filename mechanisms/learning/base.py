@@ -1,8 +1,8 @@
-"""The interfaces of this folder: read this first.
+"""Interfaces of this package: read this first.
 
-    TrainingData     examples (X, y), and records that are given by their gradient instead
-    Classifiers      trained models, many at once: what membership attacks query
-    GivesSignals     what was trained, where it is no classifier: synthetic tables
+    TrainingData     examples (X, y), and records that are specified by their gradient
+    Classifiers      trained models, many at once, which membership attacks query
+    GivesSignals     trained objects that are no classifiers: synthetic tables
     Learner          trains one classifier on each of many subsets of the same records
     TakesTables      ... of records without labels
 
@@ -26,9 +26,9 @@ Floats = NDArray[np.floating[Any]]
 class TrainingData:
     """Records to learn from: examples, then gradient records.
 
-    A gradient record is what the strongest adversary of DP-SGD inserts: whenever a step samples it, its fixed gradient
-    is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples first, from 0 to
-    n_examples - 1, then gradient records.
+    A gradient record is the record that the strongest adversary of DP-SGD inserts: whenever a step samples the record,
+    its fixed gradient is clipped and added like that of any example (Nasr et al. 2023). Records are numbered: examples
+    first, from 0 to n_examples - 1, then gradient records.
 
     Args:
         X: `(n_examples, n_features)` finite features.
@@ -61,7 +61,7 @@ class TrainingData:
         for name, values in (("X", X), ("y", y)):
             if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
                 raise ParameterError(
-                    f"{name} must hold finite numbers, but does not. Fill in or drop what is missing.", argument=name
+                    f"{name} must hold finite numbers, but does not. Fill in or drop missing values.", argument=name
                 )
         object.__setattr__(self, "X", X if X.dtype.kind == "f" else X.astype(np.float64))
         object.__setattr__(self, "y", y)
@@ -77,7 +77,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, dataset: Any) -> TrainingData:
-        """`dataset` itself, or an `(X, y)` pair; raises `ParameterError` for anything else."""
+        """Return `dataset`, converted from an `(X, y)` pair if necessary; raise `ParameterError` for anything else."""
         if isinstance(dataset, TrainingData):
             return dataset
         if isinstance(dataset, tuple) and len(dataset) == 2:
@@ -100,7 +100,7 @@ class TrainingData:
 
 
 class Classifiers(Protocol):
-    """Trained classifiers of one shape. They pickle, and are queried all at once."""
+    """Trained classifiers of one shape, which can be pickled and are queried all at once."""
 
     @property
     def n_classes(self) -> int: ...
@@ -108,81 +108,81 @@ class Classifiers(Protocol):
     def __len__(self) -> int: ...
 
     def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
-        """Log probability of each class, `(n_models, n, n_classes)`, by a stable log-softmax; -inf where it is 0."""
+        """Return the log probability of each class, `(n_models, n, n_classes)`, computed stably; -inf for 0."""
         ...
 
 
 @runtime_checkable
 class HasGradients(Protocol):
-    """Classifiers whose gradients can be asked for: white-box membership attacks."""
+    """Classifiers with gradients, for white-box membership attacks."""
 
     def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Gradient of the loss at each example with respect to the flat parameters, `(n_models, n, n_parameters)`."""
+        """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
         ...
 
     def gradient_norms(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
-        """L2 norm of each of these gradients, `(n_models, n)`, without making them."""
+        """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
         ...
 
 
 @runtime_checkable
 class GivesSignals(Protocol):
-    """What was trained on subsets and predicts no classes: it says itself how much a record looks like a member."""
+    """Trained objects that predict no classes, but return membership signals of records."""
 
     def __len__(self) -> int: ...
 
     def signals(self, data: TrainingData) -> dict[str, NDArray[np.float64]]:
-        """Name -> `(n_models, n_records)`, higher = more like a member."""
+        """Return the signals by name, each `(n_models, n_records)`; higher means more like a member."""
         ...
 
 
 @runtime_checkable
 class HasSummaries(Protocol):
-    """What was trained on subsets and can be described by a few numbers each, whoever is asked about."""
+    """Trained objects that are each described by a few numbers, independently of the record under attack."""
 
     @property
     def summaries(self) -> NDArray[np.float64] | None:
-        """`(n_models, n_summaries)`; None where nobody has asked for them."""
+        """Summaries, `(n_models, n_summaries)`; None if they were not requested."""
         ...
 
 
 @runtime_checkable
 class TakesTables(Protocol):
-    """A learner from records without labels."""
+    """Learner from records without labels."""
 
     def examples(self, dataset: Any) -> TrainingData:
-        """A table `(n_records, d)` as training data, its labels 0."""
+        """Return a table `(n_records, d)` as training data whose labels are 0."""
         ...
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """Trains classifiers on subsets: every shadow-model attack and the membership game stand on it."""
+    """Trainer of classifiers on subsets, which the shadow-model attacks and the membership game require."""
 
     def fit_subsets(
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> Classifiers | GivesSignals:
-        """One model a row of `inclusion`, `(n_models, n_records)`; model r sees only its own records."""
+        """Train one model for each row of `inclusion`, `(n_models, n_records)`, on the records of that row only."""
         ...
 
 
 def check_learner(learner: Any) -> None:
-    """Raises `ParameterError` for what does not train on subsets; for an estimator, the error names its adapter."""
+    """Raise `ParameterError` unless `learner` trains on subsets; for an estimator, the error names the adapter."""
     if isinstance(learner, Learner) and not isinstance(learner, type):
         return
     name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
-    way = (
+    next_step = (
         f"Wrap it: EstimatorLearner({name}(...)), from dpassay.mechanisms.external."
         if hasattr(learner, "fit")
         else "Give a DPSGD, an EstimatorLearner, or an object with the method fit_subsets."
     )
     raise ParameterError(
-        f"learner must train one model on each of many subsets, but is {learner!r}. {way}", argument="learner"
+        f"learner must train one model on each of many subsets, but is {learner!r}. {next_step}", argument="learner"
     )
 
 
 def examples_for(learner: Any, dataset: Any) -> TrainingData:
-    """`dataset` as what `learner` trains on: an `(X, y)` pair, or a table where it takes tables."""
+    """Return `dataset`, an `(X, y)` pair or a table if `learner` accepts tables, as training data for `learner`."""
     return learner.examples(dataset) if isinstance(learner, TakesTables) else TrainingData.of(dataset)
 
 

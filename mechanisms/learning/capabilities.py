@@ -1,17 +1,17 @@
-"""What an adversary needs of a trainer, one capability a protocol: read base.py first.
+"""Capabilities that attacks require of a trainer, one protocol each: read base.py first.
 
     Learner                one classifier on each of many subsets (in base.py)   membership attacks, the membership game
     TakesCanaries          a record may be chosen by the adversary               canaries that are examples
     ClipsGradients         ... or be a gradient of known norm                    random directions
     HasInputWeights        ... in the weight that reads one feature              Dirac canaries
-    ShowsNoisyGradients    ... and be seen in every noisy sum                    the gradient-canary game
+    ShowsNoisyGradients    ... and be observed in every noisy sum                the gradient-canary game
     ShowsLosses            has a loss on an example                              canary loss
-    ReleasesModels         ... and models come out, as flat parameters           canary direction
-    ShowsTrajectory        ... those of every step                               gradient product
-    ShowsEachGradient      ... and what each of a few records would add          prior-aware reconstruction
-    StartsAnywhere         starts from parameters that are given                 worst-case initial parameters
+    ReleasesModels         ... and releases models, as flat parameters           canary direction
+    ShowsTrajectory        ... after every step                                  gradient product
+    ShowsEachGradient      ... and the contribution of each of a few records     prior-aware reconstruction
+    StartsAnywhere         starts from specified parameters                      worst-case initial parameters
 
-A trainer implements what it can; `needed` asks, and names what is lacking.
+A trainer implements what it can; `needed` checks a capability, and names the missing members.
 """
 
 from __future__ import annotations
@@ -33,59 +33,57 @@ from .models.base import Model
 
 @runtime_checkable
 class TakesCanaries(Protocol):
-    """Trains on records of which an adversary may choose one."""
+    """Trainer on records of which an adversary may choose one."""
 
     @property
     def relation(self) -> Relation:
-        """What may differ between neighbours."""
+        """Neighbouring relation."""
         ...
 
     def check_data(self, data: TrainingData) -> None:
-        """Raises `ParameterError` for records that it cannot train on."""
+        """Raise `ParameterError` for records that the trainer cannot use."""
         ...
 
     def count_classes(self, data: TrainingData) -> int:
-        """How many classes the models that are trained on data like these tell apart."""
+        """Return the number of classes of a model that is trained on data of this kind."""
         ...
 
     def initial_models(self, data: TrainingData) -> Classifiers | None:
-        """One model before any training on data like these; None where its parameters are drawn for every run, or not
-        known."""
+        """Return one model before training on data of this kind; None if its parameters are random or unknown."""
         ...
 
 
 @runtime_checkable
 class ClipsGradients(TakesCanaries, Protocol):
-    """Takes gradient records, and bounds their norm."""
+    """Trainer that accepts gradient records, and bounds their norm."""
 
     @property
     def n_parameters(self) -> int:
-        """Length of a flat gradient."""
+        """Number of entries of a flat gradient."""
         ...
 
     @property
     def clip_norm(self) -> float:
-        """Largest norm of the gradient of a record."""
+        """Upper bound on the norm of the gradient of a record."""
         ...
 
 
 @runtime_checkable
 class HasInputWeights(ClipsGradients, Protocol):
-    """Knows which weights read which feature."""
+    """Trainer whose first-layer weights can be located by feature."""
 
     def input_weights(self) -> NDArray[np.intp]:
-        """Place, in the flat parameters, of the weight by which a unit of the first layer reads a feature, `(n_units,
-        n_features)`."""
+        """Return the indices of the weights of the first layer in the flat parameters, `(n_units, n_features)`."""
         ...
 
 
 @runtime_checkable
 class ShowsNoisyGradients(ClipsGradients, Protocol):
-    """Shows the noisy sum of every step along directions, each run on its own subset of the records."""
+    """Trainer that releases the noisy sum of every step along directions, each run on a subset of the records."""
 
     @property
     def steps(self) -> int:
-        """Noisy sums of a run."""
+        """Number of noisy sums in a run."""
         ...
 
     @property
@@ -95,74 +93,80 @@ class ShowsNoisyGradients(ClipsGradients, Protocol):
 
     @property
     def scheme(self) -> Sampling:
-        """How batches are drawn."""
+        """Sampling scheme of the batches."""
         ...
 
     def no_examples(self) -> TrainingData:
-        """Data of the right shape that hold no record; raises `ParameterError` where that is not known."""
+        """Return data of the right shape without records; raise `ParameterError` if the shape is unknown."""
         ...
 
     def showing(self, directions: Floats) -> Self:
-        """This trainer, with the view of the noisy sums along unit directions `(m, n_parameters)`."""
+        """Return this trainer with a view of the noisy sums along unit directions `(m, n_parameters)`."""
         ...
 
     def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """One run a row of `inclusion`, `(n_runs, n_records)`: noisy sums / clip_norm, `(n_runs, steps, m)`."""
+        """Return noisy sums / clip_norm, `(n_runs, steps, m)`: one run for each row of `inclusion`.
+
+        Args:
+            records: all records.
+            inclusion: `(n_runs, n_records)`, the records of each run.
+            rng: source of all randomness.
+        """
         ...
 
 
 @runtime_checkable
 class ShowsLosses(Protocol):
-    """Releases models of which the loss on an example can be asked."""
+    """Trainer that releases models whose loss on an example can be computed."""
 
     @property
     def view(self) -> str:
-        """What is released: "final", "trajectory", or something else."""
+        """Released output: "final", "trajectory", or another view."""
         ...
 
     @property
     def trains_as_stated(self) -> bool:
-        """Whether a record is known to have no other trace than its clipped gradient: there is no better place to look.
+        """True if a record is known to influence the output through its clipped gradient only.
 
-        Another trainer may leak elsewhere, as by a divisor that depends on the data or a noise that comes twice.
+        Another trainer may leak elsewhere, for example by a divisor that depends on the data or by repeated noise.
         """
         ...
 
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
-        """Loss of each example under parameters `(n_models, n_parameters)`, `(n_models, n_examples)`."""
+        """Return the loss `(n_models, n_examples)` of each example under parameters `(n_models, n_parameters)`."""
         ...
 
 
 @runtime_checkable
 class ReleasesModels(ShowsLosses, TakesCanaries, Protocol):
-    """Releases flat parameters, of the last iterate or of all."""
+    """Trainer that releases the flat parameters of the last iterate or of all iterates."""
 
     @property
     def n_parameters(self) -> int:
-        """Length of the flat parameters."""
+        """Number of flat parameters."""
         ...
 
     def initial_parameters(self) -> Floats | None:
-        """Flat parameters before the first step, `(n_parameters,)`; None where they are drawn for every run."""
+        """Return the flat parameters before the first step, `(n_parameters,)`; None if they are random."""
         ...
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the clipped gradients of a few records at parameters `(n_runs, n_parameters)`, of their shape."""
+        """Return the sum of the clipped gradients of a few records at parameters of shape `(n_runs, n_parameters)`."""
         ...
 
 
 @runtime_checkable
 class ShowsTrajectory(ReleasesModels, Protocol):
-    """Releases every iterate of gradient descent with momentum on noisy sums."""
+    """Trainer that releases every iterate of gradient descent with momentum on noisy sums."""
 
     @property
     def network(self) -> Model:
-        """What is trained."""
+        """Model that is trained."""
         ...
 
     @property
     def scheme(self) -> Sampling:
-        """How batches are drawn."""
+        """Sampling scheme of the batches."""
         ...
 
     @property
@@ -172,77 +176,87 @@ class ShowsTrajectory(ReleasesModels, Protocol):
 
     @property
     def clip_norm(self) -> float:
-        """Largest norm of the gradient of a record."""
+        """Upper bound on the norm of the gradient of a record."""
         ...
 
     @property
     def momentum(self) -> float:
-        """In [0, 1)."""
+        """Momentum coefficient in [0, 1)."""
         ...
 
     def rates(self) -> NDArray[np.float64]:
-        """Learning rate of each step, `(steps,)`."""
+        """Return the learning rate of each step, `(steps,)`."""
         ...
 
     def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
-        """From parameters `(n_runs, n_parameters)` to the sum of the clipped gradients of many records, of their
-        shape."""
+        """Return a function from parameters to the sum of the clipped gradients of many records.
+
+        The parameters and the sums have shape `(n_runs, n_parameters)`.
+        """
         ...
 
     def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """One run a row of `inclusion`, `(n_runs, n_records)`: parameters, `(n_runs, steps + 1, n_parameters)`."""
+        """Return parameters, `(n_runs, steps + 1, n_parameters)`: one run for each row of `inclusion`.
+
+        Args:
+            records: all records.
+            inclusion: `(n_runs, n_records)`, the records of each run.
+            rng: source of all randomness.
+        """
         ...
 
 
 @runtime_checkable
 class ShowsEachGradient(ShowsTrajectory, Protocol):
-    """Knows what each of a few records would add to the noisy sum of a step."""
+    """Trainer that computes the contribution of each of a few records to the noisy sum of a step."""
 
     def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The clipped gradient of each of a few records at parameters `(n_runs, n_parameters)`, `(n_runs, n_records,
-        n_parameters)`."""
+        """Return the clipped gradient of each of a few records, `(n_runs, n_records, n_parameters)`.
+
+        The parameters have shape `(n_runs, n_parameters)`.
+        """
         ...
 
 
 @runtime_checkable
 class StartsAnywhere(Protocol):
-    """Starts from public parameters."""
+    """Trainer that starts from specified public parameters."""
 
     @property
     def network(self) -> Model:
-        """What is trained."""
+        """Model that is trained."""
         ...
 
     def starting_from(self, parameters: Floats) -> Self:
-        """This trainer, started from flat parameters `(n_parameters,)`."""
+        """Return this trainer started from flat parameters `(n_parameters,)`."""
         ...
 
 
 @runtime_checkable
 class WrapsTrainer(Protocol):
-    """Another claim for the runs of a trainer."""
+    """Mechanism that makes another claim for the runs of a trainer."""
 
     @property
     def trainer(self) -> Any:
-        """Whose runs they are."""
+        """Trainer that is run."""
         ...
 
 
 def trainer_of(mechanism: Any) -> Any:
-    """The trainer that is meant: `mechanism`, or what it wraps."""
+    """Return the trainer inside `mechanism`, or `mechanism` if it wraps none."""
     return mechanism.trainer if isinstance(mechanism, WrapsTrainer) else mechanism
 
 
 def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
-    """The trainer that is meant, if it has the capability.
+    """Return the trainer of `mechanism` after checking that it has the capability.
 
     Args:
-        mechanism: a trainer, or one inside another claim.
+        mechanism: a trainer, or a mechanism that wraps one.
         capability: a protocol of this module.
-        purpose: what needs it, the subject of the message: "a Dirac canary".
+        purpose: the feature that needs the capability, and the subject of the message: "a Dirac canary".
 
     Raises:
-        ParameterError: it lacks something, which is named.
+        ParameterError: the trainer lacks members of the protocol, which the message lists.
 
     Example:
         >>> from dpassay.mechanisms.noise.laplace import Laplace
@@ -252,18 +266,18 @@ def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
         dpassay.mechanisms.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, \
 which Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (dpassay.mechanisms.learning.capabilities).
     """
-    found = trainer_of(mechanism)
-    lacking = [name for name in members(capability) if inspect.getattr_static(found, name, None) is None]
-    if lacking or isinstance(found, type):
+    trainer = trainer_of(mechanism)
+    missing = [name for name in members(capability) if inspect.getattr_static(trainer, name, None) is None]
+    if missing or isinstance(trainer, type):
         raise ParameterError(
-            f"{purpose} needs a trainer with {_listed(lacking or ['options'])}, which {_name(found)} lacks. Use "
+            f"{purpose} needs a trainer with {_listed(missing or ['options'])}, which {_name(trainer)} lacks. Use "
             f"DPSGD, or a trainer that is {capability.__name__} (dpassay.mechanisms.learning.capabilities)."
         )
-    return found
+    return trainer
 
 
 def has(mechanism: Any, capability: Any) -> bool:
-    """Whether the trainer that is meant has the capability."""
+    """Return True if the trainer of `mechanism` has the capability."""
     try:
         needed(mechanism, capability, "")
     except ParameterError:
@@ -272,15 +286,15 @@ def has(mechanism: Any, capability: Any) -> bool:
 
 
 def members(capability: Any) -> list[str]:
-    """What a protocol asks for, by name."""
+    """Return the names of the members that a protocol requires."""
     protocols = [base for base in capability.__mro__ if getattr(base, "_is_protocol", False) and base is not Protocol]
     return sorted({name for base in protocols for name in vars(base) if not name.startswith("_")})
 
 
 def _listed(names: list[str]) -> str:
-    """All of them, so that who writes a trainer knows what is asked for."""
+    """Return the names as one phrase, "a, b and c"."""
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
-def _name(thing: Any) -> str:
-    return thing.__name__ if isinstance(thing, type) else type(thing).__name__
+def _name(trainer: Any) -> str:
+    return trainer.__name__ if isinstance(trainer, type) else type(trainer).__name__

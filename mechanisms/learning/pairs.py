@@ -1,7 +1,7 @@
-"""In which records the two sides of a pair differ.
+"""Records in which the two sides of a pair differ.
 
 differing, shared    the records that only one side has, and those that both have
-check_in_place       all records but one have the same place on both sides
+check_in_place       all records except one have the same position on both sides
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ from ..errors import NeighboursError, plural
 from .base import Floats, TrainingData
 
 UNSEEN = 1e-6
-"""Share of a direction that counts for nothing: rounding."""
+"""Largest component of a direction that is treated as a rounding error."""
 
 
 def check_in_place(neighbours: Neighbours, batches: str) -> None:
-    """Raises `NeighboursError` if more than one record differs in its place: records in another order are other
-    batches."""
+    """Raise `NeighboursError` unless exactly one record differs in its position.
+
+    Records in another order form other batches.
+    """
     data0, data1 = (TrainingData.of(neighbours.side(side)) for side in (0, 1))
     pairs = [(data0.X, data1.X), (data0.y[:, None], data1.y[:, None])]
-    differ = int(np.any([np.any(one != other, axis=1) for one, other in pairs], axis=0).sum())
+    n_different = int(np.any([np.any(rows0 != rows1, axis=1) for rows0, rows1 in pairs], axis=0).sum())
     if data0.gradients is not None and data1.gradients is not None:
-        differ += int(np.any(data0.gradients != data1.gradients, axis=1).sum())
-    if differ != 1:
+        n_different += int(np.any(data0.gradients != data1.gradients, axis=1).sum())
+    if n_different != 1:
         raise NeighboursError(
             f"{batches} are cut from the records in their order, so that neighbours must differ in one place, "
-            f"but {plural(differ, 'record')} differ in place. Build the pair with "
+            f"but {plural(n_different, 'record')} differ in place. Build the pair with "
             "dpassay.mechanisms.records.replace_record.",
             argument="d0",
         )
 
 
 def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
-    """The records that only side 0 has, and those that only side 1 has: examples and gradient records.
+    """Return the records that only side 0 has, and those that only side 1 has: examples and gradient records.
 
     Example:
         >>> X, y = np.eye(3), np.array([0, 1, 2])
@@ -46,42 +48,44 @@ def differing(neighbours: Neighbours) -> tuple[TrainingData, TrainingData]:
         (0, [[1.0, 0.0, 0.0]], [0])
     """
     sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
-    found = []
+    differences = []
     for mine, other in (sides, sides[::-1]):
         examples = surplus(np.column_stack([mine.X, mine.y]), np.column_stack([other.X, other.y]))
         gradients = None
         if mine.gradients is not None:
-            kept = mine.gradients[surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))]
-            gradients = kept if len(kept) else None
-        found.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
-    return found[0], found[1]
+            surplus_gradients = mine.gradients[surplus(mine.gradients, gradients_of(other, mine.gradients.shape[1]))]
+            gradients = surplus_gradients if len(surplus_gradients) else None
+        differences.append(TrainingData(mine.X[examples], mine.y[examples], gradients))
+    return differences[0], differences[1]
 
 
 def shared(neighbours: Neighbours) -> TrainingData:
-    """The records that both sides have: those of side 0 that do not differ."""
+    """Return the records that both sides have, in the order of side 0."""
     data, other = TrainingData.of(neighbours.d0), TrainingData.of(neighbours.d1)
-    kept = np.ones(data.n_examples, dtype=bool)
-    kept[surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
+    is_shared = np.ones(data.n_examples, dtype=bool)
+    is_shared[surplus(np.column_stack([data.X, data.y]), np.column_stack([other.X, other.y]))] = False
     gradients = data.gradients
     if gradients is not None:
         others = gradients_of(other, gradients.shape[1])
         gradients = np.delete(gradients, surplus(gradients, others), axis=0)
-    return TrainingData(data.X[kept], data.y[kept], gradients if gradients is not None and len(gradients) else None)
+    return TrainingData(
+        data.X[is_shared], data.y[is_shared], gradients if gradients is not None and len(gradients) else None
+    )
 
 
 def gradients_of(data: TrainingData, n_parameters: int) -> Floats:
-    """The gradient records, `(n_gradients, n_parameters)`."""
+    """Return the gradient records, `(n_gradients, n_parameters)`."""
     return np.empty((0, n_parameters)) if data.gradients is None else data.gradients
 
 
 def surplus(mine: Floats, others: Floats) -> NDArray[np.intp]:
-    """Rows of `mine` that `others` lacks, as multisets."""
-    left = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
-    found = []
-    for place, row in enumerate(np.ascontiguousarray(mine, dtype=np.float64) + 0.0):
+    """Return the indices of the rows of `mine` that `others` lacks, as multisets."""
+    remaining = Counter(row.tobytes() for row in np.ascontiguousarray(others, dtype=np.float64) + 0.0)
+    indices = []
+    for index, row in enumerate(np.ascontiguousarray(mine, dtype=np.float64) + 0.0):
         key = row.tobytes()
-        if left[key]:
-            left[key] -= 1
+        if remaining[key]:
+            remaining[key] -= 1
         else:
-            found.append(place)
-    return np.array(found, dtype=np.intp)
+            indices.append(index)
+    return np.array(indices, dtype=np.intp)

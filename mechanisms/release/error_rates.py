@@ -1,8 +1,8 @@
-"""How small the error of query release can be made, as far as it is known.
+"""Known rates of the smallest error of query release.
 
-k queries with values in [-1, 1] on a domain of T cells, n records, mean answers. The error is the expected largest one
-of an answer (norm inf), or the expected root of the mean square (norm 2). Constants, and the factor ln(1/delta) under
-its root, are suppressed: the rates say how errors grow, and not where they lie.
+k queries with values in [-1, 1] on a domain of T cells, n records, mean answers. The error is the expected largest
+error of an answer (norm inf), or the expected root mean square error (norm 2). Constants, and the factor ln(1/delta)
+under the root, are suppressed: the rates describe the growth of errors, not their size.
 
     norm   epsilon-DP                                         (epsilon, delta)-DP
     2      (ln(k)^2 ln(T)^(3/2) / (epsilon n))^(1/2)          (ln(T)^(1/2) / (epsilon n))^(1/2)
@@ -11,7 +11,7 @@ its root, are suppressed: the rates say how errors grow, and not where they lie.
            Blum, Ligett and Roth 2013                         Hardt and Rothblum 2010; Gupta, Roth and Ullman 2012
 
 The right column is tight (Bun, Ullman and Vadhan 2014). The left one is open: for the norm inf the conjecture is
-(ln(k) ln(T) / (epsilon n))^(1/2), for the norm 2 it is (ln(T) / (epsilon n))^(1/2), whatever k is.
+(ln(k) ln(T) / (epsilon n))^(1/2), for the norm 2 it is (ln(T) / (epsilon n))^(1/2), for every k.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..validation import positive, whole
 
 
 def error_rate(*, n_queries: int, n_cells: int, n_records: int, epsilon: float, norm: float, pure: bool) -> float:
-    """The entry of the table above, for the worst workload of that size; 1 at most, which needs no mechanism.
+    """Return the entry of the table above, for the worst workload of that size; at most 1, the error of a constant.
 
     Args:
         n_queries: k, >= 2.

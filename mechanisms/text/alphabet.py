@@ -1,4 +1,4 @@
-"""Symbols of texts: characters, or words."""
+"""Alphabets of texts: characters or words."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 
 Tokens = NDArray[np.int64]
-"""Numbers of symbols, from 0 to the size of the alphabet - 1."""
+"""Indices of symbols, from 0 to the size of the alphabet - 1."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """What texts are made of, fixed and public: characters, or words with spaces between them.
+    """Fixed and public alphabet of texts: characters, or words separated by spaces.
 
     Args:
-        symbols: a string of different characters, or a sequence of different words without spaces; 2 at least.
+        symbols: a string of distinct characters, or a sequence of distinct words without spaces; at least 2.
 
     Raises:
-        ParameterError: fewer than two symbols, one that stands twice, or a word that is empty or holds a space.
+        ParameterError: fewer than two symbols, a repeated symbol, or a word that is empty or holds a space.
 
     Example:
         >>> Alphabet("abc").encode(["cab"]).tokens.tolist(), Alphabet("abc").decode([2, 0, 1])
@@ -41,8 +41,8 @@ class Alphabet:
         strings = all(isinstance(symbol, str) for symbol in known)
         if not strings or len(known) < 2 or len(set(known)) < len(known):
             raise ParameterError(
-                f"alphabet must be a string of at least two different characters, or as many different words, but is "
-                f"{self.symbols!r}.",
+                f"alphabet must be a string of at least two different characters, or a sequence of at least two "
+                f"different words, but is {self.symbols!r}.",
                 argument="alphabet",
             )
         if not self.of_characters and any(word.split() != [word] for word in known):
@@ -53,16 +53,16 @@ class Alphabet:
 
     @classmethod
     def of(cls, texts: Sequence[str], *, words: bool = False) -> Alphabet:
-        """The characters, or the words, of texts that are public: those of private texts are a secret themselves."""
-        seen = {symbol for text in texts for symbol in (text.split() if words else text)}
-        return cls(tuple(sorted(seen)) if words else "".join(sorted(seen)))
+        """Return the alphabet of the characters, or words, of public texts; those of private texts are private."""
+        symbols = {symbol for text in texts for symbol in (text.split() if words else text)}
+        return cls(tuple(sorted(symbols)) if words else "".join(sorted(symbols)))
 
     def __len__(self) -> int:
         return len(self.symbols)
 
     @property
     def of_characters(self) -> bool:
-        """Whether the symbols are characters, not words."""
+        """True if the symbols are characters, False if they are words."""
         return isinstance(self.symbols, str)
 
     @cached_property
@@ -70,7 +70,7 @@ class Alphabet:
         return {symbol: i for i, symbol in enumerate(self.symbols)}
 
     def encode(self, texts: Sequence[str]) -> Encoded:
-        """Texts as numbers.
+        """Return texts as indices of symbols.
 
         Raises:
             ParameterError: not a collection of strings, or a symbol that the alphabet lacks.
@@ -85,32 +85,32 @@ class Alphabet:
             kind = "character" if self.of_characters else "word"
             raise ParameterError(
                 f"texts must be made of the {len(self)} symbols of the alphabet, but hold the {kind} "
-                f"{error.args[0]!r}. Add it to the alphabet, or take it out of the texts.",
+                f"{error.args[0]!r}. Add it to the alphabet, or remove it from the texts.",
                 argument="texts",
             ) from None
         return Encoded(tokens, np.array([len(text) for text in split], dtype=np.int64))
 
     def decode(self, tokens: Sequence[int] | Tokens) -> str:
-        """The text of a row of numbers."""
+        """Return the text of a row of indices."""
         return ("" if self.of_characters else " ").join(self.symbols[i] for i in tokens)
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Texts as numbers, one after the other.
+    """Concatenated texts as indices of symbols.
 
     Args:
-        tokens: `(n_tokens,)` of all texts.
-        lengths: `(n_texts,)`.
+        tokens: `(n_tokens,)` indices of all texts, one text after the other.
+        lengths: `(n_texts,)` numbers of symbols.
     """
 
     tokens: Tokens
     lengths: Tokens
 
     def ngrams(self, n: int, n_symbols: int, most: int | None = None) -> Tokens:
-        """Numbers of the n-grams inside the texts, in order; of each text the first `most` only.
+        """Return the indices of the n-grams inside the texts, in order; only the first `most` of each text.
 
-        The number of an n-gram is what its tokens say as digits to the base `n_symbols`, the first token first.
+        The index of an n-gram is the number whose digits to the base `n_symbols` are its tokens, the first token first.
         """
         n_windows = len(self.tokens) - n + 1
         if n_windows <= 0:
@@ -119,7 +119,7 @@ class Encoded:
         for j in range(n):
             keys = keys * n_symbols + self.tokens[j : j + n_windows]
         starts = np.cumsum(self.lengths) - self.lengths
-        place = np.arange(len(self.tokens)) - np.repeat(starts, self.lengths)
-        left = np.repeat(self.lengths, self.lengths) - place
-        inside = left[:n_windows] >= n
-        return keys[inside if most is None else inside & (place[:n_windows] < most)]
+        positions = np.arange(len(self.tokens)) - np.repeat(starts, self.lengths)
+        remaining = np.repeat(self.lengths, self.lengths) - positions
+        inside = remaining[:n_windows] >= n
+        return keys[inside if most is None else inside & (positions[:n_windows] < most)]

@@ -16,28 +16,28 @@ from .alphabet import Alphabet, Tokens
 
 
 class Table(Protocol):
-    """Counts by the number of an n-gram."""
+    """Counts by the index of an n-gram."""
 
     def of(self, keys: Tokens) -> Floats:
-        """Counts, in the shape of the keys; for a table of many runs `(n_runs, *shape)`."""
+        """Return counts, in the shape of the keys; for a table of many runs `(n_runs, *shape)`."""
         ...
 
     def after(self, contexts: Tokens, n_symbols: int) -> Floats:
-        """Counts of all symbols after each context, `(m, n_symbols)`; for a table of one run."""
+        """Return the counts of all symbols after each context, `(m, n_symbols)`; for a table of one run."""
         ...
 
     def drop_first(self, n_after: int) -> Table:
-        """Counts of what is left without the first symbol; there are `n_after` of those."""
+        """Return the counts of the n-grams without their first symbol; there are `n_after` possible ones."""
         ...
 
     def drop_last(self, n_symbols: int) -> Table:
-        """Counts of what is left without the last symbol: how often each context stands before any symbol."""
+        """Return the counts of the n-grams without their last symbol: of each context before any symbol."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """Counts of the n-grams that occur, in increasing order of their numbers."""
+    """Counts of the n-grams that occur, in increasing order of their indices."""
 
     keys: Tokens
     counts: Floats
@@ -49,10 +49,10 @@ class Sparse:
     def after(self, contexts: Tokens, n_symbols: int) -> Floats:
         first, end = (np.searchsorted(self.keys, (contexts + step) * n_symbols) for step in (0, 1))
         row = np.repeat(np.arange(len(contexts)), end - first)
-        place = np.arange(len(row)) + np.repeat(first - np.cumsum(end - first) + (end - first), end - first)
-        found = np.zeros((len(contexts), n_symbols))
-        found[row, self.keys[place] % n_symbols] = self.counts[place]
-        return found
+        indices = np.arange(len(row)) + np.repeat(first - np.cumsum(end - first) + (end - first), end - first)
+        table = np.zeros((len(contexts), n_symbols))
+        table[row, self.keys[indices] % n_symbols] = self.counts[indices]
+        return table
 
     def drop_first(self, n_after: int) -> Sparse:
         return self._summed(self.keys % n_after)
@@ -61,8 +61,8 @@ class Sparse:
         return self._summed(self.keys // n_symbols)
 
     def _summed(self, keys: Tokens) -> Sparse:
-        distinct, place = np.unique(keys, return_inverse=True)
-        return Sparse(distinct, np.bincount(place, weights=self.counts).astype(np.float64))
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        return Sparse(distinct, np.bincount(inverse, weights=self.counts).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,21 +86,21 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class NGramModel:
-    """A language model: which symbol comes next, given the n - 1 before it.
+    """N-gram language model: the probability of the next symbol given the n - 1 symbols before it.
 
-    The probability of symbol w after the context h of k - 1 symbols is an average of what was counted and what the
-    model of the next lower order says, weighed as if s = `smoothing` more contexts had been seen:
+    The probability of symbol w after the context h of k - 1 symbols is an average of the observed frequency and the
+    probability under the model of the next lower order, with the weight of s = `smoothing` further contexts:
 
         p_k(w | h) = (count(h w) + s p_{k-1}(w | h')) / (count(h) + s),    h' = h without its first symbol,
 
-    down to p_0 = 1 / (symbols of the alphabet) (MacKay and Bando Peto 1995, section 3). A context that never occurred
-    is left to the shorter one.
+    down to p_0 = 1 / (symbols of the alphabet) (MacKay and Bando Peto 1995, section 3). After a context that never
+    occurred, the probability is that after the shorter context.
 
     Args:
-        alphabet: of the texts.
+        alphabet: alphabet of the texts.
         n: length of the n-grams.
         tables: counts of n-grams of length 1, ..., n.
-        contexts: for each of them, how often what stands before its last symbol occurs.
+        contexts: for each table, counts of the n-grams without their last symbol.
         smoothing: s > 0.
 
     Build it with `NGramModel.fit` or `NGramModel.from_counts`.
@@ -116,17 +116,17 @@ class NGramModel:
     def fit(
         cls, texts: Sequence[str], n: int, alphabet: Alphabet | None = None, *, smoothing: float = 0.1
     ) -> NGramModel:
-        """The model of exact counts: nothing is hidden.
+        """Return the model of exact counts, without any privacy.
 
         Args:
-            texts: to learn from.
+            texts: training texts.
             n: length of the n-grams, >= 1.
-            alphabet: of the texts; None takes the characters that they hold.
+            alphabet: alphabet of the texts; None for the characters that occur in them.
             smoothing: s > 0.
 
         Raises:
-            ParameterError: no text of n symbols, a symbol that the alphabet lacks, or too many possible n-grams for a
-                number each (2^63).
+            ParameterError: no text of n symbols, a symbol that the alphabet lacks, or too many possible n-grams to
+                index (2^63).
 
         Example:
             >>> model = NGramModel.fit(["abababab"], n=2, smoothing=0.1)
@@ -141,7 +141,7 @@ class NGramModel:
         if longest < n:
             raise ParameterError(
                 f"n must be no longer than the longest text, but is {n}, and no text has more than {longest} symbols. "
-                "Take a smaller n or longer texts.",
+                "Use a smaller n or longer texts.",
                 argument="n",
             )
         if n * np.log2(len(alphabet)) >= 63.0:
@@ -155,12 +155,12 @@ class NGramModel:
     def from_counts(
         cls, counts: ArrayLike, n: int, alphabet: Alphabet, *, least: float = 0.0, smoothing: float = 0.1
     ) -> NGramModel:
-        """The models of many tables of noisy counts at once: what `NGramCounts` releases.
+        """Return the models of many tables of noisy counts at once, as released by `NGramCounts`.
 
         Args:
             counts: `(n_runs, n_cells)`, or `(n_cells,)` for one run.
-            n, alphabet: of the table.
-            least: counts up to it are taken for noise, and become 0; >= 0.
+            n, alphabet: length of the n-grams and alphabet of the table.
+            least: counts up to it are treated as noise, and become 0; >= 0.
             smoothing: s > 0.
 
         Raises:
@@ -182,13 +182,13 @@ class NGramModel:
         for k in range(n - 1, 0, -1):
             tables.append(tables[-1].drop_first(len(alphabet) ** k))
         tables.reverse()
-        return cls(alphabet, n, tuple(tables), tuple(each.drop_last(len(alphabet)) for each in tables), smoothing)
+        return cls(alphabet, n, tuple(tables), tuple(table_k.drop_last(len(alphabet)) for table_k in tables), smoothing)
 
     def log_probabilities(self, texts: Sequence[str]) -> Floats:
-        """Log probability of each symbol of texts of equal length, given what stands before it in its text.
+        """Return the log probability of each symbol of texts of equal length, given the symbols before it.
 
         Args:
-            texts: of the same number m >= 1 of symbols each.
+            texts: texts with an equal number m >= 1 of symbols.
 
         Returns:
             Shape `(n_texts, m)`; `(n_runs, n_texts, m)` for the models of many runs.
@@ -200,43 +200,49 @@ class NGramModel:
         lengths = set(encoded.lengths.tolist())
         if len(lengths) != 1 or 0 in lengths:
             raise ParameterError(
-                "texts must be one at least, and have the same number of symbols, at least one, but their lengths are "
-                f"{sorted(lengths)}. Ask for texts of one length at a time.",
+                "texts must hold at least one text, with equal numbers of symbols, at least one, but their lengths are "
+                f"{sorted(lengths)}. Pass texts of one length at a time.",
                 argument="texts",
             )
         return np.log(self._probabilities(encoded.tokens.reshape(len(texts), -1)))
 
     def log_probability(self, texts: Sequence[str]) -> Floats:
-        """Log probability of each text as a whole, of any lengths >= 1: shape `(n_texts,)`, `(n_runs, n_texts)` for
-        many runs."""
+        """Return the log probability of each whole text, of any lengths >= 1.
+
+        Returns:
+            Shape `(n_texts,)`; `(n_runs, n_texts)` for many runs.
+        """
         lengths = self.alphabet.encode(texts).lengths
-        found: Floats = np.empty(0)
+        log_probabilities: Floats = np.empty(0)
         for length in np.unique(lengths):
-            here = np.flatnonzero(lengths == length)
-            each = self.log_probabilities([texts[i] for i in here.tolist()]).sum(axis=-1)
-            if not found.size:
-                found = np.empty((*each.shape[:-1], len(texts)))
-            found[..., here] = each
-        return found
+            indices = np.flatnonzero(lengths == length)
+            joint = self.log_probabilities([texts[i] for i in indices.tolist()]).sum(axis=-1)
+            if not log_probabilities.size:
+                log_probabilities = np.empty((*joint.shape[:-1], len(texts)))
+            log_probabilities[..., indices] = joint
+        return log_probabilities
 
     def conditional(self, prefix: str, suffixes: Sequence[str]) -> Floats:
-        """Log probability of each suffix after a prefix: shape `(n_suffixes,)`, `(n_runs, n_suffixes)` for many runs.
+        """Return the log probability of each suffix after a prefix.
+
+        Returns:
+            Shape `(n_suffixes,)`; `(n_runs, n_suffixes)` for many runs.
 
         Example:
             >>> model = NGramModel.fit(["the key is 42", "the sky is blue"], n=5)
             >>> bool(model.conditional("key is ", ["42"]) > model.conditional("key is ", ["24"]))
             True
         """
-        joint = "" if self.alphabet.of_characters else " "
-        whole_texts = [prefix + joint + suffix if prefix else suffix for suffix in suffixes]
+        separator = "" if self.alphabet.of_characters else " "
+        whole_texts = [prefix + separator + suffix if prefix else suffix for suffix in suffixes]
         before = self.log_probability([prefix])[..., :1] if prefix else 0.0
         return np.asarray(self.log_probability(whole_texts) - before)
 
     def next_symbol(self, contexts: Tokens) -> Floats:
-        """Probability of each symbol after each context, by a model of one run.
+        """Return the probability of each symbol after each context, by a model of one run.
 
         Args:
-            contexts: `(m, j)` numbers of the last symbols, j >= 0; the last n - 1 of them count.
+            contexts: `(m, j)` indices of the last symbols, j >= 0; only the last n - 1 matter.
 
         Returns:
             Shape `(m, n_symbols)`; each row sums to 1.
@@ -252,19 +258,19 @@ class NGramModel:
         return p
 
     def _probabilities(self, tokens: Tokens) -> Floats:
-        """Probability of each symbol given those before it in its row, `(*runs, m, length)`."""
+        """Return the probability of each symbol given the symbols before it in its row, `(*runs, m, length)`."""
         size, length = len(self.alphabet), tokens.shape[1]
         keys = tokens.copy()
         p = np.full(self.tables[0].of(keys).shape, 1.0 / size)
         for k in range(1, min(self.n, length) + 1):
             if k > 1:
                 keys[:, k - 1 :] += tokens[:, : length - k + 1] * size ** (k - 1)
-            here = keys[:, k - 1 :]
-            count, context = self.tables[k - 1].of(here), self.contexts[k - 1].of(here // size)
-            seen = p[..., k - 1 :]
-            seen *= self.smoothing
-            seen += count
-            seen /= context + self.smoothing
+            order_keys = keys[:, k - 1 :]
+            count, context = self.tables[k - 1].of(order_keys), self.contexts[k - 1].of(order_keys // size)
+            updated = p[..., k - 1 :]
+            updated *= self.smoothing
+            updated += count
+            updated /= context + self.smoothing
         return p
 
 
@@ -272,24 +278,24 @@ def planted_probability(
     texts: Sequence[str], record: str, prefix: str, suffix: str, *, n: ArrayLike, copies: ArrayLike,
     smoothing: float = 0.1,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Pr[suffix | prefix] by exact models, after a record was planted in the texts.
+    """Return Pr[suffix | prefix] by exact models, after a record was planted in the texts.
 
     Args:
-        texts: without the record.
-        record: the text that is planted; holds prefix and suffix.
-        prefix, suffix: what the model is asked, and what it should not know.
+        texts: texts without the record.
+        record: the planted text, which holds prefix and suffix.
+        prefix, suffix: the query to the model, and the secret that follows it.
         n: `(a,)` orders of the models.
-        copies: `(b,)` how often the record is planted, >= 0; 0 is what the model guesses without it.
-        smoothing: of the models.
+        copies: `(b,)` numbers of planted copies, >= 0; 0 for the probability without the record.
+        smoothing: smoothing of the models.
 
     Returns:
         Shape `(a, b)`.
     """
-    orders, times = np.atleast_1d(n), np.atleast_1d(copies)
+    orders, n_copies = np.atleast_1d(n), np.atleast_1d(copies)
     alphabet = Alphabet.of([*texts, record])
-    found = np.empty((len(orders), len(times)))
+    probabilities = np.empty((len(orders), len(n_copies)))
     for i, order in enumerate(orders.tolist()):
-        for j, number in enumerate(times.tolist()):
+        for j, number in enumerate(n_copies.tolist()):
             model = NGramModel.fit([*texts, *[record] * number], order, alphabet, smoothing=smoothing)
-            found[i, j] = np.exp(model.conditional(prefix, [suffix])[0])
-    return found
+            probabilities[i, j] = np.exp(model.conditional(prefix, [suffix])[0])
+    return probabilities

@@ -77,7 +77,7 @@ NAMES = [
 REFUSED = {
     "staircase": "epsilon must be at most 700",
     "snapping": "bound must lie above",
-    "private-vote-epsilon": "no table of votes costs less than another",
+    "private-vote-epsilon": "all tables of votes have equal cost",
     "noisy-max-with-gap": "density of the gap is known",
 }
 """Where a mechanism says by name what it cannot do."""

@@ -1,4 +1,4 @@
-"""GNMax that first checks, with noise of its own, whether enough teachers agree."""
+"""GNMax after a noisy check that enough teachers agree."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .winners import log_gaussian_winner
 
 @dataclass(frozen=True)
 class CheckedGNMax(Aggregator):
-    """What the two share: an answer by GNMax where support + N(0, check_deviation^2) >= threshold.
+    """Base class of GNMax with a check: GNMax answers if support + N(0, check_deviation^2) >= threshold.
 
     Args:
         threshold: T, votes.
-        check_deviation: sigma_1 of the check, > 0; a moved vote moves what is checked by 1.
-        answer_deviation: sigma_2 of the answer, > 0; a moved vote moves the votes by sqrt(2).
+        check_deviation: sigma_1 of the check, > 0; a moved vote changes the support by 1.
+        answer_deviation: sigma_2 of the answer, > 0; a moved vote changes the votes by sqrt(2) in L2 norm.
         n_teachers, n_classes, n_queries: see `Aggregator`.
     """
 
@@ -41,15 +41,15 @@ class CheckedGNMax(Aggregator):
         positive(check_deviation=self.check_deviation, answer_deviation=self.answer_deviation)
 
     def support(self, counts: Counts) -> Floats:
-        """What is checked, `(n_queries,)`: the most votes."""
+        """Return the quantity that is checked, `(n_queries,)`: the number of votes of the leading label."""
         return np.asarray(counts.max(axis=1), dtype=np.float64)
 
     def otherwise(self) -> NDArray[np.int64]:
-        """The label of each query where the check fails, `(n_queries,)`: none."""
+        """Return the label of each query if the check fails, `(n_queries,)`: no answer."""
         return np.full(self.n_queries, ABSTAINED)
 
     def passes(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Whether each query is answered by the teachers, `(size, n_queries)`."""
+        """Return whether the teachers answer each query, `(size, n_queries)`."""
         noisy = rng.standard_normal((size, self.n_queries))
         noisy *= self.check_deviation
         noisy += self.support(counts)
@@ -60,29 +60,29 @@ class CheckedGNMax(Aggregator):
 
     def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         passed = self.passes(counts, size, rng)
-        found = np.tile(self.otherwise(), (size, 1))
+        labels = np.tile(self.otherwise(), (size, 1))
         queries = np.nonzero(passed)[1]
         noisy = rng.standard_normal((len(queries), self.n_classes))
         noisy *= self.answer_deviation
         noisy += counts[queries]
-        found[passed] = noisy.argmax(axis=1)
-        return found
+        labels[passed] = noisy.argmax(axis=1)
+        return labels
 
     def log_passes(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Log probabilities that the check passes and that it fails, `(n_queries,)` each."""
-        away = (self.support(counts) - self.threshold) / self.check_deviation
-        return log_ndtr(away), log_ndtr(-away)
+        """Return the log probabilities that the check passes and that it fails, `(n_queries,)` each."""
+        distance = (self.support(counts) - self.threshold) / self.check_deviation
+        return log_ndtr(distance), log_ndtr(-distance)
 
     def log_labels(self, counts: Counts) -> Floats:
         passes, fails = self.log_passes(counts)
         table = np.full((self.n_queries, self.n_classes + 1), -np.inf)
         table[:, :-1] = passes[:, None] + log_gaussian_winner(counts, self.answer_deviation)
-        place = np.arange(self.n_queries), self.otherwise()
-        table[place] = log_total(table[place], fails)
+        fallback = np.arange(self.n_queries), self.otherwise()
+        table[fallback] = log_total(table[fallback], fails)
         return table
 
     def divergences(self, counts: Counts, answered: NDArray[np.bool_], orders: Floats) -> Floats:
-        """The check of every query, and the answers that were given."""
+        """Return the sum of the divergences of the check of every query and of the released answers."""
         check = CHECK * self.check_deviation
         miss = log_check_miss(self.support(counts) - self.threshold, self.check_deviation)
         sd = self.answer_deviation
@@ -90,7 +90,7 @@ class CheckedGNMax(Aggregator):
         return gaussian_divergences(miss, check, orders) + np.where(answered[:, None], answers, 0.0)
 
     def rho(self, n_answered: int) -> float:
-        """In zCDP, of all checks and of so many answers: n_queries / (2 sigma_1^2) + n_answered / sigma_2^2.
+        """Return the zCDP parameter n_queries / (2 sigma_1^2) + n_answered / sigma_2^2 of all checks and answers.
 
         Example:
             >>> check = ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640)
@@ -101,33 +101,33 @@ class CheckedGNMax(Aggregator):
         return self.n_queries / (2.0 * self.check_deviation**2) + n_answered / self.answer_deviation**2
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(sqrt(2 rho))` for as many answers as there can be; an upper bound."""
-        most = self.n_queries if self.most_answers is None else min(self.most_answers, self.n_queries)
-        return GaussianDP(math.sqrt(2.0 * self.rho(most)), self.relation, exact=False)
+        """Return `GaussianDP(sqrt(2 rho))` for the largest possible number of answers, an upper bound."""
+        n_answers = self.n_queries if self.most_answers is None else min(self.most_answers, self.n_queries)
+        return GaussianDP(math.sqrt(2.0 * self.rho(n_answers)), self.relation, exact=False)
 
 
 @dataclass(frozen=True)
 class ConfidentGNMax(CheckedGNMax):
     """Confident-GNMax: if max_j n_j + N(0, sigma_1^2) >= T, the answer of GNMax with sigma_2; else no answer.
 
-    (Papernot, Song, Mironov, Raghunathan, Talwar and Erlingsson 2018, algorithm 1.) That there is no answer says
-    something as well: the check of every query is paid for, whether it passes or not.
+    (Papernot, Song, Mironov, Raghunathan, Talwar and Erlingsson 2018, algorithm 1.) The absence of an answer depends on
+    the votes too: the check of every query is accounted for, even if it fails.
 
     Args:
         threshold: T, votes; usually 0.6 to 0.8 of n_teachers.
         check_deviation: sigma_1, > 0.
         answer_deviation: sigma_2, > 0.
-        max_answers: after so many answers no query is asked any more, >= 1; None for no limit. The claim pays for as
-            many answers as there can be, and with a limit for less.
+        max_answers: number of answers after which no further query is asked, >= 1; None for no limit. The claim
+            accounts for the largest possible number of answers, so that a limit makes it smaller.
         n_teachers, n_classes, n_queries: see `Aggregator`.
 
     Guarantees:
         * mu-Gaussian DP with mu^2 = n_queries / sigma_1^2 + 2 n_answers / sigma_2^2, n_answers being max_answers or
-          n_queries, whatever is asked when (Smith and Thakurta 2022). All noisy numbers of a run are increments of one
+          n_queries, for adaptive queries (Smith and Thakurta 2022). All noisy numbers of a run are increments of one
           Brownian motion with the drift 0 or 1 of the side, over times that add up to at most mu^2; its value at mu^2
           is sufficient.
           In zCDP, n_queries / (2 sigma_1^2) + n_answers / sigma_2^2.
-        * An upper bound: a label gives away less than the noisy votes.
+        * An upper bound: a label leaks less than the noisy votes.
 
     Example:
         >>> mechanism = ConfidentGNMax(threshold=200.0, check_deviation=150.0, answer_deviation=40.0, n_queries=2)
@@ -149,24 +149,24 @@ class ConfidentGNMax(CheckedGNMax):
     def most_answers(self) -> int | None:
         return self.max_answers
 
-    def _joint(self, each: Floats, labels: NDArray[np.int64]) -> Floats:
-        """No more is asked after the last answer: what follows is certain, and is no label."""
+    def _joint(self, log_probabilities: Floats, labels: NDArray[np.int64]) -> Floats:
+        """Return the joint log probability; after the last answer there is no label with probability 1."""
         if self.max_answers is None:
-            return super()._joint(each, labels)
-        given = labels != ABSTAINED
-        before = np.cumsum(given, axis=1) - given
-        after = np.where(given, -np.inf, 0.0)
-        return np.asarray(np.where(before < self.max_answers, each, after).sum(axis=1))
+            return super()._joint(log_probabilities, labels)
+        answered = labels != ABSTAINED
+        before = np.cumsum(answered, axis=1) - answered
+        after = np.where(answered, -np.inf, 0.0)
+        return np.asarray(np.where(before < self.max_answers, log_probabilities, after).sum(axis=1))
 
 
 @dataclass(frozen=True)
 class InteractiveGNMax(CheckedGNMax):
-    """Interactive-GNMax: the teachers answer where enough of them contradict a student.
+    """Interactive-GNMax: the teachers answer if enough of them contradict a student.
 
-    With p_j the student's probability of label j, public since it comes from earlier answers:
+    With p_j the student's probability of label j, public because it depends on earlier answers only:
 
         if max_j (n_j - M p_j) + N(0, sigma_1^2) >= T:   the answer of GNMax with sigma_2      the student is corrected
-        else if max_j p_j > confidence:                  argmax_j p_j                          and confirmed
+        else if max_j p_j > confidence:                  argmax_j p_j                          the student is confirmed
         else                                             no answer
 
     (Papernot, Song, Mironov, Raghunathan, Talwar and Erlingsson 2018, algorithm 2; M = n_teachers.)
@@ -178,11 +178,11 @@ class InteractiveGNMax(CheckedGNMax):
         n_teachers, n_classes, n_queries: see `Aggregator`.
 
     Raises:
-        ParameterError: a student that is no probability of each label.
+        ParameterError: a student whose rows are not probability distributions.
 
     Guarantees:
-        * That of `ConfidentGNMax` without a limit on answers: a moved vote moves what is checked by 1, and what the
-          student says costs nothing.
+        * The guarantee of `ConfidentGNMax` without a limit on answers: a moved vote changes the support by 1, and the
+          labels of the student need no privacy budget.
 
     Example:
         >>> student = ((0.9, 0.1), (0.5, 0.5))
@@ -201,11 +201,11 @@ class InteractiveGNMax(CheckedGNMax):
         object.__setattr__(self, "student", self._rows())
 
     def _rows(self) -> tuple[tuple[float, ...], ...]:
-        """The student's probabilities, a row a query."""
+        """Return the student's probabilities, one row for each query."""
         shape = (self.n_queries, self.n_classes)
-        given = np.full(shape, 1.0 / self.n_classes) if self.student is None else self.student
+        probabilities = np.full(shape, 1.0 / self.n_classes) if self.student is None else self.student
         try:
-            rows = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
+            rows = np.broadcast_to(np.asarray(probabilities, dtype=np.float64), shape)
             fits = bool((rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, rtol=0.0, atol=1e-9))
         except (TypeError, ValueError):
             fits = False
@@ -218,10 +218,10 @@ class InteractiveGNMax(CheckedGNMax):
         return tuple(map(tuple, rows.tolist()))
 
     def support(self, counts: Counts) -> Floats:
-        """max_j (n_j - M p_j), `(n_queries,)`."""
+        """Return max_j (n_j - M p_j), `(n_queries,)`."""
         return np.asarray((counts - self.n_teachers * np.array(self.student)).max(axis=1))
 
     def otherwise(self) -> NDArray[np.int64]:
-        """The student's label where it is confident, else none."""
+        """Return the student's label if the student is confident, else no answer."""
         rows = np.array(self.student)
         return np.where(rows.max(axis=1) > self.confidence, rows.argmax(axis=1), ABSTAINED)

@@ -1,4 +1,4 @@
-"""The label with the most noisy votes: Laplace noise (LNMax) and Gaussian noise (GNMax)."""
+"""Label with the most noisy votes: Laplace noise (LNMax) and Gaussian noise (GNMax)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .votes import Counts
 from .winners import log_gaussian_winner, log_laplace_winner
 
 RARE = 5.0
-"""rate * lead on the worst case of LNMax: label 0 then wins about once in a hundred runs."""
+"""Product rate * lead in the worst case of LNMax, for which label 0 wins about once in a hundred runs."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,13 @@ class LNMax(Aggregator):
     (Papernot, Abadi, Erlingsson, Goodfellow and Talwar 2017, section 3.)
 
     Args:
-        rate: gamma, > 0; an answer is 2 rate-DP, since one teacher moves two of the numbers by 1.
+        rate: gamma, > 0; an answer is (2 rate)-DP, because one teacher changes two counts by 1.
         n_teachers, n_classes, n_queries: see `Aggregator`.
 
     Guarantees:
-        * (2 rate)-DP for each query, composed optimally. It is approached, and not attained: with two labels and a
-          lead of l votes, x = rate l, a move makes the label behind likelier by e^(2 rate) (2 + x - 2 rate) / (2 + x).
+        * (2 rate)-DP for each query, composed optimally. It is approached, but not attained: with two labels and a
+          lead of l votes, x = rate l, a moved vote increases the probability of the trailing label by the factor
+          e^(2 rate) (2 + x - 2 rate) / (2 + x).
 
     Example:
         >>> mechanism = LNMax(rate=0.05, n_teachers=250, n_classes=2)
@@ -49,7 +50,7 @@ class LNMax(Aggregator):
 
     @property
     def worst_lead(self) -> int:
-        """So many that label 0 wins about once in a hundred runs: rarer, it is nearer to the claim."""
+        """Lead at which label 0 wins about once in a hundred runs; a larger lead approaches the claim."""
         return min(self.n_teachers, math.ceil(RARE / self.rate)) - 2
 
     def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -64,7 +65,7 @@ class LNMax(Aggregator):
         return laplace_divergences(log_laplace_miss(counts, self.rate), self.rate, orders)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(2 rate)`, or the optimal composition of as many as there are queries."""
+        """Return `PureDP(2 rate)`, or the optimal composition of one such guarantee for each query."""
         if self.n_queries == 1:
             return PureDP(2.0 * self.rate, relation=self.relation)
         return OptimalComposition(2.0 * self.rate, 0.0, count=self.n_queries, relation=self.relation)
@@ -81,9 +82,9 @@ class GNMax(Aggregator):
         n_teachers, n_classes, n_queries: see `Aggregator`.
 
     Guarantees:
-        * mu-Gaussian DP with mu = sqrt(2 n_queries) / sigma, that of the noisy votes themselves: a moved vote moves
-          them by sqrt(2). It implies (1 / sigma^2)-zCDP a query, which is what the papers count. The label alone gives
-          away less, so that this is no exact curve.
+        * mu-Gaussian DP with mu = sqrt(2 n_queries) / sigma, the guarantee of the noisy votes: a moved vote changes
+          them by sqrt(2) in L2 norm. It implies (1 / sigma^2)-zCDP for each query, the analysis of the papers. The
+          label leaks less, so that the curve is not exact.
         * Two labels: label 1 with a lead of l votes wins with probability Phi(l / (sigma sqrt(2))), exactly.
 
     Example:
@@ -113,9 +114,9 @@ class GNMax(Aggregator):
 
     @property
     def rho(self) -> float:
-        """Of all queries, in zCDP: n_queries / sigma^2."""
+        """Parameter of the zCDP guarantee of all queries, n_queries / sigma^2."""
         return self.n_queries / self.standard_deviation**2
 
     def guarantee(self) -> Guarantee:
-        """`GaussianDP(sqrt(2 n_queries) / sigma)`; an upper bound."""
+        """Return `GaussianDP(sqrt(2 n_queries) / sigma)`, an upper bound."""
         return GaussianDP(math.sqrt(2.0 * self.rho), self.relation, exact=False)

@@ -1,4 +1,4 @@
-"""The exact curve of one query that is asked many times, perhaps until it has been answered often enough."""
+"""Exact curve of one query that is asked many times, possibly until a limit on the number of answers."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ...relation import Relation
 Floats = NDArray[np.float64]
 
 MOST = 200_000
-"""Outcomes that are listed."""
+"""Largest number of outcomes that are enumerated."""
 
 
 def repeated_law(
     log_law0: Floats, log_law1: Floats, n_queries: int, relation: Relation, *, most_answers: int | None = None
 ) -> ExactDP | None:
-    """What `n_queries` independent outcomes allow, the last being that of no answer; None where they are too many.
+    """Return the exact curve of `n_queries` independent outcomes; None if there are too many counts to enumerate.
 
-    All that tells the sides apart is how often each outcome occurred; outcomes with one likelihood ratio count as one.
+    The counts of the outcomes are sufficient; outcomes with the same likelihood ratio are merged.
 
     Args:
-        log_law0, log_law1: `(n_outcomes,)` log probabilities of an outcome, of no answer last.
+        log_law0, log_law1: `(n_outcomes,)` log probabilities of an outcome; the last is the outcome without an answer.
         n_queries: >= 1.
-        relation: of the guarantee.
-        most_answers: after so many answers no other query is asked; None for no limit.
+        relation: relation of the guarantee.
+        most_answers: number of answers after which no further query is asked; None for no limit.
     """
     grouped = _grouped(log_law0, log_law1)
     parts = grouped.shape[1]
@@ -40,19 +40,19 @@ def repeated_law(
     unanswered = n_queries - most_answers
     if math.comb(most_answers + parts - 1, parts - 1) * (n_queries + 1) > MOST:
         return None
-    stopped = _splits(most_answers, parts - 1)
+    splits = _splits(most_answers, parts - 1)
     missed = np.arange(unanswered + 1)
-    ways = gammaln(missed + most_answers) - gammaln(missed + 1) - gammaln(most_answers)
-    answers = _multinomial(grouped[:, :-1], stopped)
+    log_counts = gammaln(missed + most_answers) - gammaln(missed + 1) - gammaln(most_answers)
+    answers = _multinomial(grouped[:, :-1], splits)
     with np.errstate(invalid="ignore"):
-        misses = np.where(missed > 0, missed * grouped[:, -1:], 0.0) + ways
+        misses = np.where(missed > 0, missed * grouped[:, -1:], 0.0) + log_counts
     ended = (answers[:, :, None] + misses[:, None, :]).reshape(2, -1)
-    used = [
-        np.column_stack([split, np.full(len(split), n_queries - few)])
-        for few in range(most_answers)
-        for split in [_splits(few, parts - 1)]
+    unfinished = [
+        np.column_stack([split, np.full(len(split), n_queries - n_answers)])
+        for n_answers in range(most_answers)
+        for split in [_splits(n_answers, parts - 1)]
     ]
-    laws = np.concatenate([ended, _multinomial(grouped, np.concatenate(used))], axis=1)
+    laws = np.concatenate([ended, _multinomial(grouped, np.concatenate(unfinished))], axis=1)
     return _exact(laws, relation)
 
 
@@ -61,7 +61,7 @@ def _exact(log_laws: Floats, relation: Relation) -> ExactDP:
 
 
 def _grouped(log_law0: Floats, log_law1: Floats) -> Floats:
-    """Both laws in logarithms, `(2, n_groups)`: answers with one likelihood ratio together, and no answer last."""
+    """Return both log laws, `(2, n_groups)`: answers with equal likelihood ratios merged, and no answer last."""
     laws = np.stack([log_law0 - logsumexp(log_law0), log_law1 - logsumexp(log_law1)])
     answers = laws[:, :-1][:, (laws[:, :-1] > -np.inf).any(axis=0)]
     largest = np.abs(answers[answers > -np.inf]).max(initial=0.0)
@@ -74,7 +74,7 @@ def _grouped(log_law0: Floats, log_law1: Floats) -> Floats:
 
 
 def _splits(total: int, parts: int) -> NDArray[np.int64]:
-    """All ways to write `total` as an ordered sum of `parts` whole numbers >= 0, one a row."""
+    """Return all ways to write `total` as an ordered sum of `parts` whole numbers >= 0, one in each row."""
     if parts == 0:
         return np.zeros((int(total == 0), 0), dtype=np.int64)
     bars = np.array(list(combinations(range(total + parts - 1), parts - 1)), dtype=np.int64)
@@ -85,8 +85,8 @@ def _splits(total: int, parts: int) -> NDArray[np.int64]:
 
 
 def _multinomial(log_laws: Floats, splits: NDArray[np.int64]) -> Floats:
-    """Log probability of each row of counts under each law, `(2, n_rows)`."""
-    ways = gammaln(splits.sum(axis=1) + 1.0) - gammaln(splits + 1.0).sum(axis=1)
+    """Return the log probability of each row of counts under each law, `(2, n_rows)`."""
+    log_coefficients = gammaln(splits.sum(axis=1) + 1.0) - gammaln(splits + 1.0).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        each = np.where(splits > 0, splits * log_laws[:, None, :], 0.0)
-    return np.asarray(ways + each.sum(axis=2))
+        terms = np.where(splits > 0, splits * log_laws[:, None, :], 0.0)
+    return np.asarray(log_coefficients + terms.sum(axis=2))

@@ -1,4 +1,4 @@
-"""Tables of votes: counted from the labels that teachers give, and checked."""
+"""Tables of votes: counting and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = NDArray[np.int64]
 
 
 def count_votes(labels: ArrayLike, n_classes: int) -> Counts:
-    """How many teachers give each label to each query, `(n_queries, n_classes)`.
+    """Return the number of teachers that give each label to each query, `(n_queries, n_classes)`.
 
     Args:
         labels: `(n_teachers, n_queries)` whole numbers from 0 to n_classes - 1.
@@ -29,24 +29,24 @@ def count_votes(labels: ArrayLike, n_classes: int) -> Counts:
         [[2, 0, 1], [1, 2, 0]]
     """
     whole(2, n_classes=n_classes)
-    given = np.asarray(labels)
+    values = np.asarray(labels)
     if (
-        given.ndim != 2
-        or given.dtype.kind not in "biu"
-        or (given.size and not 0 <= given.min() <= given.max() < n_classes)
+        values.ndim != 2
+        or values.dtype.kind not in "biu"
+        or (values.size and not 0 <= values.min() <= values.max() < n_classes)
     ):
         raise ParameterError(
-            f"labels must be whole numbers from 0 to {n_classes - 1}, one row a teacher and one column a query, but "
-            f"are {_short(labels)}.",
+            f"labels must be whole numbers from 0 to {n_classes - 1}, one row for each teacher and one column for each "
+            f"query, but are {_short(labels)}.",
             argument="labels",
         )
-    n_queries = given.shape[1]
-    places = given.astype(np.int64) + n_classes * np.arange(n_queries)
+    n_queries = values.shape[1]
+    places = values.astype(np.int64) + n_classes * np.arange(n_queries)
     return np.bincount(places.ravel(), minlength=n_queries * n_classes).reshape(n_queries, n_classes)
 
 
 def check_votes(dataset: Dataset, n_queries: int, n_classes: int, n_teachers: int) -> Counts:
-    """The votes, `(n_queries, n_classes)`; one query may be given as a vector.
+    """Return the checked votes, `(n_queries, n_classes)`; the votes of one query may be a vector.
 
     Raises:
         ParameterError: another shape, votes that are not whole numbers, or another number of teachers.
@@ -55,8 +55,8 @@ def check_votes(dataset: Dataset, n_queries: int, n_classes: int, n_teachers: in
     counts = counts[np.newaxis] if counts.ndim == 1 else counts
     if counts.shape != (n_queries, n_classes):
         raise ParameterError(
-            f"a dataset must hold the votes for each label, one row a query, shape ({n_queries}, {n_classes}), but has "
-            f"shape {np.shape(dataset)}. Set n_queries and n_classes, or count with count_votes.",
+            f"a dataset must hold the votes for each label, one row for each query, shape ({n_queries}, {n_classes}), "
+            f"but has shape {np.shape(dataset)}. Set n_queries and n_classes, or count with count_votes.",
             argument="dataset",
         )
     if counts.dtype.kind not in "biuf" or not np.all((counts >= 0) & (counts == np.floor(counts))):
@@ -73,18 +73,18 @@ def check_votes(dataset: Dataset, n_queries: int, n_classes: int, n_teachers: in
 
 
 def check_one_teacher(votes0: Counts, votes1: Counts) -> None:
-    """Raises `NeighboursError` unless one teacher who votes otherwise explains all the difference."""
+    """Raise `NeighboursError` unless a change of the votes of one teacher explains the difference."""
     moved = np.abs(votes0 - votes1).sum(axis=1)
     if not moved.any() or moved.max() > 2:
         raise NeighboursError(
-            f"one teacher moves one vote of a query at most, and of some query one, but {moved.max() // 2} votes of a "
-            "query differ. Build the pair with one vote moved.",
+            "one teacher moves at most one vote of each query, and at least one vote in total, but "
+            f"{moved.max() // 2} votes of a query differ. Build the pair with one vote moved.",
             argument=("d0", "d1"),
         )
 
 
 def moved_vote(n_queries: int, n_classes: int, n_teachers: int, lead: int) -> tuple[Counts, Counts]:
-    """All queries alike: label 1 leads label 0 by `lead` votes (or one less), and by two more after a move."""
+    """Return two tables, equal for all queries: label 1 leads by `lead` votes (or one less), then by two more."""
     ones = min(n_teachers - 1, (n_teachers + lead) // 2)
     votes = np.zeros((n_queries, n_classes), dtype=np.int64)
     votes[:, 0], votes[:, 1] = n_teachers - ones, ones
@@ -95,7 +95,7 @@ def moved_vote(n_queries: int, n_classes: int, n_teachers: int, lead: int) -> tu
 
 
 def as_neighbours(pair: tuple[Counts, Counts], relation: Any) -> Neighbours:
-    """The pair, which is frozen."""
+    """Return the pair as neighbours, with read-only arrays."""
     for votes in pair:
         votes.flags.writeable = False
     return Neighbours(*pair, relation)

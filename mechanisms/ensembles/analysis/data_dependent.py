@@ -1,4 +1,4 @@
-"""The epsilon of a table of votes: what the answers cost on these very votes."""
+"""Data-dependent epsilon of the answers to a table of votes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DataDependent:
-    """What answers cost on the votes that were cast. No guarantee, and no number to publish: it depends on the votes.
+    """Data-dependent privacy cost of answers; it depends on the votes, so it is no guarantee and must not be published.
 
     Attributes:
         orders: `(n_orders,)` Renyi orders.
-        divergences: `(n_orders,)` bounds on D(answers on these votes || on votes that differ in one teacher's).
+        divergences: `(n_orders,)` bounds on D(answers on these votes || answers on the votes of a neighbour).
     """
 
     orders: Floats
     divergences: Floats
 
     def epsilon(self, delta: float) -> float:
-        """Least over the orders of divergence + log(1 / delta) / (order - 1), as the papers have it."""
+        """Return the minimum over the orders of divergence + log(1 / delta) / (order - 1), as in the papers."""
         open_unit(delta=delta)
         return float((self.divergences - np.log(delta) / (self.orders - 1.0)).min())
 
     def best_order(self, delta: float) -> float:
-        """The order that gives it."""
+        """Return the order at which `epsilon` attains its minimum."""
         open_unit(delta=delta)
         return float(self.orders[np.argmin(self.divergences - np.log(delta) / (self.orders - 1.0))])
 
@@ -43,17 +43,17 @@ class DataDependent:
 def data_dependent(
     aggregator: Aggregator, votes: Dataset, *, answered: Sequence[bool] | None = None, orders: Sequence[float] = ORDERS
 ) -> DataDependent:
-    """What the answers to all queries cost on these votes: divergences add up, order by order.
+    """Return the data-dependent cost of the answers to all queries, the sum of the divergences at each order.
 
-    It bounds one direction only, from the votes that were cast to those of a neighbour. Between two neighbours it
-    differs, so that the number itself says something about the votes: `PrivateEpsilon` publishes it with noise.
+    It bounds one direction only, from the actual votes to those of a neighbour. It differs between neighbours, so that
+    the number itself leaks information about the votes: `PrivateEpsilon` publishes it with noise.
 
     Args:
-        aggregator: how the queries were answered.
-        votes: its dataset, `(n_queries, n_classes)`.
-        answered: whether the teachers answered each query, `(n_queries,)`; None for all. Which ones they answered is
-            part of the output, and paid for by the checks.
-        orders: of Renyi, each > 1.
+        aggregator: the mechanism that answered the queries.
+        votes: the dataset of the aggregator, `(n_queries, n_classes)`.
+        answered: whether the teachers answered each query, `(n_queries,)`; None for all. This mask is part of the
+            output, and accounted for by the checks.
+        orders: Renyi orders, each > 1.
 
     Raises:
         ParameterError: votes that do not fit the aggregator, answered of another length.
@@ -69,12 +69,12 @@ def data_dependent(
         [0.342, 1.759]
     """
     counts = aggregator.counts(votes)
-    given = np.ones(len(counts), dtype=bool) if answered is None else np.asarray(answered)
-    if given.shape != (len(counts),) or given.dtype != bool:
+    mask = np.ones(len(counts), dtype=bool) if answered is None else np.asarray(answered)
+    if mask.shape != (len(counts),) or mask.dtype != bool:
         raise ParameterError(
-            f"answered must say of each of the {len(counts)} queries whether it was answered, but has shape "
-            f"{given.shape} and dtype {given.dtype}.",
+            f"answered must hold one boolean for each of the {len(counts)} queries, but has shape "
+            f"{mask.shape} and dtype {mask.dtype}.",
             argument="answered",
         )
-    listed = np.asarray(orders, dtype=np.float64)
-    return DataDependent(listed, aggregator.divergences(counts, given, listed).sum(axis=0))
+    order_array = np.asarray(orders, dtype=np.float64)
+    return DataDependent(order_array, aggregator.divergences(counts, mask, order_array).sum(axis=0))

@@ -1,12 +1,12 @@
-"""Renyi divergences of one answer on given votes, from an upper bound q on the probability that the likeliest loses.
+"""Renyi divergences of one answer on fixed votes, from an upper bound q on the probability that the leader loses.
 
     log_gaussian_miss, log_laplace_miss, log_check_miss     log q from the votes
-    gaussian_divergences, laplace_divergences               the divergence that q allows, at each order
+    gaussian_divergences, laplace_divergences               bounds on the divergence from q, at each order
 
-All bound D(answer on these votes || answer on votes with one moved). Whatever upper bound on q is given, they hold.
+All functions bound D(answer on these votes || answer on votes with one moved). They hold for every upper bound on q.
 
-Where q is small the bound is far below the one that holds for all votes (order / sigma^2 for GNMax), which is taken
-where it is smaller.
+For small q the bound is far below the one that holds for all votes (order / sigma^2 for GNMax). The smaller of the two
+is returned.
 
 References:
     Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson (2018), theorem 6, proposition 7, appendix A;
@@ -24,11 +24,16 @@ from scipy.special import log_ndtr, logsumexp
 Floats = NDArray[np.float64]
 
 CHECK = math.sqrt(2.0)
-"""A check with deviation s is a GNMax of two labels with this times s: a moved vote moves its lead by 1, not 2."""
+"""Ratio of the deviation of an equivalent GNMax of two labels to that of a check.
+
+A moved vote changes the support of a check by 1, but the lead of a GNMax by 2.
+"""
 
 
 def log_gaussian_miss(counts: NDArray[np.int64], standard_deviation: float) -> Floats:
-    """log of the sum over the other labels i of Phi(-(n_first - n_i) / (sigma sqrt(2))), at most log(1 - 1/m), `(n,)`.
+    """Return log of the sum over the other labels i of Phi(-(n_first - n_i) / (sigma sqrt(2))), `(n,)`.
+
+    The result is at most log(1 - 1/m).
 
     Args:
         counts: `(n, m)` votes.
@@ -38,49 +43,56 @@ def log_gaussian_miss(counts: NDArray[np.int64], standard_deviation: float) -> F
 
 
 def log_laplace_miss(counts: NDArray[np.int64], rate: float) -> Floats:
-    """log of the sum over the other labels of (2 + x) / 4 e^-x, x = rate * lead, at most log(1 - 1/m), `(n,)`."""
+    """Return log of the sum over the other labels of (2 + x) / 4 e^-x, x = rate * lead, `(n,)`.
+
+    The result is at most log(1 - 1/m).
+    """
     leads = rate * _leads(counts)
     return _capped(np.log(0.25 * (2.0 + leads)) - leads, counts.shape[1])
 
 
 def log_check_miss(above: Floats, standard_deviation: float) -> Floats:
-    """log of the probability of the less likely outcome of a check, `(n,)`; `above` is support - threshold."""
+    """Return log of the probability of the less likely outcome of a check, `(n,)`; `above` is support - threshold."""
     return np.asarray(log_ndtr(-np.abs(above) / standard_deviation))
 
 
 def gaussian_divergences(log_miss: Floats, standard_deviation: float, orders: Floats) -> Floats:
-    """Of GNMax, `(n, n_orders)`: the smaller of order / sigma^2 and, where its conditions hold,
+    """Return the divergences of GNMax, `(n, n_orders)`.
+
+    The smaller of order / sigma^2 and, where its conditions hold,
 
         log((1 - q) A^(order - 1) + q B^(order - 1)) / (order - 1)
         A = (1 - q) / (1 - (q e^e2)^((mu2 - 1) / mu2)),   B = e^e1 / q^(1 / (mu1 - 1)),
 
-    mu2 = sigma sqrt(-log q), mu1 = mu2 + 1, e1 = mu1 / sigma^2, e2 = mu2 / sigma^2; if q = 0, nothing.
+    mu2 = sigma sqrt(-log q), mu1 = mu2 + 1, e1 = mu1 / sigma^2, e2 = mu2 / sigma^2; 0 if q = 0.
 
     Args:
         log_miss: `(n,)` log q, each at most 0.
         standard_deviation: sigma.
         orders: `(n_orders,)`, each > 1.
     """
-    distinct, where = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
+    distinct, inverse = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
     log_q, variance = distinct[:, None], standard_deviation**2
-    free = np.broadcast_to(orders / variance, (len(log_q), len(orders)))
+    data_independent = np.broadcast_to(orders / variance, (len(log_q), len(orders)))
     with np.errstate(all="ignore"):
         mu2 = standard_deviation * np.sqrt(-log_q)
         mu1 = mu2 + 1.0
         e1, e2 = mu1 / variance, mu2 / variance
-        left = -mu2 * np.log1p(1.0 / mu2) - mu2 * np.log1p(1.0 / (mu2 - 1.0))  # mu1 - 1 = mu2
-        valid = (mu1 > orders) & (mu2 > 1.0) & (-log_q > e2) & (log_q <= (mu2 - 1.0) * e2 + left)
+        threshold = -mu2 * np.log1p(1.0 / mu2) - mu2 * np.log1p(1.0 / (mu2 - 1.0))  # mu1 - 1 = mu2
+        valid = (mu1 > orders) & (mu2 > 1.0) & (-log_q > e2) & (log_q <= (mu2 - 1.0) * e2 + threshold)
         log_hit = np.log(-np.expm1(log_q))
         log_a = log_hit - np.log(-np.expm1((log_q + e2) * (mu2 - 1.0) / mu2))
         log_b = e1 - log_q / mu2
         excess = orders - 1.0
         bound = np.logaddexp(log_hit + excess * log_a, log_q + excess * log_b) / excess
-    found = np.where(valid & (bound < free), np.maximum(bound, 0.0), free)
-    return np.asarray(np.where(np.isneginf(log_q), 0.0, found)[where])
+    smaller = np.where(valid & (bound < data_independent), np.maximum(bound, 0.0), data_independent)
+    return np.asarray(np.where(np.isneginf(log_q), 0.0, smaller)[inverse])
 
 
 def laplace_divergences(log_miss: Floats, rate: float, orders: Floats) -> Floats:
-    """Of LNMax, `(n, n_orders)`: the smallest of e^2 order / 2, e, and, where q <= 1 / (1 + e^e),
+    """Return the divergences of LNMax, `(n, n_orders)`.
+
+    The smallest of e^2 order / 2, e, and, where q <= 1 / (1 + e^e),
 
         log((1 - q) ((1 - q) / (1 - e^e q))^(order - 1) + q e^(e (order - 1))) / (order - 1),     e = 2 rate.
 
@@ -89,20 +101,20 @@ def laplace_divergences(log_miss: Floats, rate: float, orders: Floats) -> Floats
         rate: 1 / scale of the noise.
         orders: `(n_orders,)`, each > 1.
     """
-    distinct, where = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
+    distinct, inverse = np.unique(np.minimum(log_miss, 0.0), return_inverse=True)
     pure, log_q = 2.0 * rate, distinct[:, None]
-    free = np.broadcast_to(np.minimum(0.5 * pure * pure * orders, pure), (len(log_q), len(orders)))
+    data_independent = np.broadcast_to(np.minimum(0.5 * pure * pure * orders, pure), (len(log_q), len(orders)))
     with np.errstate(all="ignore"):
         log_hit = np.log(-np.expm1(log_q))
         log_a = log_hit - np.log(-np.expm1(log_q + pure))
         excess = orders - 1.0
         bound = np.logaddexp(log_hit + excess * log_a, log_q + excess * pure) / excess
         valid = log_q <= -np.logaddexp(0.0, pure)
-    return np.asarray(np.where(valid & (bound < free), np.maximum(bound, 0.0), free)[where])
+    return np.asarray(np.where(valid & (bound < data_independent), np.maximum(bound, 0.0), data_independent)[inverse])
 
 
 def _leads(counts: NDArray[np.int64]) -> Floats:
-    """Of the first label over each of the others, `(n, m - 1)`."""
+    """Return the leads of the first label over each other label, `(n, m - 1)`."""
     ordered = np.sort(counts, axis=1).astype(np.float64)
     return ordered[:, -1:] - ordered[:, :-1]
 

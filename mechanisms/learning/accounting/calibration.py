@@ -1,4 +1,4 @@
-"""How much noise DP-SGD and its relatives need for a wanted (epsilon, delta)."""
+"""Calibration of the noise of DP-SGD and other noisy gradient methods to a target (epsilon, delta)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def calibrate_noise(
     accounting: str | None = None,
     tolerance: float = 1e-4,
 ) -> float:
-    """The least noise multiplier for which `steps_guarantee` is (epsilon, delta)-DP, rounded up.
+    """Return the smallest noise multiplier for which `steps_guarantee` is (epsilon, delta)-DP, rounded up.
 
     Args:
-        epsilon: wanted, > 0.
+        epsilon: the target, > 0.
         delta: strictly between 0 and 1.
-        tolerance: relative, > 0: how far above the least the result may be.
+        tolerance: relative, > 0: by how much the result may exceed the smallest multiplier.
         sampling, steps, sampling_probability, batches_per_epoch, relation, accounting: as for `steps_guarantee`.
 
     Returns:

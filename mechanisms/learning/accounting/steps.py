@@ -1,18 +1,18 @@
-"""Which theorem accounts for which way of drawing batches: the guarantee of noisy gradient steps.
+"""Guarantees of noisy gradient steps: the accounting theorems for each sampling scheme.
 
     sampling       accounting                                  relations
     poisson        privacy-loss, renyi, moments                add_remove, zero_out
-    fixed-size     renyi (of its own, not that of Poisson)     zero_out, replace_one
+    fixed-size     renyi (not the bound for Poisson)           zero_out, replace_one
     shuffled       gaussian: no amplification                  zero_out, replace_one
     cyclic         gaussian: no amplification                  zero_out, replace_one
     full-batch     gaussian                                    all three
 
-The first accounting in a row is taken when none is named. Here a noise multiplier is the standard deviation of the
-noise over the clipping norm C, as for DP-SGD. A record then moves a sum by C at most when it comes or goes, and by 2 C
-when it is replaced: under replace_one the accountants get half of the noise multiplier.
+The first accounting in a row is the default. The noise multiplier is the standard deviation of the noise divided by the
+clipping norm C, as for DP-SGD. A record changes a sum by at most C when it is added or removed, and by 2 C when it is
+replaced: under replace_one the accountants receive half of the noise multiplier.
 
-Under zero_out the record of side 0 must add nothing to any sum, which is not the same as having zeros for features: the
-gradient of a bias at such an example is not 0.
+Under zero_out the record of side 0 must add nothing to any sum. A record whose features are all zero does not satisfy
+this: the gradient of a bias at such an example is not 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def steps_guarantee(
     relation: str | Relation = Relation.ADD_REMOVE,
     accounting: str | None = None,
 ) -> Guarantee:
-    """The guarantee of this many noisy sums of clipped gradients, all of them seen.
+    """Return the guarantee of `steps` noisy sums of clipped gradients, all of which are released.
 
     Args:
         noise_multiplier: standard deviation of the noise on the sum / clipping norm, > 0.
@@ -43,12 +43,12 @@ def steps_guarantee(
         steps: >= 1.
         sampling_probability: for "poisson" and "fixed-size": the share of the records in a batch, in (0, 1].
         batches_per_epoch: for "shuffled" and "cyclic", and only for them: steps in which each record is used once.
-        relation: the neighbouring relation; a row above lists which are known.
-        accounting: one of those in the row; None for the first.
+        relation: the neighbouring relation; the table above lists which are supported.
+        accounting: one of those in the row of the table; None for the first.
 
     Raises:
-        ParameterError: a value out of range, or an accounting that does not know the sampling.
-        AccountingError: a relation that no theorem here covers.
+        ParameterError: a value out of range, or an accounting that does not cover the sampling.
+        AccountingError: a relation that none of these theorems covers.
 
     Example:
         >>> round(steps_guarantee(1.0, sampling="poisson", sampling_probability=0.01, steps=100).epsilon(1e-5), 2)
@@ -62,50 +62,50 @@ def steps_guarantee(
     whole(1, steps=steps)
     scheme, relation = scheme_named(sampling), Relation.of(relation)
     chosen = chosen_accounting(sampling, accounting)
-    given = {"sampling_probability": sampling_probability, "batches_per_epoch": batches_per_epoch}
+    rates = {"sampling_probability": sampling_probability, "batches_per_epoch": batches_per_epoch}
     return scheme.account(
         0.5 * noise_multiplier if relation is Relation.REPLACE_ONE else noise_multiplier,
         steps=steps,
         relation=relation,
         accounting=chosen,
-        **_rates(sampling, scheme, given),
+        **_rates(sampling, scheme, rates),
     )
 
 
 def scheme_named(sampling: str) -> type[Sampling]:
-    """The class of that name in the catalogue; raises `ParameterError` for no such name."""
+    """Return the sampling class of that name; raise `ParameterError` for an unknown name."""
     one_of(samplings.entries, sampling=sampling)
     return samplings.get(sampling)
 
 
 def chosen_accounting(sampling: str, accounting: str | None) -> str:
-    """`accounting`, or the first for `sampling` if it is None; raises `ParameterError` if it does not know it."""
+    """Return `accounting`, or the first for `sampling` if it is None; raise `ParameterError` if it is not supported."""
     known = scheme_named(sampling).accountants
     if accounting is None:
         return known[0]
     if accounting not in known:
         raise ParameterError(
             f"accounting is {accounting!r}, but {sampling!r} batches are accounted for by {' or '.join(known)}. The "
-            "budget of one way of drawing batches is not that of another.",
+            "guarantee of one sampling scheme does not hold for another.",
             argument="accounting",
         )
     return accounting
 
 
-def _rates(sampling: str, scheme: type[Sampling], given: dict[str, float | None]) -> dict[str, float]:
-    """The numbers that the scheme is accounted for by; raises `ParameterError` for others, and where one is missing."""
-    for name, value in given.items():
+def _rates(sampling: str, scheme: type[Sampling], values: dict[str, float | None]) -> dict[str, float]:
+    """Return the sampling rates that the scheme needs; raise `ParameterError` for a superfluous or a missing one."""
+    for name, value in values.items():
         if name not in scheme.rates and value not in (None, 1.0):
             owners = " and ".join(repr(other) for other in samplings if name in scheme_named(other).rates)
             raise ParameterError(
-                f"{name} belongs to {owners}, but sampling is {sampling!r}: nothing is gained from it. Leave it out.",
+                f"{name} belongs to {owners}, but sampling is {sampling!r}, which does not use it. Leave it out.",
                 argument=name,
             )
-    found = {}
+    required = {}
     for name in scheme.rates:
-        if (value := given[name]) is None:
+        if (value := values[name]) is None:
             raise ParameterError(
                 f"{name} is needed for {sampling!r} batches: a record is used once in this many.", argument=name
             )
-        found[name] = value
-    return found
+        required[name] = value
+    return required

@@ -29,10 +29,10 @@ from .regularised_logistic import (
 
 @dataclass(frozen=True)
 class ObjectivePerturbation(Mechanism):
-    """The minimiser of regularised logistic regression plus b f / n, with a random b of density ~ exp(-rate |b|).
+    """Minimiser of regularised logistic regression plus b f / n, with a random b of density ~ exp(-rate |b|).
 
-    With c = 1/4 and t = n regularisation, the budget splits into what the curvature of one example may change,
-    2 log(1 + c / t), and what is left for the noise, epsilon'; rate = epsilon' / 2. If nothing is left, the
+    With c = 1/4 and t = n regularisation, epsilon is split into 2 log(1 + c / t), which accounts for the curvature of
+    one example, and the remainder epsilon' for the noise; rate = epsilon' / 2. If epsilon' is not positive, the
     regularisation is raised to c / (n (e^(epsilon / 4) - 1)), and epsilon' = epsilon / 2.
 
     Args:
@@ -44,11 +44,11 @@ class ObjectivePerturbation(Mechanism):
         ParameterError: a value out of range; on release, labels other than 0 and 1, or rows longer than 1.
 
     Guarantees:
-        * epsilon-DP under replace_one, for exact minimisers. What is released has a gradient of at most
-          1e-12 (1 + |b| / n): it is the exact minimiser for a linear term that is that near to b, and no theorem covers
-          the difference.
-        * No pair attains it: on the worst case the loss is epsilon' / 2, as for output perturbation.
-        * Every run is a fit of its own; all of them are iterated together.
+        * epsilon-DP under replace_one, for exact minimisers. The objective has a gradient of at most
+          1e-12 (1 + |b| / n) at the released coefficients: they are the exact minimiser for a linear term within that
+          distance of b, and no theorem covers the difference.
+        * No pair attains it: on the worst case the privacy loss is epsilon' / 2, as for output perturbation.
+        * Every run is a separate fit; all runs are iterated together.
 
     References:
         Chaudhuri, Monteleoni, Sarwate (2011), Algorithm 2, Theorem 9 and Corollary 13.
@@ -73,33 +73,38 @@ class ObjectivePerturbation(Mechanism):
         object.__setattr__(self, "relation", replace_one_only(self.relation, "ObjectivePerturbation"))
 
     def strength_and_rate(self, n_records: int) -> tuple[float, float]:
-        """The regularisation that is used for this many records, and the rate of the noise."""
-        left = self.epsilon - 2.0 * math.log1p(CURVATURE / (n_records * self.regularisation))
-        if left > 0.0:
-            return self.regularisation, 0.5 * left
+        """Return the regularisation that is used for `n_records` records, and the rate of the noise."""
+        noise_epsilon = self.epsilon - 2.0 * math.log1p(CURVATURE / (n_records * self.regularisation))
+        if noise_epsilon > 0.0:
+            return self.regularisation, 0.5 * noise_epsilon
         return CURVATURE / (n_records * math.expm1(0.25 * self.epsilon)), 0.25 * self.epsilon
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Coefficients, shape `(size, n_features)`."""
+        """Return the coefficients of `size` runs, shape `(size, n_features)`."""
         examples = SignedExamples.of(dataset)
         strength, rate = self.strength_and_rate(examples.n_examples)
         return Outputs(minimise(examples, strength, spherical_noise(size, examples.n_features, rate, rng)))
 
     def linear_terms(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """The b of which each output is the minimiser, `(size, n_features)`: where the gradient of the objective is
-        0."""
+        """Return the b of which each output is the minimiser, `(size, n_features)`.
+
+        The gradient of the objective with this b is 0 at the output.
+        """
         examples = SignedExamples.of(dataset)
         strength, _ = self.strength_and_rate(examples.n_examples)
         points = np.asarray(outputs.values, dtype=np.float64)
         return np.asarray(-examples.gradient_sums(points) - examples.n_examples * strength * points)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`: that of its b, times the volume that b gains,
-        which is the determinant of n times the second derivative of the objective."""
+        """Return the log density of each output under `dataset`, shape `(size,)`.
+
+        The density is that of b, times the determinant of n times the second derivative of the objective, which is the
+        Jacobian of the map from coefficients to b.
+        """
         examples = SignedExamples.of(dataset)
         strength, rate = self.strength_and_rate(examples.n_examples)
         points = np.asarray(outputs.values, dtype=np.float64)
@@ -110,16 +115,18 @@ class ObjectivePerturbation(Mechanism):
         return density
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`: an upper bound."""
+        """Return `PureDP(epsilon)`, an upper bound."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """As for output perturbation: all records blank but one, whose label differs."""
+        """Return the pair of output perturbation: all records blank except one, whose label differs."""
         return opposite_labels(self.regularisation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`: whatever the coefficients, the two sides need linear terms that differ by
-        exactly 1, and their second derivatives agree."""
+        """Return the exact curve of `worst_case()`.
+
+        For any coefficients, the linear terms of the two sides differ by exactly 1, and their second derivatives agree.
+        """
         return LaplaceDP(self.strength_and_rate(self._n_worst)[1], relation=self.relation)
 
     @property

@@ -30,9 +30,9 @@ from .regularised_logistic import (
 
 @dataclass(frozen=True)
 class OutputPerturbation(Mechanism):
-    """Regularised logistic regression whose coefficients are released with noise of density ~ exp(-rate |z|).
+    """Regularised logistic regression with noise of density ~ exp(-rate |z|) on the coefficients.
 
-    The minimiser of (1/n) sum log(1 + exp(-w f)) + (regularisation / 2) |f|^2, w = (2 y - 1) x, |x| <= 1, moves by at
+    The minimiser of (1/n) sum log(1 + exp(-w f)) + (regularisation / 2) |f|^2, w = (2 y - 1) x, |x| <= 1, changes by at
     most 2 / (n regularisation) when one example is replaced; rate = n regularisation epsilon / 2. Without intercept:
     add a constant feature, and scale the rows to norm 1 or less.
 
@@ -47,9 +47,10 @@ class OutputPerturbation(Mechanism):
     Guarantees:
         * epsilon-DP under replace_one, for exact minimisers. The solver stops within 1e-12 / regularisation of the
           minimiser, which adds at most 1e-12 n epsilon to epsilon.
-        * No pair attains it: two gradients that point away from each other, at the same coefficients, cannot both be 1
-          long. With one feature they differ by at most 1.06, and on the worst case the loss is just below epsilon / 2.
-        * One fit, however many runs.
+        * No pair attains it: two gradients in opposite directions, at the same coefficients, cannot both have norm 1.
+          With one feature they differ by at most 1.06, and on the worst case the privacy loss is just below
+          epsilon / 2.
+        * One fit serves all runs.
 
     References:
         Chaudhuri, Monteleoni, Sarwate (2011), Algorithm 1, Theorem 6 and Corollary 8.
@@ -73,43 +74,47 @@ class OutputPerturbation(Mechanism):
         object.__setattr__(self, "relation", replace_one_only(self.relation, "OutputPerturbation"))
 
     def rate(self, n_records: int) -> float:
-        """Of the noise: n regularisation epsilon / 2."""
+        """Return the rate of the noise, n regularisation epsilon / 2."""
         return 0.5 * n_records * self.regularisation * self.epsilon
 
     def fit(self, dataset: Dataset) -> Floats:
-        """The coefficients without noise, shape `(n_features,)`."""
+        """Return the coefficients without noise, shape `(n_features,)`."""
         return self._fit(SignedExamples.of(dataset))
 
     def _fit(self, examples: SignedExamples) -> Floats:
         return np.asarray(minimise(examples, self.regularisation, np.zeros((1, examples.n_features)))[0])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Coefficients, shape `(size, n_features)`."""
+        """Return the noisy coefficients of `size` runs, shape `(size, n_features)`."""
         examples = SignedExamples.of(dataset)
         noise = spherical_noise(size, examples.n_features, self.rate(examples.n_examples), rng)
         return Outputs(self._fit(examples) + noise)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         examples = SignedExamples.of(dataset)
         return spherical_log_density(outputs.values - self._fit(examples), self.rate(examples.n_examples))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`: an upper bound."""
+        """Return `PureDP(epsilon)`, an upper bound."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One feature, all records blank but one, whose label is 0 on side 0 and 1 on side 1; so many records that
-        regularisation outweighs them."""
+        """Return a pair with one feature and all records blank except one, labelled 0 on side 0 and 1 on side 1.
+
+        The number of records is so large that the regularisation outweighs them.
+        """
         return opposite_labels(self.regularisation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`: the minimisers are -s and s with n regularisation s = 1 / (1 + e^s), and
-        with one feature the noise is Laplace."""
+        """Return the exact curve of `worst_case()`.
+
+        The minimisers are -s and s with n regularisation s = 1 / (1 + e^s), and with one feature the noise is Laplace.
+        """
         n = math.ceil(WEIGHT / self.regularisation)
         weight = n * self.regularisation
         s = float(brentq(lambda s: weight * s - expit(-s), 0.0, 1.0 / weight, xtol=1e-300, rtol=1e-15))
@@ -122,7 +127,7 @@ class OutputPerturbation(Mechanism):
 
 
 def replace_one_only(relation: str | Relation, name: str) -> Relation:
-    """The relation, if it is replace_one; raises `ParameterError` otherwise."""
+    """Return the relation if it is replace_one; raise `ParameterError` otherwise."""
     if Relation.of(relation) is not Relation.REPLACE_ONE:
         raise ParameterError(
             f"relation is {Relation.of(relation).value!r}, but the noise of {name} is computed from the number of "

@@ -1,4 +1,4 @@
-"""Noisy projected SGD, one record a step: the textbook's private optimiser, with the textbook's noise."""
+"""Noisy projected SGD with one record in each step, and noise by strong composition."""
 
 from __future__ import annotations
 
@@ -49,36 +49,37 @@ class NoisyProjectedSGD(Mechanism):
         theta_t = P(theta_(t-1) - rate_t (n g_I + N_t)),   I uniform on the n records,   N_t ~ N(0, sigma^2 1)
 
     g_I is the gradient of record I, clipped to norm `lipschitz`, and P the projection on the ball of that radius around
-    the start, 0. By default sigma is what strong composition prescribes for (epsilon, delta) and n^2 steps,
+    the start, 0. By default sigma follows from strong composition for (epsilon, delta) and n^2 steps,
 
         sigma^2 = (64 n^2 L^2 / epsilon^2) log(2 n / delta) log(2 / delta),
 
-    which is far more than is needed: the Renyi bound proves epsilon 0.061 where 1 is claimed (example below).
+    which is far more than necessary: the Renyi bound proves epsilon 0.061 where 1 is claimed (example below).
 
     Args:
         epsilon: the claim, > 0. For the formula at most 1.2564 sqrt(8 log(2 / delta)), 12.41 at delta = 1e-5, or more
-            with more noise or fewer steps than it asks for: before its record is sampled, a step must be at most
-            1.2564-DP.
-        delta: of the claim, strictly between 0 and 1.
-        n_records: n, >= 2: noise and steps depend on it, so that it is no secret.
-        steps: T, >= 1; None for n^2, for which the formula was made.
+            with more noise or fewer steps than the formula prescribes: before amplification by sampling, a step must be
+            at most 1.2564-DP.
+        delta: delta of the claim, strictly between 0 and 1.
+        n_records: n, >= 2; public, because noise and steps depend on it.
+        steps: T, >= 1; None for n^2, for which the formula was derived.
         standard_deviation: sigma, > 0, in units of n times a gradient; None for the formula.
         loss: with w = (2 y - 1) x: "linear", -w theta, "logistic", log(1 + exp(-w theta)), or "squared",
             (1 - w theta)^2 / 2. Labels are 0 and 1.
         lipschitz: L, > 0.
-        learning_rate: of every step, > 0; or a schedule.
-        radius: of the ball, > 0; None for no projection.
+        learning_rate: learning rate of every step, > 0; or a schedule.
+        radius: radius of the ball, > 0; None for no projection.
         view: "last", the last iterate, or "all", every iterate.
-        claim: "formula", (epsilon, delta) as it stands; or "renyi", the bound for samples of fixed size at sigma.
+        claim: "formula" for (epsilon, delta) unchanged; or "renyi" for the bound for samples of fixed size at sigma.
         relation: replace_one.
 
     Raises:
-        ParameterError: a value out of range; claim "formula" where it is no theorem: less noise or more steps than it
-            asks for, or too large an epsilon; on release, other labels, or another number of records than `n_records`.
+        ParameterError: a value out of range; claim "formula" where the theorem does not apply (less noise or more steps
+            than it requires, or too large an epsilon); on release, other labels, or a number of records other than
+            `n_records`.
 
     Guarantees:
-        * The formula leaves out the mean of the privacy loss: on paper it proves epsilon + epsilon^2 / (4 log(2 /
-          delta)). Where it is taken, the claim holds with much to spare, which the bound of claim="renyi" proves.
+        * The formula leaves out the mean of the privacy loss: strictly it proves epsilon + epsilon^2 / (4 log(2 /
+          delta)). Where it is accepted, the claim holds with a large margin, which the bound of claim="renyi" proves.
         * Runs advance together: no loop over runs.
 
     References:
@@ -127,7 +128,7 @@ class NoisyProjectedSGD(Mechanism):
 
     @property
     def n_steps(self) -> int:
-        """T."""
+        """Number of steps T."""
         return self.n_records**2 if self.steps is None else self.steps
 
     @property
@@ -141,27 +142,27 @@ class NoisyProjectedSGD(Mechanism):
 
     @property
     def noise_multiplier(self) -> float:
-        """sigma / (2 n L)."""
+        """Noise multiplier sigma / (2 n L) relative to the sensitivity under replace_one."""
         return self.sigma / (2.0 * self.n_records * self.lipschitz)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The last iterates, `(size, n_features)`, or all of them, `(size, steps, n_features)`."""
+        """Return the last iterates, `(size, n_features)`, or all iterates, `(size, steps, n_features)`."""
         rows = self._signed_rows(dataset)
         d = rows.shape[1]
         theta = np.zeros((size, d))
-        every = np.empty((size, self.n_steps, d)) if self.view == "all" else None
+        iterates = np.empty((size, self.n_steps, d)) if self.view == "all" else None
         for step, rate in enumerate(self._rates()):
             chosen = rng.integers(self.n_records, size=size)
-            change = rng.standard_normal((size, d))
-            change *= self.sigma
-            change += self.n_records * self._gradients(rows[chosen], theta)
-            change *= rate
-            theta -= change
+            update = rng.standard_normal((size, d))
+            update *= self.sigma
+            update += self.n_records * self._gradients(rows[chosen], theta)
+            update *= rate
+            theta -= update
             if self.radius is not None:
                 theta *= np.minimum(1.0, self.radius / np.maximum(np.linalg.norm(theta, axis=1), 1e-300))[:, None]
-            if every is not None:
-                every[:, step] = theta
-        return Outputs(theta if every is None else every)
+            if iterates is not None:
+                iterates[:, step] = theta
+        return Outputs(theta if iterates is None else iterates)
 
     def _rates(self) -> Floats:
         rate = self.learning_rate
@@ -172,11 +173,11 @@ class NoisyProjectedSGD(Mechanism):
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = _SLOPES[self.loss](np.einsum("rd,rd->r", rows, theta))
             norms = np.abs(slopes) * np.sqrt(np.einsum("rd,rd->r", rows, rows))
-            found = (slopes * np.minimum(1.0, self.lipschitz / np.maximum(norms, 1e-300)))[:, None] * rows
-        return np.where(np.isfinite(norms)[:, None], found, 0.0)
+            gradients = (slopes * np.minimum(1.0, self.lipschitz / np.maximum(norms, 1e-300)))[:, None] * rows
+        return np.where(np.isfinite(norms)[:, None], gradients, 0.0)
 
     def _signed_rows(self, dataset: Dataset) -> Floats:
-        """w = (2 y - 1) x, `(n_records, n_features)`."""
+        """Return w = (2 y - 1) x, `(n_records, n_features)`."""
         data = TrainingData.of(dataset)
         if data.n_gradients or data.n_examples != self.n_records:
             raise ParameterError(
@@ -192,7 +193,7 @@ class NoisyProjectedSGD(Mechanism):
         return np.asarray((2.0 * data.y[:, None] - 1.0) * data.X, dtype=np.float64)
 
     def _check_formula(self) -> None:
-        """The formula holds for at most n^2 steps with at least its own noise."""
+        """Raise `ParameterError` unless there are at most n^2 steps, with at least the noise of the formula."""
         if self.claim != "formula":
             return
         least = projected_sgd_standard_deviation(
@@ -201,19 +202,20 @@ class NoisyProjectedSGD(Mechanism):
         if self.standard_deviation is not None and self.standard_deviation < least * (1.0 - 1e-9):
             raise ParameterError(
                 f"claim 'formula' needs a standard_deviation of at least {least:.6g}, but it is "
-                f"{self.standard_deviation:g}. Leave it out, or take claim='renyi', which counts the noise there is.",
+                f"{self.standard_deviation:g}. Leave it out, or use claim='renyi', which accounts for the actual "
+                "noise.",
                 argument="claim",
             )
         if self.n_steps > self.n_records**2:
             raise ParameterError(
                 f"claim 'formula' holds for at most n_records^2 = {self.n_records**2} steps, but steps is "
-                f"{self.n_steps}. Take claim='renyi', which counts the steps there are.",
+                f"{self.n_steps}. Use claim='renyi', which accounts for the actual steps.",
                 argument="claim",
             )
         self._check_step()
 
     def _check_step(self) -> None:
-        """The formula takes 2 q x for what sampling at rate q leaves of a step that is x-DP."""
+        """Raise `ParameterError` where 2 q x does not bound a step that is x-DP before sampling at rate q."""
         step, _ = projected_sgd_step(
             self.sigma, self.delta, n_records=self.n_records, lipschitz=self.lipschitz, steps=self.n_steps
         )
@@ -221,14 +223,14 @@ class NoisyProjectedSGD(Mechanism):
             largest = math.floor(100.0 * largest_formula_epsilon(self.delta)) / 100.0
             raise ParameterError(
                 f"claim 'formula' is a theorem for epsilon up to {largest:g} at delta = {self.delta:g}, but epsilon is "
-                f"{self.epsilon:g}: before sampling, a step would be {step:.5g}-DP, and what sampling leaves of it is "
-                f"bounded up to {LARGEST_STEP_EPSILON} only. Take a smaller epsilon, or claim='renyi', which counts "
-                "the noise there is.",
+                f"{self.epsilon:g}: before sampling, a step would be {step:.5g}-DP, and the bound on the amplification "
+                f"holds up to {LARGEST_STEP_EPSILON} only. Use a smaller epsilon, or claim='renyi', which accounts for "
+                "the actual noise.",
                 argument="claim",
             )
 
     def guarantee(self) -> Guarantee:
-        """(epsilon, delta)-DP as the formula states it, or the Renyi bound for samples of fixed size."""
+        """Return (epsilon, delta)-DP as the formula states it, or the Renyi bound for samples of fixed size."""
         if self.claim == "formula":
             return ApproximateDP(self.epsilon, self.delta, relation=self.relation)
         return fixed_size_gaussian(
@@ -239,13 +241,13 @@ class NoisyProjectedSGD(Mechanism):
         ).calibrated_at(self.delta)
 
     def worst_case(self) -> Neighbours:
-        """One feature; all records blank but one, whose gradient is L on one side and -L on the other."""
+        """Return a pair with one feature and all records blank except one, whose gradient is L or -L."""
         X = np.zeros((self.n_records, 1))
         X[0] = self.lipschitz
         y = np.zeros(self.n_records, dtype=np.int64)
-        other = y.copy()
-        other[0] = 1
-        return Neighbours(TrainingData(X, y), TrainingData(X, other), self.relation)
+        flipped = y.copy()
+        flipped[0] = 1
+        return Neighbours(TrainingData(X, y), TrainingData(X, flipped), self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

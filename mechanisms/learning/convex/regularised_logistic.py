@@ -2,8 +2,8 @@
 
     J(f) = (1/n) sum over i of log(1 + exp(-w_i f)) + (strength / 2) |f|^2 + (1/n) b f,   w_i = (2 y_i - 1) x_i
 
-Private versions of it that perturb the minimiser or the objective need |x_i| <= 1: then the gradient of one example is
-at most 1 long, and its curvature at most 1/4.
+Private versions that perturb the minimiser or the objective need |x_i| <= 1: then the gradient of one example has norm
+at most 1, and the curvature is at most 1/4.
 
     our name     Chaudhuri, Monteleoni, Sarwate (2011)
     strength     Lambda
@@ -40,11 +40,11 @@ _NORM = 1.0 + 1e-9  # rounding in rows that were scaled to norm 1
 
 @dataclass(frozen=True, eq=False)
 class SignedExamples:
-    """The examples as logistic regression sees them, equal ones together.
+    """Distinct signed examples of a logistic regression, with their counts.
 
     Args:
         rows: `(k, n_features)`, the distinct w = (2 y - 1) x.
-        counts: `(k,)`, how often each occurs.
+        counts: `(k,)`, number of occurrences of each row.
     """
 
     rows: Floats
@@ -52,12 +52,15 @@ class SignedExamples:
 
     @classmethod
     def of(cls, dataset: Dataset) -> SignedExamples:
-        """From `(X, y)` or `TrainingData`; raises `ParameterError` on labels other than 0 and 1, or rows longer than
-        1."""
+        """Return the signed examples of `(X, y)` or `TrainingData`.
+
+        Raises:
+            ParameterError: labels other than 0 and 1, or rows longer than 1.
+        """
         data = TrainingData.of(dataset)
         if data.n_gradients:
             raise ParameterError(
-                f"the dataset holds {plural(data.n_gradients, 'record')} given by their gradient, which have no loss "
+                f"the dataset holds {plural(data.n_gradients, 'gradient record')}, which have no loss "
                 "to minimise. Give examples (X, y)."
             )
         if not data.n_examples:
@@ -87,20 +90,20 @@ class SignedExamples:
         return int(self.rows.shape[1])
 
     def gradient_sums(self, points: Floats) -> Floats:
-        """Sum of the gradients of the examples' losses at each point, `(n_points, n_features)`."""
+        """Return the sum of the gradients of the examples' losses at each point, `(n_points, n_features)`."""
         return np.asarray(-(self.counts * expit(-points @ self.rows.T)) @ self.rows)
 
     def hessian_sums(self, points: Floats) -> Floats:
-        """Sum of the second derivatives, `(n_points, n_features, n_features)`."""
-        chance, d = expit(points @ self.rows.T), self.n_features
-        weights = self.counts * chance * (1.0 - chance)
+        """Return the sum of the second derivatives at each point, `(n_points, n_features, n_features)`."""
+        probability, d = expit(points @ self.rows.T), self.n_features
+        weights = self.counts * probability * (1.0 - probability)
         if not self.wide:
             return np.asarray((weights @ self.squares).reshape(-1, d, d))
         return np.asarray(np.matmul(self.rows.T[None] * weights[:, None, :], self.rows))
 
     @property
     def wide(self) -> bool:
-        """Whether the products of the entries of all rows are too many to be kept."""
+        """True if the products of the entries of all rows are too many to store."""
         return len(self.rows) * self.n_features**2 > _BLOCK
 
     @cached_property
@@ -109,22 +112,22 @@ class SignedExamples:
         return np.asarray((self.rows[:, :, None] * self.rows[:, None, :]).reshape(len(self.rows), -1))
 
     def loss_sums(self, points: Floats) -> Floats:
-        """Sum of the losses, `(n_points,)`."""
+        """Return the sum of the losses at each point, `(n_points,)`."""
         return np.asarray(np.logaddexp(0.0, -points @ self.rows.T) @ self.counts)
 
     def blocks(self, size: int) -> list[slice]:
-        """Runs in blocks whose arrays stay small."""
-        each = max(len(self.rows), self.n_features) * (self.n_features if self.wide else 1)
-        step = max(1, _BLOCK // each)
+        """Return slices of the runs, such that the arrays of a block stay small."""
+        numbers_per_run = max(len(self.rows), self.n_features) * (self.n_features if self.wide else 1)
+        step = max(1, _BLOCK // numbers_per_run)
         return [slice(start, start + step) for start in range(0, size, step)]
 
 
 def minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floats:
-    """The minimiser of J for each linear term.
+    """Return the minimiser of J for each linear term.
 
     Newton's method for all runs at once. Along v the second derivative of J changes by at most the factor e^|v| (Bach
-    2010, Proposition 1), so that a full step lowers J if its length m is at most 1, and log(1 + m) / m of it always
-    does; in between, longer steps are tried.
+    2010, Proposition 1), so that a full step decreases J if its length m is at most 1, and the fraction log(1 + m) / m
+    of a step always does; in between, longer steps are tried.
 
     Args:
         examples: the data.
@@ -138,10 +141,10 @@ def minimise(examples: SignedExamples, strength: float, linear: Floats) -> Float
     Raises:
         ReleaseError: some run has not converged.
     """
-    found = np.empty_like(linear)
+    minimisers = np.empty_like(linear)
     for block in examples.blocks(len(linear)):
-        found[block] = _minimise(examples, strength, linear[block] / examples.n_examples)
-    return found
+        minimisers[block] = _minimise(examples, strength, linear[block] / examples.n_examples)
+    return minimisers
 
 
 def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floats:
@@ -150,14 +153,19 @@ def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floa
     limits = TOLERANCE * (1.0 + np.linalg.norm(linear, axis=1))
     active = np.arange(len(points))
     for _ in range(_ITERATIONS):
-        at, tilt = points[active], linear[active]
-        gradients = examples.gradient_sums(at) / n + strength * at + tilt
+        current, linear_terms = points[active], linear[active]
+        gradients = examples.gradient_sums(current) / n + strength * current + linear_terms
         open_runs = np.linalg.norm(gradients, axis=1) > limits[active]
-        active, at, tilt, gradients = active[open_runs], at[open_runs], tilt[open_runs], gradients[open_runs]
+        active, current, linear_terms, gradients = (
+            active[open_runs],
+            current[open_runs],
+            linear_terms[open_runs],
+            gradients[open_runs],
+        )
         if not len(active):
             return points
-        steps = -np.linalg.solve(examples.hessian_sums(at) / n + ridge, gradients[..., None])[..., 0]
-        points[active] = at + _shares(examples, strength, tilt, at, steps, gradients)[:, None] * steps
+        steps = -np.linalg.solve(examples.hessian_sums(current) / n + ridge, gradients[..., None])[..., 0]
+        points[active] = current + _shares(examples, strength, linear_terms, current, steps, gradients)[:, None] * steps
     raise ReleaseError(
         f"{len(active)} of {len(points)} minimisations have not converged after {_ITERATIONS} steps of Newton's "
         f"method. Use more regularisation than {strength:g}."
@@ -165,39 +173,46 @@ def _minimise(examples: SignedExamples, strength: float, linear: Floats) -> Floa
 
 
 def _starts(examples: SignedExamples, strength: float, tilt: Floats) -> Floats:
-    """The minimiser without the examples, or 0, whichever has the lower J."""
-    alone = -tilt / strength
-    value = examples.loss_sums(alone) / examples.n_examples - 0.5 * strength * np.einsum("rd,rd->r", alone, alone)
-    return np.where(value[:, None] < math.log(2.0), alone, 0.0)
+    """Return the minimiser without the examples, or 0, whichever has the lower J."""
+    without_examples = -tilt / strength
+    value = examples.loss_sums(without_examples) / examples.n_examples - 0.5 * strength * np.einsum(
+        "rd,rd->r", without_examples, without_examples
+    )
+    return np.where(value[:, None] < math.log(2.0), without_examples, 0.0)
 
 
 def _shares(
-    examples: SignedExamples, strength: float, tilt: Floats, at: Floats, steps: Floats, gradients: Floats
+    examples: SignedExamples, strength: float, tilt: Floats, points: Floats, steps: Floats, gradients: Floats
 ) -> Floats:
-    """What share of Newton's step each run takes: 1, or halved until J falls by a tenth of what its slope promises, or
-    the share that needs no trial."""
+    """Return the fraction of Newton's step that each run takes.
+
+    The fraction starts at 1 and is halved until J decreases by a tenth of the linear prediction, or until it reaches
+    log(1 + m) / m, which always decreases J.
+    """
     m = np.linalg.norm(steps, axis=1)
     safe, slopes = np.log1p(m) / np.maximum(m, 1e-300), np.einsum("rd,rd->r", gradients, steps)
-    shares, trying = np.ones(len(m)), np.flatnonzero(m > 1.0)
+    shares, pending = np.ones(len(m)), np.flatnonzero(m > 1.0)
 
-    def value(where: Floats) -> Floats:
-        added = 0.5 * strength * where + tilt[trying]
-        return np.asarray(examples.loss_sums(where) / examples.n_examples + np.einsum("rd,rd->r", added, where))
+    def value(candidates: Floats) -> Floats:
+        added = 0.5 * strength * candidates + tilt[pending]
+        return np.asarray(
+            examples.loss_sums(candidates) / examples.n_examples + np.einsum("rd,rd->r", added, candidates)
+        )
 
     start = np.zeros(len(m))
-    start[trying] = value(at[trying])
-    while len(trying):
-        now = value(at[trying] + shares[trying, None] * steps[trying])
-        trying = trying[now > start[trying] + 0.1 * shares[trying] * slopes[trying]]
-        shares[trying] *= 0.5
-        too_short = shares[trying] <= safe[trying]
-        shares[trying[too_short]] = safe[trying[too_short]]
-        trying = trying[~too_short]
+    start[pending] = value(points[pending])
+    while len(pending):
+        values = value(points[pending] + shares[pending, None] * steps[pending])
+        pending = pending[values > start[pending] + 0.1 * shares[pending] * slopes[pending]]
+        shares[pending] *= 0.5
+        too_short = shares[pending] <= safe[pending]
+        shares[pending[too_short]] = safe[pending[too_short]]
+        pending = pending[~too_short]
     return shares
 
 
 def check_examples(neighbours: Neighbours) -> None:
-    """Raises `NeighboursError` unless the two datasets, whose examples are checked too, differ in one example."""
+    """Raise `NeighboursError` unless the two datasets differ in one example; also check the examples."""
     sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
     for side in sides:
         SignedExamples.of(side)
@@ -205,13 +220,13 @@ def check_examples(neighbours: Neighbours) -> None:
 
 
 WEIGHT = 30.0
-"""Records times regularisation in the worst-case pair; with more, its loss comes nearer to half of the claim."""
+"""Records times regularisation in the worst-case pair; with more, its privacy loss approaches half of the claim."""
 
 
 def opposite_labels(regularisation: float) -> Neighbours:
-    """One feature; all records blank but one, which is 1, with label 0 on side 0 and 1 on side 1; `replace_one`.
+    """Return a pair with one feature; all records are blank except one, labelled 0 on side 0 and 1 on side 1.
 
-    There are `WEIGHT` / regularisation records, rounded up.
+    That record is 1, there are `WEIGHT` / regularisation records, rounded up, and the relation is replace_one.
     """
     check_worst_case(WEIGHT / regularisation, regularisation=regularisation)
     n_records = math.ceil(WEIGHT / regularisation)
@@ -226,14 +241,14 @@ def opposite_labels(regularisation: float) -> Neighbours:
 
 
 def spherical_noise(size: int, n_features: int, rate: float, rng: np.random.Generator) -> Floats:
-    """`(size, n_features)`: a uniform direction times a Gamma(n_features) radius of that rate."""
+    """Draw noise `(size, n_features)`: a uniform direction times a Gamma(n_features) radius of that rate."""
     direction = rng.standard_normal((size, n_features))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     return direction * rng.gamma(n_features, 1.0 / rate, size=(size, 1))
 
 
 def spherical_log_density(noise: Floats, rate: float) -> Floats:
-    """Log density of each row, shape `(size,)`: -rate |z| less the log of the area of the sphere times the radii."""
+    """Return the log density of each row, shape `(size,)`: -rate |z| minus the log normalising constant."""
     d = noise.shape[1]
     log_area = math.log(2.0) + 0.5 * d * math.log(math.pi) - gammaln(0.5 * d)
     return np.asarray(d * math.log(rate) - rate * np.linalg.norm(noise, axis=1) - log_area - gammaln(d))

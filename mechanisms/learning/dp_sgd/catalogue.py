@@ -1,4 +1,4 @@
-"""Samplings, schedules and models by name. A new sampling is one file and one line here."""
+"""Samplings, schedules and models by name: add a new sampling as one file and one line in this catalogue."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ SAMPLING_OPTIONS = ("batch_size", "sampling_probability", "n_records")
 
 
 def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
-    """`model` itself, or the one of that name with `options`.
+    """Return `model`, or build the model of that name with `options`.
 
     Raises:
-        ParameterError: options next to a model that is not a name; options missing, or that it lacks.
+        ParameterError: options together with a model that is not a name; a missing or unknown option.
     """
     if isinstance(model, Model):
         _refuse(options, "model", model)
@@ -58,10 +58,10 @@ def build_model(model: Model | str, options: Mapping[str, Any]) -> Model:
 
 
 def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Sampling:
-    """`sampling` itself, or the one of that name with `options`.
+    """Return `sampling`, or build the sampling of that name with `options`.
 
     Raises:
-        ParameterError: options next to a sampling that is not a name; options missing, or that it lacks.
+        ParameterError: options together with a sampling that is not a name; a missing or unknown option.
     """
     if isinstance(sampling, Sampling):
         _refuse(options, "sampling", sampling)
@@ -86,9 +86,9 @@ def build_sampling(sampling: Sampling | str, options: Mapping[str, Any]) -> Samp
     return built
 
 
-def _refuse(options: Mapping[str, Any], what: str, given: Any) -> None:
+def _refuse(options: Mapping[str, Any], argument: str, value: Any) -> None:
     if options:
         raise ParameterError(
-            f"{what} is {given!r}, not a name: give its options to itself, and leave out {', '.join(options)}.",
-            argument=(what, *options),
+            f"{argument} is {value!r}, not a name: set its options on that object, and leave out {', '.join(options)}.",
+            argument=(argument, *options),
         )

@@ -1,8 +1,8 @@
-"""What theory promises of DP-SGD, or why it promises nothing.
+"""Claim of DP-SGD, and the settings for which there is none.
 
-Seen are all noisy sums, in each of which a record of the batch counts at most clip_norm. In units of the sensitivity,
-clip_norm or under replace_one twice that, the noise is noise_multiplier or noise_multiplier / 2. What follows from it
-is for the sampling scheme to say.
+All noisy sums are released; a record of the batch contributes at most clip_norm to each. In units of the sensitivity
+(clip_norm, or under replace_one 2 clip_norm), the noise is noise_multiplier or noise_multiplier / 2. The sampling
+scheme derives the guarantee from this number.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .training import Recipe
 
 
 def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee:
-    """The guarantee of training by `recipe`.
+    """Return the guarantee of training by `recipe`.
 
     Args:
-        recipe: how.
-        relation: between neighbours.
-        all_seen: whether what is released shows the noisy sums along the canary: an exact claim is then attained.
+        recipe: the training.
+        relation: the neighbouring relation.
+        all_seen: whether the output determines the noisy sums along the canary: an exact claim is then attained.
 
     Raises:
         AccountingError: no noise, no clipping, or a sampling that has no bound under the relation.
@@ -30,13 +30,13 @@ def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee
     if not recipe.noise_multiplier:
         raise AccountingError(
             "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or a "
-            "claim of your own to audit against.",
+            "claim to audit against.",
             argument="noise_multiplier",
         )
     if recipe.clipping == "none":
         raise AccountingError(
-            "clipping is 'none': one record can move the sum without limit, and no noise hides that. Use 'flat' or "
-            "'per-layer', or give a claim of your own to audit against.",
+            "clipping is 'none': one record can change the sum without limit, and no noise hides that. Use 'flat' or "
+            "'per-layer', or give a claim to audit against.",
             argument="clipping",
         )
     relative = recipe.noise_multiplier / (2.0 if relation is Relation.REPLACE_ONE else 1.0)

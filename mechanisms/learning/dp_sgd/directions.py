@@ -1,10 +1,10 @@
-"""The pair of an audit as DP-SGD sees it: whether it fits, where it pulls, and whether directions can show that.
+"""Checks of a pair for DP-SGD, and the direction of its difference.
 
 check_pair           both sides fit the model and the sampling, and differ in one record
-check_seen           the noisy sums along fixed directions show what differs
-gradient_direction   where gradient records pull
-clipped_gradient     what records add to the sum of a step
-clipped_gradients    ... each on its own
+check_seen           the noisy sums along fixed directions show the difference
+gradient_direction   direction of the differing gradient records
+clipped_gradient     contribution of records to the sum of a step
+clipped_gradients    ... of each record separately
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from .training import Recipe
 
 
 def check_pair(recipe: Recipe, neighbours: Neighbours) -> None:
-    """Both sides fit the model and the sampling, and differ in one record.
+    """Check that both sides fit the model and the sampling, and differ in one record.
 
     Raises:
-        NeighboursError: they do not differ in one record.
-        ParameterError: data that the model or the sampling cannot take.
+        NeighboursError: the sides do not differ in one record.
+        ParameterError: data that do not fit the model or the sampling.
     """
     sides = sides_of(recipe, neighbours)
     examples = [(data.X, data.y) for data in sides]
     gradients = [gradients_of(data, recipe.model.n_parameters) for data in sides]
     if np.array_equal(gradients[0], gradients[1]):
         check_records(Neighbours(examples[0], examples[1], neighbours.relation))
-    elif all(np.array_equal(one, other) for one, other in zip(*examples, strict=True)):
+    elif all(np.array_equal(rows0, rows1) for rows0, rows1 in zip(*examples, strict=True)):
         check_records(Neighbours(gradients[0], gradients[1], neighbours.relation))
     else:
         raise NeighboursError(
@@ -48,7 +48,7 @@ def check_pair(recipe: Recipe, neighbours: Neighbours) -> None:
 
 
 def sides_of(recipe: Recipe, neighbours: Neighbours) -> list[TrainingData]:
-    """Side 0 and side 1; raises `ParameterError` if the model or the sampling cannot take them."""
+    """Return side 0 and side 1; raise `ParameterError` if they do not fit the model or the sampling."""
     sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
     for data in sides:
         recipe.model.check(data)
@@ -57,14 +57,15 @@ def sides_of(recipe: Recipe, neighbours: Neighbours) -> list[TrainingData]:
 
 
 def check_seen(recipe: Recipe, neighbours: Neighbours, directions: Floats | None) -> None:
-    """Raises `NeighboursError` where noisy sums along `directions` show nothing of what differs: no leak would be seen.
+    """Raise `NeighboursError` if noisy sums along `directions` are independent of the difference of the pair.
 
-    Directions are fixed before training, but the gradient of an example moves with the parameters.
+    No leak could be observed. Directions are fixed before training, but the gradient of an example changes with the
+    parameters.
 
     Args:
-        recipe: how sums are made.
+        recipe: the training.
         neighbours: the pair.
-        directions: `(m, n_parameters)`; None for that in which the pair differs, if there is one.
+        directions: `(m, n_parameters)`; None for the direction in which the pair differs, if there is one.
     """
     if any(data.n_examples for data in differing(neighbours)):
         raise NeighboursError(
@@ -83,43 +84,45 @@ def check_seen(recipe: Recipe, neighbours: Neighbours, directions: Floats | None
     if directions is not None and np.abs(directions @ direction).max() < UNSEEN:
         raise NeighboursError(
             f"the {len(directions)} observed direction(s) are at right angles to the gradient record in which d0 and "
-            "d1 differ: no leak could be seen. Leave directions out, which observes along that record, or give some "
-            "that have a share in it.",
+            "d1 differ: no leak could be observed. Leave directions out, which observes along that record, or give "
+            "directions that are not orthogonal to it.",
             argument=("directions", "d0"),
         )
 
 
 def gradient_direction(recipe: Recipe, neighbours: Neighbours) -> NDArray[np.float64] | None:
-    """Unit direction from side 0 to side 1, after clipping, where they differ in gradient records only; None elsewhere,
-    and where clipping leaves no difference."""
+    """Return the unit direction from side 0 to side 1 after clipping.
+
+    None if the sides differ in more than gradient records, or if clipping leaves no difference.
+    """
     only0, only1 = differing(neighbours)
     if only0.n_examples or only1.n_examples:
         return None
-    anywhere = np.zeros((1, recipe.model.n_parameters))
-    total = clipped_gradient(recipe, only1, anywhere)[0] - clipped_gradient(recipe, only0, anywhere)[0]
+    parameters = np.zeros((1, recipe.model.n_parameters))
+    total = clipped_gradient(recipe, only1, parameters)[0] - clipped_gradient(recipe, only0, parameters)[0]
     norm = float(np.linalg.norm(total))
     return None if norm < UNSEEN * recipe.clip_norm else np.asarray(total / norm)
 
 
 def clipped_gradient(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, `(n_runs, n_parameters)`."""
+    """Return the sum of the clipped gradients of `data` at parameters `(n_runs, n_parameters)`, same shape."""
     return np.asarray(clipped_gradients(recipe, data, parameters).sum(axis=1))
 
 
 def clipped_gradients(recipe: Recipe, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The clipped gradient of each record at parameters `(n_runs, n_parameters)`, `(n_runs, n_records, n_parameters)`.
+    """Return the clipped gradient of each record, `(n_runs, n_records, n_parameters)`.
 
-    A blank record counts for nothing under zero_out.
+    The parameters have shape `(n_runs, n_parameters)`. A blank record has a zero gradient under zero_out.
     """
     model, n = recipe.model, data.n_examples
-    each = np.zeros((len(parameters), len(data), model.n_parameters))
+    clipped = np.zeros((len(parameters), len(data), model.n_parameters))
     if data.gradients is not None:
-        each[:, n:] = clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model)
+        clipped[:, n:] = clip_rows(recipe.clipping, data.gradients, recipe.clip_norm, model)
     counted = np.any(data.X != 0.0, axis=1) | (data.y != 0) if recipe.ignore_blank else np.ones(n, bool)
     if counted.any():
-        found = TrainedModels(model, np.ascontiguousarray(parameters)).gradients(data.X[counted], data.y[counted])
-        flat = clip_rows(recipe.clipping, found.reshape(-1, model.n_parameters), recipe.clip_norm, model)
+        gradients = TrainedModels(model, np.ascontiguousarray(parameters)).gradients(data.X[counted], data.y[counted])
+        flat = clip_rows(recipe.clipping, gradients.reshape(-1, model.n_parameters), recipe.clip_norm, model)
         if counted.all() and n == len(data):
-            return np.asarray(flat.reshape(found.shape))
-        each[:, np.flatnonzero(counted)] = flat.reshape(found.shape)
-    return each
+            return np.asarray(flat.reshape(gradients.shape))
+        clipped[:, np.flatnonzero(counted)] = flat.reshape(gradients.shape)
+    return clipped

@@ -1,4 +1,4 @@
-"""A mechanism whose pairs differ in a group of records: k copies of a canary are not one record."""
+"""DP-SGD audited with pairs that differ in a group of records, such as k copies of a canary."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .mechanism import DPSGD
 
 @dataclass(frozen=True)
 class GroupPrivacy(Mechanism):
-    """DP-SGD with the claim for datasets that differ in up to `size` records: that of group privacy.
+    """DP-SGD with the claim of group privacy for datasets that differ in up to `size` records.
 
-    A bound that was shown with k copies of a record holds for a group of k. Laid next to the claim for one record, it
-    would call every mechanism broken.
+    A lower bound from k copies of a record holds for a group of k. Compared with the claim for one record, it would
+    report a violation for every mechanism.
 
     Args:
         base: the mechanism.
@@ -55,15 +55,15 @@ class GroupPrivacy(Mechanism):
 
     @property
     def trainer(self) -> DPSGD:
-        """The base, whose runs they are."""
+        """Trainer that is run, the base."""
         return self.base
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """As the base."""
+        """Return the outputs of the base."""
         return self.base.release(dataset, size, rng)
 
     def guarantee(self) -> Guarantee:
-        """The claim of the base for a group of `size`; an upper bound only."""
+        """Return the claim of the base for a group of `size`; an upper bound only."""
         return self._claim
 
     @cached_property
@@ -71,15 +71,15 @@ class GroupPrivacy(Mechanism):
         return group(self.base.guarantee(), self.size)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Not known: the worst case of the base differs in one record."""
+        """Return None: the worst case of the base differs in one record, and no exact curve is known for a group."""
         return None
 
     def worst_case(self) -> Neighbours:
-        """That of the base: one record of the group."""
+        """Return the worst case of the base, which differs in one record of the group."""
         return self.base.worst_case()
 
     def fitted_to(self, neighbours: Neighbours) -> GroupPrivacy:
-        """Both sides fit the model, and differ in no more than `size` records, which the view can show."""
+        """Check that the sides fit the model and differ in at most `size` records, which the view can show."""
         super().fitted_to(neighbours)
         self._check_difference(*sides_of(self.base.recipe, neighbours))
         self.base.check_seen(neighbours)
@@ -87,44 +87,44 @@ class GroupPrivacy(Mechanism):
         return self if base is self.base else replace(self, base=base)
 
     def output_law(self) -> LogDensity | None:
-        """That of the base, which is known whatever the pair."""
+        """Return the output law of the base, which holds for every pair."""
         return self.base.output_law()
 
     def _check_difference(self, data0: TrainingData, data1: TrainingData) -> None:
-        """Raises `NeighboursError` unless the two differ in 1 to `size` records as the relation has it."""
+        """Raise `NeighboursError` unless the datasets differ in 1 to `size` records as the relation defines."""
         only0, only1 = _keys(data0) - _keys(data1), _keys(data1) - _keys(data0)
-        most = max(only0.total(), only1.total())
+        n_different = max(only0.total(), only1.total())
         if self.base.scheme.ordered and len(data0) == len(data1):
-            most = _changed_places(data0, data1)
-        if not 1 <= most <= self.size:
+            n_different = _changed_places(data0, data1)
+        if not 1 <= n_different <= self.size:
             raise NeighboursError(
-                f"d0 and d1 differ in {plural(most, 'record')}, but the claim is for a group of 1 to {self.size}. "
-                "Give the group its size, or the datasets fewer differences.",
+                f"d0 and d1 differ in {plural(n_different, 'record')}, but the claim is for a group of 1 to "
+                f"{self.size}. Increase size, or give datasets with fewer differences.",
                 argument="d0",
             )
         if self.relation is Relation.ADD_REMOVE:
             if min(only0.total(), only1.total()):
                 raise NeighboursError(
-                    "under 'add_remove' one of d0 and d1 has all records of the other, but each has records that the "
-                    "other lacks. Give a pair in which records are only added, or a base under 'replace_one'.",
+                    "under 'add_remove' one of d0 and d1 must have all records of the other, but each has records that "
+                    "the other lacks. Give a pair in which records are only added, or a base under 'replace_one'.",
                     argument="relation",
                 )
         elif len(data0) != len(data1):
             raise NeighboursError(
-                f"under {self.relation.value!r} d0 and d1 hold equally many records, but {len(data0)} and "
+                f"under {self.relation.value!r} d0 and d1 must hold equally many records, but hold {len(data0)} and "
                 f"{len(data1)}.",
                 argument="relation",
             )
         if self.relation is Relation.ZERO_OUT and not all(_is_blank(key) for key in only0):
             raise NeighboursError(
-                "under 'zero_out' the records that d0 has more often than d1 are blank (all zeros), but some are not. "
-                "Blank them, or give a base under 'replace_one'.",
+                "under 'zero_out' the records that d0 has more often than d1 must be blank (all zeros), but some are "
+                "not. Blank them, or give a base under 'replace_one'.",
                 argument="relation",
             )
 
 
 def _rows(data: TrainingData) -> list[tuple[str, NDArray[np.float64]]]:
-    """Each record with its kind, so that an example is never taken for a gradient."""
+    """Return each record with its kind, so that an example never equals a gradient record."""
     examples = np.column_stack([data.X, data.y]) + 0.0
     gradients = np.empty((0, 0)) if data.gradients is None else data.gradients + 0.0
     return [*(("example", row) for row in examples), *(("gradient", row) for row in gradients)]
@@ -139,6 +139,6 @@ def _is_blank(key: tuple[str, bytes]) -> bool:
 
 
 def _changed_places(data0: TrainingData, data1: TrainingData) -> int:
-    """Places at which two datasets of equal length differ."""
+    """Return the number of positions at which two datasets of equal length differ."""
     pairs = zip(_rows(data0), _rows(data1), strict=True)
     return sum(kind0 != kind1 or not np.array_equal(row0, row1) for (kind0, row0), (kind1, row1) in pairs)

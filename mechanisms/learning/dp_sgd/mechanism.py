@@ -36,7 +36,7 @@ DTYPES = ("float64", "float32")
 
 @dataclass(frozen=True, eq=False)
 class DPSGD(ForAdversaries, Mechanism):
-    """DP-SGD: at each step the sum of the clipped gradients of a batch, plus Gaussian noise, moves the parameters.
+    """DP-SGD: each step updates the parameters by the noisy sum of the clipped gradients of a batch.
 
         S_t     = sum over the batch of clip(gradient) + N(0, (noise_multiplier * clip_norm)^2 I)
         theta_t = theta_(t-1) - learning_rate_t * S_t / divisor
@@ -45,33 +45,34 @@ class DPSGD(ForAdversaries, Mechanism):
     may also hold gradient records.
 
     Args:
-        model: a `Model`, or the name of one, which takes `n_features`, `n_classes` and `hidden` from here.
+        model: a `Model`, or the name of one, which is built with `n_features`, `n_classes` and `hidden`.
         steps: >= 1.
         noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0. Under replace_one, where the sum
-            can move by 2 clip_norm, the guarantee counts half of it.
+            can change by 2 clip_norm, the guarantee uses half of it.
         clip_norm: largest norm of the gradient of a record, > 0.
         sampling: a scheme of `dpassay.mechanisms.learning.dp_sgd.sampling`, or "poisson" (with
             `sampling_probability` and `batch_size`, the expected one), "fixed-size", "shuffled", "cyclic" (with
             `batch_size`), or "full-batch" (with `batch_size`, the divisor; 1 for the sum).
-        batch_size, sampling_probability, n_records: of a sampling that is named.
-        n_features, n_classes, hidden, activation: of a model that is named. Public constants: what labels the data hold
-            must not change the model. `n_classes` of a perceptron is its number of outputs.
+        batch_size, sampling_probability, n_records: options of a sampling that is given by name.
+        n_features, n_classes, hidden, activation: options of a model that is given by name. Public constants: the
+            labels in the data must not change the model. `n_classes` of a perceptron is its number of outputs.
         learning_rate: a number > 0, or a `Schedule`.
         momentum: in [0, 1).
         clipping: "flat", "per-layer" (each of L layers to clip_norm / sqrt(L)) or "none".
-        projection: radius of the ball about 0 that the parameters are projected on after each step; None for none.
-        averaging: of the iterates 1 .. steps, for the view "final": "last", "mean", or "second-half" (their mean).
+        projection: radius of the ball about 0 on which the parameters are projected after each step; None for none.
+        averaging: for the view "final", of the iterates 1 .. steps: "last", "mean", or "second-half" (the mean of the
+            second half).
         initial: "zeros", "random" (drawn for each run), or flat parameters `(n_parameters,)`; None for zeros, with
             hidden layers random.
-        relation: add_remove, zero_out (a blank record, x = 0 and y = 0, or a gradient of 0, counts for nothing) or
+        relation: add_remove, zero_out (a blank record, x = 0 and y = 0, or a gradient of 0, contributes nothing) or
             replace_one. None for add_remove with Poisson sampling and full batches, and zero_out otherwise.
-        dtype: "float64" or "float32", of all arithmetic.
-        view: what is released. "final": flat parameters `(size, n_parameters)`; "trajectory": all of them, the initial
-            ones first, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner products of
-            the noisy sums with the `directions`, over clip_norm, so that a record whose gradient is clip_norm
-            times a direction adds 1 and the noise has standard deviation noise_multiplier.
-        directions: unit directions `(m, n_parameters)`; None for that in which the pair of an audit differs
-            (`fitted_to`), or, outside of one, that of the canary of `worst_case`.
+        dtype: "float64" or "float32", the data type of all arithmetic.
+        view: the released output. "final": flat parameters `(size, n_parameters)`; "trajectory": the parameters before
+            and after every step, `(size, steps + 1, n_parameters)`; "noisy_gradients": `(size, steps, m)`, the inner
+            products of the noisy sums with the `directions`, divided by clip_norm, so that a record whose gradient is
+            clip_norm times a direction adds 1 and the noise has standard deviation noise_multiplier.
+        directions: unit directions `(m, n_parameters)`; None for the direction in which the pair of an audit differs
+            (`fitted_to`), or, outside an audit, the direction of the canary of `worst_case`.
 
     Raises:
         ParameterError: a value out of range, or options that contradict each other.
@@ -126,15 +127,15 @@ class DPSGD(ForAdversaries, Mechanism):
         positive(clip_norm=self.clip_norm)
         non_negative(noise_multiplier=self.noise_multiplier, momentum=self.momentum)
         if self.momentum >= 1.0:
-            explained = f"momentum must be below 1, but is {self.momentum!r}: the steps would grow for ever."
-            raise ParameterError(explained, argument="momentum")
+            message = f"momentum must be below 1, but is {self.momentum!r}: the steps would grow without limit."
+            raise ParameterError(message, argument="momentum")
         one_of(CLIPPINGS, clipping=self.clipping)
         one_of(AVERAGES, averaging=self.averaging)
         one_of(DTYPES, dtype=self.dtype)
         one_of(VIEWS, view=self.view)
         if self.averaging != "last" and self.view != "final":
             raise ParameterError(
-                f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it.",
+                f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it out.",
                 argument="averaging",
             )
         if self.projection is not None:
@@ -146,21 +147,21 @@ class DPSGD(ForAdversaries, Mechanism):
                 object.__setattr__(self, name, self._read_only(name))
         _ = self.recipe
 
-    # --- what the options mean ----------------------------------------------------------------------------------------
+    # --- derived options ----------------------------------------------------------------------------------------------
 
     @cached_property
     def network(self) -> Model:
-        """The model, built if it was named."""
-        return build_model(self.model, self._given(MODEL_OPTIONS))
+        """Model, built if it is given by name."""
+        return build_model(self.model, self._set_options(MODEL_OPTIONS))
 
     @cached_property
     def scheme(self) -> Sampling:
-        """The sampling scheme, built if it was named."""
-        return build_sampling(self.sampling, self._given(SAMPLING_OPTIONS))
+        """Sampling scheme, built if it is given by name."""
+        return build_sampling(self.sampling, self._set_options(SAMPLING_OPTIONS))
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The learning rates."""
+        """Schedule of the learning rates."""
         if isinstance(self.learning_rate, Schedule):
             return self.learning_rate
         positive(learning_rate=self.learning_rate)
@@ -168,8 +169,10 @@ class DPSGD(ForAdversaries, Mechanism):
 
     @cached_property
     def canary(self) -> NDArray[np.float64]:
-        """The unit direction of the gradient canary of `worst_case`: the first weight of the first unit, with clipping
-        per layer that of every layer alike."""
+        """Unit direction of the gradient canary of `worst_case`.
+
+        The first weight of the first unit; with clipping per layer, the first weight of every layer equally.
+        """
         layers = self.network.layers if self.clipping == "per-layer" else self.network.layers[:1]
         direction = np.zeros(self.network.n_parameters)
         direction[[layer.start for layer in layers]] = len(layers) ** -0.5
@@ -177,12 +180,12 @@ class DPSGD(ForAdversaries, Mechanism):
 
     @cached_property
     def seen_directions(self) -> NDArray[np.float64]:
-        """The observed directions, `(m, n_parameters)`."""
+        """Observed directions, `(m, n_parameters)`."""
         return self.canary[None, :] if self.directions is None else np.asarray(self.directions)
 
     @cached_property
     def recipe(self) -> Recipe:
-        """What the trainer needs to know."""
+        """Options and fixed inputs of the trainer."""
         return Recipe(
             model=self.network,
             sampling=self.scheme,
@@ -201,29 +204,29 @@ class DPSGD(ForAdversaries, Mechanism):
     # --- the mechanism ------------------------------------------------------------------------------------------------
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs of training; see `view` for what comes out."""
+        """Return the outputs of `size` runs of training; see `view` for their shape."""
         whole(0, size=size)
         return self._release(TrainingData.of(dataset), size, rng, None)
 
     def release_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """One run a row of `inclusion`, `(n_runs, n_records)`; run r sees only its own records."""
+        """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
         data = TrainingData.of(records)
         mask = checked_inclusion(inclusion, len(data))
         return self._release(data, len(mask), rng, mask)
 
     def fit_subsets(self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> TrainedModels:
-        """One trained model a row of `inclusion`, `(n_models, n_records)`, whatever the view."""
+        """Train one model for each row of `inclusion`, `(n_models, n_records)`, for any view."""
         data = TrainingData.of(records)
         mask = checked_inclusion(inclusion, len(data))
         return TrainedModels(self.network, self._final(data, len(mask), rng, mask))
 
     def fit(self, dataset: Dataset, size: int, rng: np.random.Generator) -> TrainedModels:
-        """`size` models, all trained on the whole dataset."""
+        """Train `size` models on the whole dataset."""
         whole(0, size=size)
         return TrainedModels(self.network, self._final(TrainingData.of(dataset), size, rng, None))
 
     def guarantee(self) -> Guarantee:
-        """The claim for this sampling and relation.
+        """Return the claim for this sampling and relation.
 
         Raises:
             AccountingError: no noise, no clipping, or a sampling that has no bound under the relation.
@@ -235,10 +238,10 @@ class DPSGD(ForAdversaries, Mechanism):
         return claim_of(self.recipe, self.relation, all_seen=self.shows_all)
 
     def worst_case(self) -> Neighbours:
-        """Gradient records along `canary`: with the largest gradient on side 1.
+        """Return a pair of gradient records along `canary`, with the largest gradient on side 1.
 
-        Poisson and full batches: there is no other record (add_remove), or it is blank (zero_out) or opposite
-        (replace_one) on side 0. Otherwise the other records are all opposite too (Chua et al. 2024).
+        For Poisson and full batches, this is the only record of side 1; on side 0 it is missing (add_remove), blank
+        (zero_out) or opposite (replace_one). For other schemes, all other records are opposite too (Chua et al. 2024).
         """
         extreme = self.clip_norm * self.canary[None, :]
         others = -np.repeat(extreme, self.scheme.worst_case_records - 1, axis=0)
@@ -252,12 +255,14 @@ class DPSGD(ForAdversaries, Mechanism):
         )
 
     def fitted_to(self, neighbours: Neighbours) -> DPSGD:
-        """Both sides fit the model, and differ in one record, an example or a gradient record, which the view can show.
+        """Return the mechanism for this pair, after checking that both sides fit the model.
+
+        The sides must differ in one record, an example or a gradient record, and the view must show the difference.
 
         Raises:
-            RelationError, NeighboursError: not a pair that the claim holds for, or one of whose difference view
-                "noisy_gradients" shows nothing.
-            ParameterError: data that the model or the sampling cannot take.
+            RelationError, NeighboursError: a pair that the claim does not cover, or whose difference view
+                "noisy_gradients" does not show.
+            ParameterError: data that do not fit the model or the sampling.
         """
         super().fitted_to(neighbours)
         check_pair(self.recipe, neighbours)
@@ -265,12 +270,12 @@ class DPSGD(ForAdversaries, Mechanism):
         return self.observing(neighbours)
 
     def check_seen(self, neighbours: Neighbours) -> None:
-        """Raises `NeighboursError` where the view shows nothing of what differs."""
+        """Raise `NeighboursError` if the view does not show the difference of the pair."""
         if self.view == "noisy_gradients":
             check_seen(self.recipe, neighbours, None if self.directions is None else self.seen_directions)
 
     def observing(self, neighbours: Neighbours) -> DPSGD:
-        """View "noisy_gradients" without directions, of gradient records elsewhere than `canary`: along these."""
+        """Return the mechanism that observes along the difference of the pair, unless directions are specified."""
         if self.view != "noisy_gradients" or self.directions is not None:
             return self
         direction = gradient_direction(self.recipe, neighbours)
@@ -280,13 +285,13 @@ class DPSGD(ForAdversaries, Mechanism):
 
     @property
     def shows_all(self) -> bool:
-        """Whether what is released shows the noisy sums along the canary: an exact claim is then attained."""
+        """True if the output determines the noisy sums along the canary: an exact claim is then attained."""
         if self.view == "trajectory":
             return self.projection is None and bool(self.recipe.rates.all())
         return self.view == "noisy_gradients" and self.directions is None
 
     def output_law(self) -> LogDensity | None:
-        """That of the observations; not known for the other views."""
+        """Return the law of the observations; None for the other views, whose law is unknown."""
         return ObservationLaw(self.recipe, self.seen_directions) if self.view == "noisy_gradients" else None
 
     def __eq__(self, other: object) -> bool:
@@ -298,11 +303,11 @@ class DPSGD(ForAdversaries, Mechanism):
     # --- for adversaries ----------------------------------------------------------------------------------------------
 
     def showing(self, directions: Floats) -> Self:
-        """With the view of the noisy sums along unit directions `(m, n_parameters)`."""
+        """Return this mechanism with a view of the noisy sums along unit directions `(m, n_parameters)`."""
         return replace(self, view="noisy_gradients", directions=directions)
 
     def starting_from(self, parameters: Floats) -> Self:
-        """Started from flat parameters `(n_parameters,)`."""
+        """Return this mechanism started from flat parameters `(n_parameters,)`."""
         return replace(self, initial=parameters)
 
     # --- private ------------------------------------------------------------------------------------------------------
@@ -348,8 +353,8 @@ class DPSGD(ForAdversaries, Mechanism):
             return None if initial == "random" else np.zeros(self.network.n_parameters)
         return np.asarray(initial)
 
-    def _given(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """The options of these names that are not None."""
+    def _set_options(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the options of these names that are not None."""
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def _resolve_relation(self) -> None:
@@ -367,7 +372,7 @@ class DPSGD(ForAdversaries, Mechanism):
             )
 
     def _read_only(self, name: str) -> NDArray[np.float64]:
-        """`initial` or `directions` as an array that nobody changes; raises `ParameterError` if its shape is wrong."""
+        """Return `initial` or `directions` as a read-only array; raise `ParameterError` if the shape is wrong."""
         try:
             values = np.array(getattr(self, name), dtype=np.float64)
         except (TypeError, ValueError) as error:

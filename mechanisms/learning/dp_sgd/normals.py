@@ -1,11 +1,11 @@
-"""Standard normal numbers in single precision, several times faster than by rejection.
+"""Standard normal numbers in single precision, several times faster than by rejection sampling.
 
 Box and Muller (1958): for U uniform on (0, 1] and a uniform angle A, sqrt(-2 ln U) cos A and sqrt(-2 ln U) sin A are
-independent standard normals. Logarithm, root, sine and cosine of whole float32 arrays run on the vector units of the
-processor, the loop of a rejection sampler does not.
+independent standard normals. Logarithm, root, sine and cosine of whole float32 arrays are vectorised by the processor;
+the loop of a rejection sampler is not.
 
-One random word of 64 bits makes a pair: 40 bits for U, so that values go up to 7.4 (the law exceeds it once in 10^12
-pairs), and 24 for the angle, as many as single precision has.
+One random word of 64 bits gives a pair: 40 bits for U, so that values go up to 7.4 (the normal law exceeds it once in
+10^12 pairs), and 24 bits for the angle, the precision of float32.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..base import Floats
 
 ANGLE_BITS = 24
 PIECE = 2**16
-"""Numbers that are made at once: their arrays stay in the cache, and small enough to be given out again."""
+"""Numbers that are generated at once, so that their arrays stay in the cache and the allocator reuses them."""
 _WORDS = 2**64 - 1
 _UNIFORM = np.float32(2.0**-40)
 _ANGLE = np.float32(2.0 * np.pi * 2.0**-32)
 
 
 def standard_normal(out: Floats, rng: np.random.Generator) -> None:
-    """Overwrites `out`, contiguous, by independent standard normal numbers; float64 by numpy's own sampler."""
+    """Overwrite `out`, contiguous, by independent standard normal numbers; float64 by the sampler of numpy."""
     if out.dtype != np.float32:
         rng.standard_normal(out=out, dtype=out.dtype)
         return
@@ -33,7 +33,7 @@ def standard_normal(out: Floats, rng: np.random.Generator) -> None:
 
 
 def _fill(out: Floats, rng: np.random.Generator) -> None:
-    """The cosines, then the sines; of an odd number, the first pair gives its cosine only."""
+    """Write the cosines, then the sines; for an odd size, the first pair gives its cosine only."""
     half = (out.size + 1) // 2
     words = rng.integers(0, _WORDS, size=half, dtype=np.uint64, endpoint=True)
     angle = np.left_shift(words.astype(np.uint32), 32 - ANGLE_BITS).view(np.int32).astype(np.float32)

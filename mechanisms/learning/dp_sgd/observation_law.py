@@ -1,10 +1,11 @@
-"""The law of the observed noisy sums, where only gradient records matter: what the likelihood-ratio attack reads.
+"""Law of the observed noisy sums of gradient records, for the likelihood-ratio attack.
 
 An observation is U S_t / clip_norm, with the m observed directions as rows of U and S_t the noisy clipped sum. A
 gradient record g adds U g / clip_norm to every step that samples it, and the noise is N(0, noise_multiplier^2 U U^T).
-What the examples add is left out: the density is exact if their gradients have no share in the observed directions, as
-when there are none, or when the directions are weights of a feature that is 0 in all of them. Elsewhere it still ranks
-outputs by a fixed rule, so that an audit with it is valid, if not the strongest.
+The contribution of the examples is left out: the density is exact if their gradients are orthogonal to the observed
+directions, for example if there are no examples, or if the directions are weights of a feature that is 0 in all of
+them. Otherwise the density still ranks outputs by a fixed rule, so that an audit with it is valid, but not the most
+powerful.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from .training import Recipe
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What the law depends on.
+    """Parameters of the law of the observations.
 
     Args:
         sampling: the scheme.
-        shifts: what each record adds, examples first (0), in whitened units: noise has the unit covariance,
-            `(n_records, m)`.
+        shifts: contribution of each record, examples first (0), in whitened units, in which the noise has unit
+            covariance, `(n_records, m)`.
         whiten: `(m, m)`, observation -> whitened units.
     """
 
@@ -40,7 +41,7 @@ class Observations:
 
     @classmethod
     def of(cls, recipe: Recipe, directions: Floats, data: TrainingData) -> Observations:
-        """Raises `ParameterError` where there is no density: no noise, or directions that depend on each other."""
+        """Return the parameters for `data`; raise `ParameterError` without noise or with dependent directions."""
         if not recipe.noise_multiplier:
             raise ParameterError(
                 "noise_multiplier is 0: noise-free observations have no density. Choose an attack.",
@@ -55,9 +56,10 @@ class Observations:
 
     @classmethod
     def along(cls, directions: Floats, noise_multiplier: float, sampling: Sampling, shifts: Floats) -> Observations:
-        """From what each record adds along the directions, over clip_norm, `(n_records, m)`.
+        """Return the parameters for contributions `shifts` along the directions, over clip_norm, `(n_records, m)`.
 
-        Raises `ParameterError` for directions that depend on each other.
+        Raises:
+            ParameterError: linearly dependent directions.
         """
         covariance = noise_multiplier**2 * directions @ directions.T
         if np.linalg.matrix_rank(covariance, hermitian=True) < len(covariance):
@@ -70,7 +72,7 @@ class Observations:
 
 
 def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
-    """Log density of observations `(size, steps, m)`, `(size,)`."""
+    """Return the log density, `(size,)`, of observations `(size, steps, m)`."""
     whitened = np.asarray(values, dtype=np.float64) @ law.whiten.T
     constant = np.linalg.slogdet(law.whiten)[1] - 0.5 * whitened.shape[2] * math.log(2.0 * math.pi)
     return np.asarray(law.sampling.log_likelihood(whitened, law.shifts) + whitened.shape[1] * constant)
@@ -78,11 +80,11 @@ def log_density(values: Floats, law: Observations) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class ObservationLaw:
-    """The law of the noisy sums of a `recipe` along unit `directions`, as a `LogDensity`."""
+    """Law of the noisy sums of a `recipe` along unit `directions`, as a `LogDensity`."""
 
     recipe: Recipe
     directions: Floats
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of observations, `(size,)`, if the examples contribute nothing along the observed directions."""
+        """Return the log density of observations, `(size,)`; exact if examples contribute nothing along them."""
         return log_density(outputs.values, Observations.of(self.recipe, self.directions, TrainingData.of(dataset)))

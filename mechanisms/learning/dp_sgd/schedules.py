@@ -1,4 +1,4 @@
-"""Learning rates that change from step to step. They are public: no schedule looks at the data."""
+"""Learning-rate schedules, which are public: no schedule depends on the data."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ...validation import non_negative, positive, whole
 
 @runtime_checkable
 class Schedule(Protocol):
-    """A learning rate for each step."""
+    """Learning rate of each step."""
 
     def rates(self, steps: int) -> NDArray[np.float64]:
-        """Learning rates of steps 1 to `steps`, `(steps,)`."""
+        """Return the learning rates of steps 1 to `steps`, `(steps,)`."""
         ...
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The same rate in every step.
+    """Constant learning rate.
 
     Args:
         initial: > 0.
@@ -39,7 +39,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class InverseSquareRoot:
-    """initial / sqrt(t) in step t = 1, 2, ...: the rate of projected subgradient descent on convex losses.
+    """Rate initial / sqrt(t) in step t = 1, 2, ..., as for projected subgradient descent on convex losses.
 
     Args:
         initial: > 0.
@@ -60,7 +60,7 @@ class InverseSquareRoot:
 
 @dataclass(frozen=True)
 class StepDecay:
-    """initial * factor^floor((t - 1) / every) in step t = 1, 2, ....
+    """Rate initial * factor^floor((t - 1) / every) in step t = 1, 2, ....
 
     Args:
         initial: > 0.
@@ -84,7 +84,7 @@ class StepDecay:
 
 @dataclass(frozen=True)
 class Cosine:
-    """From `initial` in the first step down half a cosine towards `final`, which the step after the last would have.
+    """Half a cosine from `initial` in the first step to `final`, which the step after the last would have.
 
     Args:
         initial: > 0.
@@ -100,5 +100,5 @@ class Cosine:
         non_negative(final=self.final)
 
     def rates(self, steps: int) -> NDArray[np.float64]:
-        share = 0.5 * (1.0 + np.cos(np.pi * np.arange(steps) / steps))
-        return self.final + (self.initial - self.final) * share
+        weights = 0.5 * (1.0 + np.cos(np.pi * np.arange(steps) / steps))
+        return self.final + (self.initial - self.final) * weights

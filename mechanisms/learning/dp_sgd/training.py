@@ -1,12 +1,13 @@
 """DP-SGD, many independent runs at once.
 
-    theta_0 given or drawn
+    theta_0 fixed or drawn
     S_t     = sum over the records of the batch of clip(gradient at theta_(t-1)) + N(0, (noise_multiplier clip_norm)^2)
     v_t     = momentum v_(t-1) + S_t / divisor
     theta_t = project(theta_(t-1) - rate_t v_t)
 
-A run is one row of every array. Runs are trained in blocks that fit the cache; a step is a handful of numpy calls for a
-whole block, and no gradient of a single example is ever made. A broken twin overrides one of the small methods.
+A run is one row of every array. Runs are trained in blocks that fit the cache; a step is a few numpy calls for a whole
+block, and no gradient of a single example is ever materialised. An intentionally broken variant overrides one of the
+small methods.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ from .sampling import Draw, Sampling
 from .sampling.base import Mask
 
 BLOCK_BYTES = 9 * 2**19
-"""Memory of one step of a block of runs: about what stays in the cache from one product to the next."""
+"""Memory of one step of a block of runs, about the size that stays in the cache between products."""
 SMALLEST_BLOCK, LARGEST_BLOCK = 4, 256
-"""Runs of a block: enough to share the cost of a call of numpy."""
+"""Limits of the number of runs of a block: enough to share the cost of a numpy call."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """Everything that training needs to know, none of it from the data.
+    """Options and fixed inputs of training, none of which depends on the data.
 
     Args:
-        model: what is trained.
-        sampling: which records each step sees.
+        model: the model that is trained.
+        sampling: the sampling scheme of the batches.
         rates: learning rate of each step, `(steps,)`.
         noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0.
         clip_norm: largest norm of the gradient of a record.
         clipping: "flat", "per-layer" or "none".
         momentum: in [0, 1).
-        projection: radius of the ball about 0 that the parameters are kept in; None for none.
+        projection: radius of the ball about 0 on which the parameters are projected; None for none.
         averaging: "last", "mean" of all iterates after the first step, or "second-half" of them.
         initial: flat parameters before the first step; None draws them for every run.
-        ignore_blank: whether an example that is all zeros counts for nothing, as zero_out has it.
-        dtype: of all arithmetic.
+        ignore_blank: whether an example that is all zeros contributes nothing, as under zero_out.
+        dtype: data type of all arithmetic.
     """
 
     model: Model
@@ -69,14 +70,14 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What one step sees of the data, for each run of a block.
+    """Data of one step, for each run of a block.
 
     Args:
-        inputs: `(n_runs, width, n_inputs)`, or `(n_examples, n_inputs)` if all runs see all examples.
-        inputs_squared: squared norm of each of these rows.
-        targets: of each of these rows.
-        included: which rows count, `(n_runs, width)`; None for all.
-        gradients: how often each gradient record counts, `(n_runs, n_gradients)`; None if there are none.
+        inputs: `(n_runs, width, n_inputs)`, or `(n_examples, n_inputs)` if all runs use all examples.
+        inputs_squared: squared norm of each row of `inputs`.
+        targets: target of each row of `inputs`.
+        included: which rows contribute, `(n_runs, width)`; None for all.
+        gradients: multiplicity of each gradient record, `(n_runs, n_gradients)`; None if there are none.
     """
 
     inputs: Floats
@@ -87,11 +88,11 @@ class Batch:
 
 
 class Trainer:
-    """Trains on one dataset by one recipe.
+    """Trainer on one dataset by one recipe.
 
     Args:
-        recipe: how.
-        data: on what; checked against the model and the sampling when training starts.
+        recipe: options of the training.
+        data: the dataset, checked against the model and the sampling when training starts.
     """
 
     def __init__(self, recipe: Recipe, data: TrainingData) -> None:
@@ -109,7 +110,7 @@ class Trainer:
     # --- the loop -----------------------------------------------------------------------------------------------------
 
     def blocks(self, size: int, inclusion: Mask | None = None) -> Iterator[tuple[slice, Mask | None]]:
-        """Runs that are trained together, and what they include."""
+        """Yield the runs that are trained together, and their part of `inclusion`."""
         length = self.block_length()
         for start in range(0, size, length):
             runs = slice(start, min(start + length, size))
@@ -118,8 +119,10 @@ class Trainer:
     def train(
         self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None
     ) -> Iterator[tuple[Floats, Floats]]:
-        """After each step the noisy clipped sum and the parameters, both `(n_runs, n_parameters)`, overwritten by the
-        next step; the parameters before the first are kept in `first`."""
+        """Yield the noisy clipped sum and the parameters after each step, both `(n_runs, n_parameters)`.
+
+        The next step overwrites both arrays. The parameters before the first step are stored in `first`.
+        """
         recipe = self.recipe
         if inclusion is None:
             recipe.sampling.check(len(self.data))
@@ -137,7 +140,7 @@ class Trainer:
             yield total, parameters
 
     def final(self, n_runs: int, rng: np.random.Generator, inclusion: Mask | None = None) -> Floats:
-        """Parameters after the last step, or their average over steps, `(n_runs, n_parameters)`."""
+        """Return the parameters after the last step, or their average over steps, `(n_runs, n_parameters)`."""
         steps = len(self.recipe.rates)
         first = {"last": steps - 1, "mean": 0, "second-half": steps // 2}[self.recipe.averaging]
         average: Floats | None = None
@@ -150,30 +153,30 @@ class Trainer:
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def initial(self, n_runs: int, rng: np.random.Generator) -> Floats:
-        """Parameters before the first step, `(n_runs, n_parameters)`."""
-        given = self.recipe.initial
-        if given is None:
+        """Return the parameters before the first step, `(n_runs, n_parameters)`."""
+        initial = self.recipe.initial
+        if initial is None:
             return self.model.random_parameters(n_runs, rng).astype(self.dtype, copy=False)
-        return np.tile(np.asarray(given, dtype=self.dtype), (n_runs, 1))
+        return np.tile(np.asarray(initial, dtype=self.dtype), (n_runs, 1))
 
     def clipped_sum(self, parameters: Floats, batch: Batch, out: Floats) -> None:
-        """Writes the sum of the clipped gradients of the batch into `out`."""
+        """Write the sum of the clipped gradients of the batch into `out`."""
         if batch.inputs.shape[-2]:
-            found = forward(self.model, parameters, batch.inputs, self.work)
-            self.model.loss.derive(found[-1], batch.targets)
-            deltas = backward(self.model, parameters, found, self.work)
-            self.clip(found, deltas, batch)
-            accumulate(self.model, batch.inputs, found, deltas, out)
+            activations = forward(self.model, parameters, batch.inputs, self.work)
+            self.model.loss.derive(activations[-1], batch.targets)
+            deltas = backward(self.model, parameters, activations, self.work)
+            self.clip(activations, deltas, batch)
+            accumulate(self.model, batch.inputs, activations, deltas, out)
         else:
             out[:] = 0.0
         if batch.gradients is not None and self.gradients is not None:
             out += batch.gradients @ self.gradients
 
-    def clip(self, found: list[Floats], deltas: list[Floats], batch: Batch) -> None:
-        """Scales the derivatives, and with them the gradient of each example; those that are not included to 0."""
-        norms = squared_norms(self.model, batch.inputs_squared, found, deltas)
+    def clip(self, activations: list[Floats], deltas: list[Floats], batch: Batch) -> None:
+        """Scale the derivatives, and so the gradient of each example; to 0 for examples that are not included."""
+        norms = squared_norms(self.model, batch.inputs_squared, activations, deltas)
         if self.recipe.clipping != "none":
-            _forget_overflow(norms, found, deltas)
+            _forget_overflow(norms, activations, deltas)
         scales = factors(self.recipe.clipping, norms, self.recipe.clip_norm)
         for index, (delta, scale) in enumerate(zip(deltas, scales, strict=True)):
             if scale is None:
@@ -185,7 +188,7 @@ class Trainer:
                 delta *= scale[:, None, :]
 
     def add_noise(self, total: Floats, rng: np.random.Generator) -> None:
-        """Adds fresh noise to the clipped sum of each run."""
+        """Add fresh noise to the clipped sum of each run."""
         if not self.recipe.noise_multiplier:
             return
         noise = self.work.array("noise", *total.shape)
@@ -194,12 +197,12 @@ class Trainer:
         total += noise
 
     def divisor(self, batch: Batch) -> float:
-        """What the noisy sum is divided by: a public constant."""
-        given = self.recipe.sampling.divisor
-        return float(len(self.data)) if given is None else given
+        """Return the public constant by which the noisy sum is divided."""
+        divisor = self.recipe.sampling.divisor
+        return float(len(self.data)) if divisor is None else divisor
 
     def update(self, parameters: Floats, velocity: Floats | None, total: Floats, rate: float) -> None:
-        """One step of gradient descent, in place."""
+        """Apply one step of gradient descent, in place."""
         direction = total
         if velocity is not None:
             velocity *= self.recipe.momentum
@@ -215,7 +218,7 @@ class Trainer:
     # --- the data -----------------------------------------------------------------------------------------------------
 
     def batch(self, draw: Draw) -> Batch:
-        """The rows of the data that a draw names."""
+        """Return the rows of the data that a draw selects."""
         n = self.data.n_examples
         if draw.rows is None:
             return self._whole(draw.included)
@@ -231,14 +234,14 @@ class Trainer:
         return Batch(inputs, self.inputs_squared[rows], self.targets[rows], included, gradients)
 
     def block_length(self) -> int:
-        """Runs that are trained together."""
+        """Return the number of runs that are trained together."""
         n = len(self.data)
         units = sum(layer.n_units for layer in self.model.layers)
         width = self.recipe.sampling.width(n)
-        each = width * units * 2 + 3 * self.model.n_parameters
+        numbers_per_run = width * units * 2 + 3 * self.model.n_parameters
         if width < n:
-            each += width * self.inputs.shape[1]
-        return int(np.clip(BLOCK_BYTES // (each * self.dtype.itemsize), SMALLEST_BLOCK, LARGEST_BLOCK))
+            numbers_per_run += width * self.inputs.shape[1]
+        return int(np.clip(BLOCK_BYTES // (numbers_per_run * self.dtype.itemsize), SMALLEST_BLOCK, LARGEST_BLOCK))
 
     def _whole(self, included: Mask | None) -> Batch:
         n = self.data.n_examples
@@ -255,14 +258,14 @@ class Trainer:
     def _without_gradient_records(
         self, rows: NDArray[np.intp], included: Mask | None
     ) -> tuple[NDArray[np.intp], Mask, Floats]:
-        """A draw in which gradient records are not included, and how often each of them was."""
+        """Return a draw without gradient records, and the multiplicity of each gradient record."""
         n = self.data.n_examples
-        special = rows >= n
-        drawn = special if included is None else special & included
+        is_gradient = rows >= n
+        drawn = is_gradient if included is None else is_gradient & included
         runs, columns = np.nonzero(drawn)
         gradients = np.zeros((len(rows), self.data.n_gradients), dtype=self.dtype)
         gradients[runs, rows[runs, columns] - n] = 1.0
-        return np.where(special, 0, rows), ~special if included is None else included & ~special, gradients
+        return np.where(is_gradient, 0, rows), ~is_gradient if included is None else included & ~is_gradient, gradients
 
     def _clipped_gradient_records(self) -> Floats | None:
         if not self.data.n_gradients:
@@ -272,39 +275,39 @@ class Trainer:
         return clip_rows(recipe.clipping, self.data.gradients, recipe.clip_norm, self.model).astype(self.dtype)
 
     def _counted(self) -> Mask | None:
-        """Which examples count for anything; None for all.
+        """Return the mask of the examples that contribute; None for all.
 
-        Those do not whose squared norm is beyond the largest number: they have no gradient to clip, and 0 times
-        infinity would show them in every parameter. Nor do blank ones where they stand for no record.
+        Examples whose squared norm overflows do not contribute: they have no gradient to clip, and 0 times infinity
+        would leak them in every parameter. Blank examples do not contribute if they represent a missing record.
         """
-        measured = np.isfinite(self.inputs_squared)
-        if not measured.all():
-            self.inputs = np.where(measured[:, None], self.inputs, self.dtype.type(0.0))
-            self.inputs_squared = np.where(measured, self.inputs_squared, self.dtype.type(0.0))
-        counted = measured
+        finite = np.isfinite(self.inputs_squared)
+        if not finite.all():
+            self.inputs = np.where(finite[:, None], self.inputs, self.dtype.type(0.0))
+            self.inputs_squared = np.where(finite, self.inputs_squared, self.dtype.type(0.0))
+        counted = finite
         if self.recipe.ignore_blank:
-            counted = measured & (np.any(self.data.X != 0.0, axis=1) | (self.data.y != 0))
+            counted = finite & (np.any(self.data.X != 0.0, axis=1) | (self.data.y != 0))
         return None if counted.all() else counted
 
 
-def _forget_overflow(norms: list[Floats], found: list[Floats], deltas: list[Floats]) -> None:
-    """Sets to 0 what belongs to examples whose gradient has no finite norm: there is nothing to clip."""
-    whole = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
-    lost = ~np.isfinite(whole)
-    if not lost.any():
+def _forget_overflow(norms: list[Floats], activations: list[Floats], deltas: list[Floats]) -> None:
+    """Set the derivatives and norms of examples whose gradient norm overflows to 0, because it cannot be clipped."""
+    total = norms[0] if len(norms) == 1 else np.sum(norms, axis=0)
+    overflowed = ~np.isfinite(total)
+    if not overflowed.any():
         return
-    for values in (*found[:-1], *deltas):
-        np.copyto(values, 0.0, where=lost[:, None, :])
+    for values in (*activations[:-1], *deltas):
+        np.copyto(values, 0.0, where=overflowed[:, None, :])
     for norm in norms:
-        np.copyto(norm, 0.0, where=lost)
+        np.copyto(norm, 0.0, where=overflowed)
 
 
 def checked_inclusion(inclusion: Any, n_records: int) -> Mask:
-    """`inclusion` as a boolean `(n_runs, n_records)` array; raises `ParameterError` if it is none."""
+    """Return `inclusion` as a boolean `(n_runs, n_records)` array; raise `ParameterError` for anything else."""
     mask = np.asarray(inclusion)
     if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape[1] != n_records:
         raise ParameterError(
-            f"inclusion must be a boolean array of shape (n_runs, {n_records}), one column a record, but is "
+            f"inclusion must be a boolean array of shape (n_runs, {n_records}), one column for each record, but is "
             f"{mask.dtype} of shape {mask.shape}.",
             argument="inclusion",
         )

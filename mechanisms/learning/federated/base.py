@@ -1,10 +1,10 @@
-"""What federated learners share: the options of a round, and what a client sends.
+"""Base class of federated learners: the options of a round, and the updates of clients.
 
     theta_(t,0) = theta_t,   theta_(t,k) = theta_(t,k-1) - local_rate * mean gradient of the client's records there
     update      = theta_(t,local_steps) - theta_t,   clipped to norm clip_norm
 
-With one local step this is FedSGD, with more FedAvg (McMahan et al. 2017). An update without a finite norm, of records
-that overflow, counts as zeros: NaN cannot be clipped, and would show its client in every run.
+With one local step this is FedSGD, with more steps FedAvg (McMahan et al. 2017). An update without a finite norm, from
+records that overflow, is replaced by zeros: NaN cannot be clipped, and would reveal the client in every run.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from ..models.trained import TrainedModels
 from .clients import Client, Floats, read_clients
 
 BLOCK_NUMBERS = 2**20
-"""Numbers of the largest array of a block of runs."""
+"""Size of the largest array of a block of runs."""
 
 
 @dataclass(frozen=True, eq=False)
 class FederatedLearner(Mechanism):
-    """The options of federated averaging, and the updates of clients; the learners derive from it.
+    """Base class of federated averaging, with its options and the updates of clients.
 
     Args:
-        model: a `Model`, or the name of one, which takes `n_features` and `n_classes` from here.
+        model: a `Model`, or the name of one, which is built with `n_features` and `n_classes`.
         noise_multiplier: standard deviation of the noise / clip_norm, >= 0; 0 makes no claim.
         rounds: >= 1.
         clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
-        local_steps: gradient steps of a client in a round, each on all of its records, >= 1.
-        local_rate: learning rate of these, > 0.
-        server_rate: what the average update is multiplied by, > 0.
+        local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
+        local_rate: learning rate of the local steps, > 0.
+        server_rate: factor of the average update, > 0.
         initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
-        n_features, n_classes: of a model that is named.
-        relation: between neighbours, which differ in one client with all of its records.
+        n_features, n_classes: options of a model that is given by name.
+        relation: the neighbouring relation; neighbours differ in one client with all its records.
     """
 
     model: Model | str
@@ -92,48 +92,48 @@ class FederatedLearner(Mechanism):
 
     @cached_property
     def network(self) -> Model:
-        """The model, built if it was named."""
-        given = {"n_features": self.n_features, "n_classes": self.n_classes}
-        return build_model(self.model, {name: value for name, value in given.items() if value is not None})
+        """Model, built if it is given by name."""
+        options = {"n_features": self.n_features, "n_classes": self.n_classes}
+        return build_model(self.model, {name: value for name, value in options.items() if value is not None})
 
     @cached_property
     def start(self) -> Floats:
         """Flat parameters of the first model."""
-        found = np.zeros(self.network.n_parameters) if self.initial is None else np.asarray(self.initial)
-        if found.shape != (self.network.n_parameters,) or not np.isfinite(found).all():
+        parameters = np.zeros(self.network.n_parameters) if self.initial is None else np.asarray(self.initial)
+        if parameters.shape != (self.network.n_parameters,) or not np.isfinite(parameters).all():
             raise ParameterError(
-                f"initial must hold {self.network.n_parameters} finite numbers, one a parameter, but has shape "
-                f"{found.shape}.",
+                f"initial must hold {self.network.n_parameters} finite numbers, one for each parameter, but has shape "
+                f"{parameters.shape}.",
                 argument="initial",
             )
-        return found
+        return parameters
 
     @property
     def canary(self) -> Floats:
-        """The update of the client of `worst_case`: clip_norm in the first weight."""
+        """Update of the client of `worst_case`: clip_norm in the first weight."""
         update = np.zeros(self.network.n_parameters)
         update[0] = 1.0 if self.clip_norm is None else self.clip_norm
         return update
 
     def models(self, parameters: Floats) -> TrainedModels:
-        """Flat parameters `(n_models, n_parameters)` as models."""
+        """Return flat parameters `(n_models, n_parameters)` as models."""
         return TrainedModels(self.network, parameters)
 
     def client_updates(self, dataset: Dataset, parameters: Floats) -> Floats:
-        """What each client sends, clipped and without noise, `(n_models, n_clients, n_parameters)`.
+        """Return the clipped updates of all clients without noise, `(n_models, n_clients, n_parameters)`.
 
         Args:
             dataset: a list of clients.
-            parameters: the model that they receive, `(n_models, n_parameters)`.
+            parameters: the models that the clients receive, `(n_models, n_parameters)`.
         """
         clients = read_clients(dataset, self.network)
-        found = np.zeros((len(parameters), len(clients), self.network.n_parameters))
-        for place, client in enumerate(clients):
-            found[:, place] = self.clipped_update(client, parameters)
-        return found
+        updates = np.zeros((len(parameters), len(clients), self.network.n_parameters))
+        for index, client in enumerate(clients):
+            updates[:, index] = self.clipped_update(client, parameters)
+        return updates
 
     def clipped_update(self, client: Client, parameters: Floats) -> Floats:
-        """The clipped update of one client on each model, `(n_models, n_parameters)`."""
+        """Return the clipped update of one client on each model, `(n_models, n_parameters)`."""
         if client.update is not None:
             return np.broadcast_to(self._clip(client.update[None]), parameters.shape)
         return self._clip(self._local_training(client, parameters))
@@ -144,19 +144,21 @@ class FederatedLearner(Mechanism):
         return np.asarray(clip_rows("flat", updates, self.clip_norm, self.network))
 
     def _local_training(self, client: Client, parameters: Floats) -> Floats:
-        """How far the model moves in the steps of a client."""
+        """Return the change of the model in the local steps of a client."""
         theta, n = np.array(parameters), len(client.inputs)
         gradient, work = np.empty_like(theta), Workspace(np.dtype(np.float64))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for _ in range(self.local_steps if n else 0):
-                found = forward(self.network, theta, client.inputs, work)
-                self.network.loss.derive(found[-1], client.targets)
-                accumulate(self.network, client.inputs, found, backward(self.network, theta, found, work), gradient)
+                activations = forward(self.network, theta, client.inputs, work)
+                self.network.loss.derive(activations[-1], client.targets)
+                accumulate(
+                    self.network, client.inputs, activations, backward(self.network, theta, activations, work), gradient
+                )
                 theta -= self.local_rate / n * gradient
             return theta - parameters
 
     def _blocks(self, size: int, clients: list[Client]) -> Iterator[slice]:
-        """Runs that advance together."""
+        """Yield the runs that advance together."""
         rows = max([1, *(len(client.inputs) for client in clients)])
         units = sum(layer.n_units for layer in self.network.layers)
         length = max(1, BLOCK_NUMBERS // max(rows * units, self.network.n_parameters, len(clients)))
@@ -164,17 +166,19 @@ class FederatedLearner(Mechanism):
             yield slice(start, min(start + length, size))
 
     def _check_claim(self) -> None:
-        """Raises `AccountingError` where nothing is promised."""
+        """Raise `AccountingError` if there is no guarantee."""
         if not self.noise_multiplier or self.clip_norm is None:
             raise AccountingError(
                 "updates without noise, or without clipping, have no finite epsilon: the update of a linear model "
-                "shows its record. Give noise_multiplier > 0 and a clip_norm, or a claim of your own to audit against.",
+                "shows its record. Give noise_multiplier > 0 and a clip_norm, or a claim to audit against.",
                 argument="noise_multiplier",
             )
 
     def worst_case(self) -> Neighbours:
-        """A single client that sends an update of norm clip_norm: on side 0 there is none, or it sends zeros
-        (zero_out), or the opposite (replace_one)."""
+        """Return a pair whose side 1 is a single client that sends an update of norm clip_norm.
+
+        On side 0 there is no client (add_remove), or it sends zeros (zero_out) or the opposite update (replace_one).
+        """
         without = {
             Relation.ADD_REMOVE: [],
             Relation.ZERO_OUT: [0.0 * self.canary],
@@ -184,7 +188,7 @@ class FederatedLearner(Mechanism):
 
 
 def log_gaussian(difference: Floats, deviation: float) -> Floats:
-    """Log density of spherical Gaussian noise of that size, summed over all but the first axis."""
+    """Return the log density of spherical Gaussian noise, summed over all axes except the first."""
     rows = difference.reshape(len(difference), -1)
     exponent = -0.5 * np.einsum("rp,rp->r", rows, rows) / deviation**2
     return np.asarray(exponent - rows.shape[1] * np.log(deviation * np.sqrt(2.0 * np.pi)))

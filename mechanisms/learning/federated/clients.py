@@ -1,8 +1,8 @@
-"""Clients, the units of privacy in federated learning: what one is, and how two datasets of them may differ.
+"""Clients, the units of privacy in federated learning, and the checks of neighbouring datasets of clients.
 
-A dataset is a list of clients, in a fixed order. A client is an `(X, y)` pair, all of its records; or a flat vector of
-`n_parameters` numbers, the update that it sends before clipping whatever the model is: what the strongest adversary
-does, and in place of a client that has no data, zeros.
+A dataset is a list of clients, in a fixed order. A client is an `(X, y)` pair of all its records, or a flat vector of
+`n_parameters` numbers: the update, before clipping, that the client sends for every model. The strongest adversary
+sends such a vector; zeros represent a client without data.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Client:
-    """One client, as a model takes it.
+    """One client, in the form that a model uses.
 
     Args:
         inputs: `(n_records, n_inputs)`, the features with the constant of the bias.
-        targets: `(n_records,)`, as the loss takes them.
-        update: `(n_parameters,)`, sent whatever the model is; None for a client with records.
-        key: equal for clients with equal records, in whatever order.
+        targets: `(n_records,)`, in the form that the loss uses.
+        update: `(n_parameters,)`, sent for every model; None for a client with records.
+        key: equal for clients with equal records, in any order.
     """
 
     inputs: Floats
@@ -42,12 +42,12 @@ class Client:
 
     @property
     def blank(self) -> bool:
-        """Whether it never adds anything."""
+        """True if the client never contributes to the sum."""
         return not len(self.inputs) if self.update is None else not self.update.any()
 
 
 def split_by_client(X: Any, y: Any, owners: Any) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """One `(X, y)` pair a client, in the order of their names.
+    """Return one `(X, y)` pair for each client, in the order of the client names.
 
     Args:
         X: `(n_records, n_features)`.
@@ -72,32 +72,32 @@ def split_by_client(X: Any, y: Any, owners: Any) -> list[tuple[NDArray[Any], NDA
 
 
 def read_clients(dataset: Dataset, model: Model) -> list[Client]:
-    """The clients, checked against the model.
+    """Return the clients of a dataset, checked against the model.
 
     Raises:
-        ParameterError: not a list of clients, or one that the model cannot take.
+        ParameterError: not a list of clients, or a client that does not fit the model.
     """
     if isinstance(dataset, (str, bytes, tuple)) or not isinstance(dataset, (Sequence, np.ndarray)):
         raise ParameterError(
             "the dataset must be a list of clients, each an (X, y) pair or a flat update, but is "
             f"{type(dataset).__name__}. Split records by their owner with split_by_client."
         )
-    return [_client(one, place, model) for place, one in enumerate(dataset)]
+    return [_client(entry, position, model) for position, entry in enumerate(dataset)]
 
 
-def _client(one: Any, place: int, model: Model) -> Client:
+def _client(entry: Any, position: int, model: Model) -> Client:
     empty = _inputs(np.empty((0, model.n_features)), model)
-    if isinstance(one, tuple):
-        data = TrainingData.of(one)
+    if isinstance(entry, tuple):
+        data = TrainingData.of(entry)
         model.check(data)
         rows = np.column_stack([data.X, data.y]).astype(np.float64) + 0.0
         key = "records " + " ".join(sorted(row.tobytes().hex() for row in rows))
         return Client(_inputs(data.X, model), model.loss.targets(data.y, np.dtype(np.float64)), None, key)
-    update = np.asarray(one, dtype=np.float64)
+    update = np.asarray(entry, dtype=np.float64)
     if update.shape != (model.n_parameters,) or not np.isfinite(update).all():
         raise ParameterError(
-            f"client {place} must be an (X, y) pair, or a flat update of {model.n_parameters} finite numbers, one a "
-            f"parameter of the model, but has shape {update.shape}."
+            f"client {position} must be an (X, y) pair, or a flat update of {model.n_parameters} finite numbers, one "
+            f"for each parameter of the model, but has shape {update.shape}."
         )
     return Client(empty, np.empty(0), update, "update " + (update + 0.0).tobytes().hex())
 
@@ -107,15 +107,15 @@ def _inputs(X: NDArray[Any], model: Model) -> Floats:
 
 
 def check_clients(neighbours: Neighbours, model: Model, *, in_place: bool = False) -> None:
-    """Raises `NeighboursError` unless the sides differ in one client.
+    """Raise `NeighboursError` unless the sides differ in one client.
 
     Args:
         neighbours: the pair. Under zero_out side 0 has a client without data, or an update of zeros, instead.
-        model: what the clients are checked against.
-        in_place: whether the others must have the same places on both sides.
+        model: the model that the clients must fit.
+        in_place: whether all other clients must have equal positions on both sides.
     """
     sides = [read_clients(neighbours.side(side), model) for side in (0, 1)]
-    keys = [[one.key for one in clients] for clients in sides]
+    keys = [[client.key for client in clients] for clients in sides]
     if in_place or neighbours.relation is Relation.ZERO_OUT:
         _check_places(neighbours.relation, sides)
     else:
@@ -124,14 +124,14 @@ def check_clients(neighbours: Neighbours, model: Model, *, in_place: bool = Fals
 
 def _check_places(relation: Relation, sides: list[list[Client]]) -> None:
     counts = [len(clients) for clients in sides]
-    differ = [(one, other) for one, other in zip(*sides, strict=False) if one.key != other.key]
-    if counts[0] != counts[1] or len(differ) != 1:
+    differing = [(client0, client1) for client0, client1 in zip(*sides, strict=False) if client0.key != client1.key]
+    if counts[0] != counts[1] or len(differing) != 1:
         raise NeighboursError(
-            f"d0 has {counts[0]} and d1 {plural(counts[1], 'client')}, of which {len(differ)} differ in place, but "
+            f"d0 has {counts[0]} and d1 {plural(counts[1], 'client')}, of which {len(differing)} differ in place, but "
             f"under {relation.value!r} exactly one may. Change all records of one client, and keep the order.",
             argument="d0",
         )
-    if relation is Relation.ZERO_OUT and not differ[0][0].blank:
+    if relation is Relation.ZERO_OUT and not differing[0][0].blank:
         raise NeighboursError(
             "under 'zero_out' the client of side 0 must have no data: give it an update of zeros.", argument="d0"
         )

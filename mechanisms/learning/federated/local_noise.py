@@ -1,4 +1,4 @@
-"""Federated averaging with noise at the client: the server, too, sees nothing else."""
+"""Federated averaging with noise at the client, so that the server need not be trusted."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from .clients import Floats, check_clients, read_clients
 
 @dataclass(frozen=True, eq=False)
 class LocalNoiseAveraging(FederatedLearner):
-    """Federated averaging whose clients add Gaussian noise to what they send: nobody has to be trusted.
+    """Federated averaging with Gaussian noise on the message of each client, without a trusted server.
 
         message_(t,i) = clip(update of client i at theta_t) + N(0, (noise_multiplier * clip_norm)^2 I)
         theta_(t+1)   = theta_t + server_rate * mean of the messages
 
-    All clients take part in all rounds, and their number is public. The claim is about everything that one client
-    sends: with n clients, the average has as much noise as that of a trusted server with sqrt(n) times the multiplier.
-    Without noise this is federated learning as it is usually run, and makes no claim: `invert_gradient` of
-    `dpassay.attacks.reconstruction` reads the record of a client off its message.
+    All clients take part in all rounds, and their number is public. The claim is for everything that one client sends:
+    with n clients, the average has as much noise as that of a trusted server with sqrt(n) times the multiplier. Without
+    noise this is ordinary federated learning, and makes no claim: `invert_gradient` of `dpassay.attacks.reconstruction`
+    reconstructs the record of a client from its message.
 
     Args:
-        model: a `Model`, or the name of one, which takes `n_features` and `n_classes` from here.
+        model: a `Model`, or the name of one, which is built with `n_features` and `n_classes`.
         noise_multiplier: standard deviation of the noise of a message / clip_norm, >= 0. Under replace_one, where a
-            message can move by 2 clip_norm, the guarantee counts half of it.
+            message can change by 2 clip_norm, the guarantee uses half of it.
         rounds: >= 1.
         clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
-        local_steps: gradient steps of a client in a round, each on all of its records, >= 1.
-        local_rate: learning rate of these, > 0.
-        server_rate: what the average message is multiplied by, > 0.
+        local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
+        local_rate: learning rate of the local steps, > 0.
+        server_rate: factor of the average message, > 0.
         initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
-        n_features, n_classes: of a model that is named.
-        view: "messages", what the server receives, `(size, rounds, n_clients, n_parameters)`; or "final", the last
-            model, `(size, n_parameters)`.
-        relation: replace_one, or zero_out, where a client has no data instead.
+        n_features, n_classes: options of a model that is given by name.
+        view: "messages", everything that the server receives, `(size, rounds, n_clients, n_parameters)`; or "final",
+            the last model, `(size, n_parameters)`.
+        relation: replace_one, or zero_out, under which the client of side 0 has no data.
 
     Raises:
         ParameterError: a value out of range; on release, a dataset that is not a list of clients of the model.
-        RelationError: add_remove, under which the number of messages says all.
+        RelationError: add_remove, under which the number of messages reveals the client.
 
     References:
-        Duchi, Jordan, Wainwright (2013) for noisy gradients of single people; McMahan et al. (2017) for the averaging.
+        Duchi, Jordan, Wainwright (2013) for noisy gradients of individuals; McMahan et al. (2017) for the averaging.
 
     Example:
         >>> from dpassay.mechanisms.learning import LogisticRegression
@@ -67,8 +67,9 @@ class LocalNoiseAveraging(FederatedLearner):
         super().__post_init__()
         if self.relation is Relation.ADD_REMOVE:
             raise RelationError(
-                "relation is 'add_remove', but each client sends messages of its own, whose number says who is there. "
-                "Choose 'replace_one' or 'zero_out', or FederatedAveraging, whose server adds the noise."
+                "relation is 'add_remove', but each client sends separate messages, whose number reveals the clients "
+                "that take part. Choose 'replace_one' or 'zero_out', or FederatedAveraging, whose server adds the "
+                "noise."
             )
 
     @classmethod
@@ -76,24 +77,24 @@ class LocalNoiseAveraging(FederatedLearner):
         return ("messages", "final")
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs of training; see `view` for what comes out."""
+        """Return the outputs of `size` runs of training; see `view` for their shape."""
         whole(0, size=size)
         clients = read_clients(dataset, self.network)
-        seen = self.view == "messages"
-        shape = (self.rounds, len(clients)) if seen else ()
+        shows_messages = self.view == "messages"
+        shape = (self.rounds, len(clients)) if shows_messages else ()
         values = np.empty((size, *shape, self.network.n_parameters))
         for runs in self._blocks(size, clients):
             parameters = np.tile(self.start, (runs.stop - runs.start, 1))
-            for turn in range(self.rounds):
+            for step in range(self.rounds):
                 total = np.zeros_like(parameters)
-                for place, client in enumerate(clients):
+                for index, client in enumerate(clients):
                     message = self._deviation * rng.standard_normal(parameters.shape)
                     message += self.clipped_update(client, parameters)
                     total += message
-                    if seen:
-                        values[runs, turn, place] = message
+                    if shows_messages:
+                        values[runs, step, index] = message
                 parameters += self.server_rate / max(1, len(clients)) * total
-            if not seen:
+            if not shows_messages:
                 values[runs] = parameters
         return Outputs(values)
 
@@ -103,47 +104,49 @@ class LocalNoiseAveraging(FederatedLearner):
         return self.noise_multiplier * (self.clip_norm or 1.0)
 
     def guarantee(self) -> Guarantee:
-        """Gaussian, with mu = sqrt(rounds) * reach / noise_multiplier and a reach of 1, or 2 under replace_one.
+        """Return Gaussian DP with mu = sqrt(rounds) s / noise_multiplier, s = 1, or 2 under replace_one.
 
         Raises:
             AccountingError: no noise, or no clipping.
         """
         self._check_claim()
-        reach = 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
-        return GaussianDP(math.sqrt(self.rounds) * reach / self.noise_multiplier, self.relation)
+        relative_sensitivity = 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
+        return GaussianDP(math.sqrt(self.rounds) * relative_sensitivity / self.noise_multiplier, self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """Both sides are lists of clients of the model, and differ in one client, in its place."""
+        """Check that both sides are lists of clients of the model, and differ in one client at one position."""
         super().fitted_to(neighbours)
         check_clients(neighbours, self.network, in_place=True)
         return self
 
     def output_law(self) -> LogDensity | None:
-        """That of the messages; None for the final model, and without noise."""
+        """Return the law of the messages; None for the final model, or without noise."""
         return MessageLaw(self) if self.noise_multiplier and self.view == "messages" else None
 
 
 @dataclass(frozen=True)
 class MessageLaw:
-    """The law of the messages of the clients of `learner`, as a `LogDensity`: each model follows from those before."""
+    """Law of the messages of the clients of `learner`, as a `LogDensity`; they determine each next model."""
 
     learner: LocalNoiseAveraging
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of messages `(size, rounds, n_clients, n_parameters)`, `(size,)`; -inf for another number of
-        clients."""
+        """Return the log density, `(size,)`, of messages `(size, rounds, n_clients, n_parameters)`.
+
+        The density is 0 for a number of clients other than that of the dataset.
+        """
         learner = self.learner
         clients = read_clients(dataset, learner.network)
         values = np.asarray(outputs.values, dtype=np.float64)
-        found = np.zeros(len(values))
+        densities = np.zeros(len(values))
         if values.shape[2] != len(clients):
             return np.full(len(values), -np.inf)
         for runs in learner._blocks(len(values), clients):
             parameters = np.tile(learner.start, (runs.stop - runs.start, 1))
-            for turn in range(learner.rounds):
-                messages: Floats = values[runs, turn]
-                for place, client in enumerate(clients):
-                    noise = messages[:, place] - learner.clipped_update(client, parameters)
-                    found[runs] += log_gaussian(noise, learner._deviation)
+            for step in range(learner.rounds):
+                messages: Floats = values[runs, step]
+                for index, client in enumerate(clients):
+                    noise = messages[:, index] - learner.clipped_update(client, parameters)
+                    densities[runs] += log_gaussian(noise, learner._deviation)
                 parameters += learner.server_rate / max(1, len(clients)) * messages.sum(axis=1)
-        return found
+        return densities

@@ -1,4 +1,4 @@
-"""Names of the models. A new one is one file and one line here."""
+"""Names of the models: add a new model as one file and one line in this catalogue."""
 
 from ...registry import Catalogue
 

@@ -11,11 +11,11 @@ from .losses import LOSSES, Loss
 
 @dataclass(frozen=True)
 class LinearRegression(Model):
-    """Least squares: loss (w.x + b - y)^2 / 2. Parameters: `n_features` weights, then the bias.
+    """Least squares, with loss (w.x + b - y)^2 / 2 and parameters: `n_features` weights, then the bias.
 
     Args:
         n_features: >= 1.
-        bias: whether there is a b.
+        bias: whether the model has an intercept b.
 
     Example:
         >>> LinearRegression(n_features=3).n_parameters
@@ -33,11 +33,13 @@ class LinearRegression(Model):
 
 @dataclass(frozen=True)
 class LogisticRegression(Model):
-    """Two classes, 0 and 1: loss log(1 + e^z) - y z with z = w.x + b. Parameters: `n_features` weights, then the bias.
+    """Logistic regression of classes 0 and 1, with loss log(1 + e^z) - y z and z = w.x + b.
+
+    Parameters: `n_features` weights, then the bias.
 
     Args:
         n_features: >= 1.
-        bias: whether there is a b.
+        bias: whether the model has an intercept b.
 
     Example:
         >>> LogisticRegression(n_features=3, bias=False).n_parameters
@@ -55,14 +57,14 @@ class LogisticRegression(Model):
 
 @dataclass(frozen=True)
 class SoftmaxRegression(Model):
-    """Multinomial logistic regression: loss -log softmax(W x + b)_y.
+    """Multinomial logistic regression, with loss -log softmax(W x + b)_y.
 
-    Parameters: of each class in turn its `n_features` weights, then its bias.
+    Parameters: for each class in turn, the `n_features` weights, then the bias.
 
     Args:
         n_features: >= 1.
-        n_classes: >= 2; labels are 0 to n_classes - 1. A public constant: labels of the data never change it.
-        bias: whether there is a b.
+        n_classes: >= 2; labels are 0 to n_classes - 1. A public constant: the labels of the data never change it.
+        bias: whether the model has an intercept b.
 
     Example:
         >>> SoftmaxRegression(n_features=64, n_classes=10).n_parameters

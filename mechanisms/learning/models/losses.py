@@ -1,6 +1,7 @@
-"""Losses of a batch of runs: their derivative with respect to the outputs, and the law of the label that they imply.
+"""Losses of a batch of runs: derivatives with respect to the outputs, and class probabilities.
 
-Outputs are `(n_runs, n_outputs, n)`, one column an example: sums over classes then run over whole rows of memory.
+Outputs are `(n_runs, n_outputs, n)`, one column for each example: sums over classes are then sums over whole rows of
+memory.
 """
 
 from __future__ import annotations
@@ -17,34 +18,42 @@ Labels = NDArray[Any]
 
 
 class Loss(Protocol):
-    """What training needs to know of a loss."""
+    """Interface of a loss."""
 
     name: ClassVar[str]
 
     def check(self, y: Labels, n_outputs: int) -> None:
-        """Raises `ParameterError` if a label is none that the loss knows."""
+        """Raise `ParameterError` if a label is not valid for the loss."""
         ...
 
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
-        """Labels as the other methods take them."""
+        """Return the labels in the form that the other methods require."""
         ...
 
     def derive(self, outputs: Floats, targets: Labels) -> None:
-        """Overwrites outputs `(n_runs, n_outputs, n)` by the derivative of the loss with respect to them; targets are
-        `(n_runs, n)`, or `(n,)` where all runs see the same examples."""
+        """Overwrite outputs by the derivative of the loss with respect to them.
+
+        Args:
+            outputs: `(n_runs, n_outputs, n)`.
+            targets: `(n_runs, n)`, or `(n,)` if all runs use the same examples.
+        """
         ...
 
     def values(self, outputs: Floats, targets: Labels) -> Floats:
-        """Loss of each example, `(n_runs, n)`, from outputs and targets as above."""
+        """Return the loss of each example, `(n_runs, n)`, for outputs and targets of the shapes of `derive`."""
         ...
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
-        """Log probability of each class, `(n_runs, n, n_classes)`; raises `ParameterError` for a regression."""
+        """Return the log probability of each class, `(n_runs, n, n_classes)`.
+
+        Raises:
+            ParameterError: the model is a regression.
+        """
         ...
 
 
 class Softmax:
-    """Cross-entropy of the softmax of the outputs: -log p_y. Derivative p - e_y."""
+    """Cross-entropy -log p_y of the softmax of the outputs, with derivative p - e_y."""
 
     name: ClassVar[str] = "softmax"
 
@@ -62,22 +71,22 @@ class Softmax:
         if targets.ndim == 1:
             outputs[:, targets, np.arange(n)] -= 1.0
         else:
-            at = targets * n
-            at += np.arange(n)
-            at += (n_outputs * n) * np.arange(runs)[:, None]
-            outputs.reshape(-1)[at] -= 1.0
+            positions = targets * n
+            positions += np.arange(n)
+            positions += (n_outputs * n) * np.arange(runs)[:, None]
+            outputs.reshape(-1)[positions] -= 1.0
 
     def values(self, outputs: Floats, targets: Labels) -> Floats:
-        every = _log_softmax(outputs)
-        at = np.broadcast_to(targets, (len(outputs), outputs.shape[2]))
-        return -np.take_along_axis(every, at[:, None, :], axis=1)[:, 0, :]
+        log_probabilities = _log_softmax(outputs)
+        labels = np.broadcast_to(targets, (len(outputs), outputs.shape[2]))
+        return -np.take_along_axis(log_probabilities, labels[:, None, :], axis=1)[:, 0, :]
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
         return np.ascontiguousarray(_log_softmax(outputs.astype(np.float64)).transpose(0, 2, 1))
 
 
 class Logistic:
-    """Cross-entropy of one logit z, labels 0 and 1: log(1 + e^z) - y z. Derivative sigmoid(z) - y."""
+    """Cross-entropy log(1 + e^z) - y z of one logit z with labels 0 and 1, with derivative sigmoid(z) - y."""
 
     name: ClassVar[str] = "logistic"
 
@@ -101,17 +110,17 @@ class Logistic:
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
         z = outputs[:, 0, :].astype(np.float64)
-        found: NDArray[np.float64] = np.stack([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)], axis=-1)
-        return found
+        log_probabilities: NDArray[np.float64] = np.stack([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)], axis=-1)
+        return log_probabilities
 
 
 class Squared:
-    """Half the squared error of one output: (z - y)^2 / 2. Derivative z - y."""
+    """Half the squared error (z - y)^2 / 2 of one output, with derivative z - y."""
 
     name: ClassVar[str] = "squared"
 
     def check(self, y: Labels, n_outputs: int) -> None:
-        """Every finite number is a target."""
+        """Accept every finite number as a target."""
 
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
         return y.astype(dtype)
@@ -125,8 +134,7 @@ class Squared:
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
         raise ParameterError(
-            "a regression has no classes, and so no class probabilities. Ask for outputs or losses, or train a "
-            "classifier."
+            "a regression has no classes, and so no class probabilities. Use outputs or losses, or train a classifier."
         )
 
 
@@ -144,6 +152,6 @@ def _check_classes(y: Labels, n_classes: int) -> None:
     if np.any(wrong):
         raise ParameterError(
             f"y must hold class labels, whole numbers from 0 to {n_classes - 1}, but holds {y[wrong][0]}. Number the "
-            "classes from 0, or give the model as many classes as there are.",
+            "classes from 0, or increase the number of classes of the model.",
             argument="y",
         )

@@ -1,7 +1,7 @@
-"""Forward and backward through the layers, for many runs at once, without the gradient of any single example.
+"""Forward and backward passes for many runs at once, without the gradient of any single example.
 
-Arrays are `(n_runs, units, n)`: one column an example. The inputs are `(n_runs, n, n_inputs)`, rows gathered for each
-run, or `(n, n_inputs)` where all runs see the same examples; then one large product serves all runs.
+Arrays are `(n_runs, units, n)`: one column for each example. The inputs are `(n_runs, n, n_inputs)`, rows gathered for
+each run, or `(n, n_inputs)` if all runs use the same examples; then one large product serves all runs.
 
 For a dense layer with inputs a (the constant of the bias included) and derivative d with respect to its outputs, the
 gradient of one example is the outer product d a^T, so that its squared norm is |a|^2 |d|^2, and the weighted sum over
@@ -21,14 +21,14 @@ from .base import Model
 
 
 class Workspace:
-    """Arrays that are used again in every step: fresh memory would cost more than the arithmetic on it."""
+    """Arrays that are reused in every step, because fresh memory would cost more than the arithmetic."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
         self._flat: dict[object, NDArray[Any]] = {}
 
     def array(self, name: object, *shape: int) -> Floats:
-        """An array of that shape, its content arbitrary; the next call with the same name overwrites it."""
+        """Return an array of that shape with arbitrary content; the next call with the same name overwrites it."""
         size = int(np.prod(shape))
         flat = self._flat.get(name)
         if flat is None or flat.size < size:
@@ -37,8 +37,11 @@ class Workspace:
 
 
 def forward(model: Model, parameters: Floats, inputs: Floats, work: Workspace) -> list[Floats]:
-    """Inputs of each layer after the first, `(n_runs, n_inputs, n)`, and the outputs last, `(n_runs, n_outputs, n)`."""
-    found: list[Floats] = []
+    """Return the inputs of each layer after the first, `(n_runs, n_inputs, n)`, and the outputs last.
+
+    The outputs have shape `(n_runs, n_outputs, n)`.
+    """
+    activations: list[Floats] = []
     n_runs, n = len(parameters), inputs.shape[-2]
     for index, layer in enumerate(model.layers):
         weights = layer.of(parameters)
@@ -47,25 +50,25 @@ def forward(model: Model, parameters: Floats, inputs: Floats, work: Workspace) -
         full = work.array(("layer", index), n_runs, rows, n)
         outputs = full[:, : layer.n_units]
         if index:
-            np.matmul(weights, found[-1], out=outputs)
+            np.matmul(weights, activations[-1], out=outputs)
         else:
             _apply(weights, inputs, outputs)
         if not last:
             _ACTIVATIONS[model.activation_name](outputs)
             full[:, layer.n_units :] = 1.0
-        found.append(full)
-    return found
+        activations.append(full)
+    return activations
 
 
-def backward(model: Model, parameters: Floats, found: Sequence[Floats], work: Workspace) -> list[Floats]:
-    """Derivatives of the loss with respect to the outputs of each layer, `(n_runs, n_units, n)`, before activation.
+def backward(model: Model, parameters: Floats, activations: Sequence[Floats], work: Workspace) -> list[Floats]:
+    """Return the derivatives of the loss in the outputs of each layer before activation, `(n_runs, n_units, n)`.
 
-    `found` is what `forward` gave, its last entry already overwritten by the derivative of the loss.
+    `activations` is the result of `forward`, with the last entry overwritten by the derivative of the loss.
     """
-    deltas = [found[-1]]
+    deltas = [activations[-1]]
     for index in range(len(model.layers) - 1, 0, -1):
         layer, below = model.layers[index], model.layers[index - 1]
-        activated = found[index - 1][:, : below.n_units]
+        activated = activations[index - 1][:, : below.n_units]
         delta = work.array(("delta", index), *activated.shape)
         weights = layer.of(parameters)[:, :, : below.n_units]
         np.matmul(weights.transpose(0, 2, 1), deltas[0], out=delta)
@@ -77,34 +80,38 @@ def backward(model: Model, parameters: Floats, found: Sequence[Floats], work: Wo
 
 
 def squared_norms(
-    model: Model, inputs_squared: Floats, found: Sequence[Floats], deltas: Sequence[Floats]
+    model: Model, inputs_squared: Floats, activations: Sequence[Floats], deltas: Sequence[Floats]
 ) -> list[Floats]:
-    """Squared norm of the gradient of each example in each layer, `(n_runs, n)` each: |a|^2 |d|^2.
+    """Return the squared norm |a|^2 |d|^2 of the gradient of each example in each layer, `(n_runs, n)` each.
 
     Args:
         inputs_squared: |a|^2 of the first layer, `(n_runs, n)` or `(n,)`.
-        found, deltas: what `forward` and `backward` gave.
+        activations, deltas: the results of `forward` and `backward`.
     """
     norms = []
     for index, delta in enumerate(deltas):
         norm = np.einsum("rkn,rkn->rn", delta, delta)
-        norm *= inputs_squared if index == 0 else np.einsum("rkn,rkn->rn", found[index - 1], found[index - 1])
+        norm *= (
+            inputs_squared if index == 0 else np.einsum("rkn,rkn->rn", activations[index - 1], activations[index - 1])
+        )
         norms.append(norm)
     return norms
 
 
-def accumulate(model: Model, inputs: Floats, found: Sequence[Floats], deltas: Sequence[Floats], out: Floats) -> None:
-    """Writes the sum of the gradients of all examples into `out`, `(n_runs, n_parameters)`."""
+def accumulate(
+    model: Model, inputs: Floats, activations: Sequence[Floats], deltas: Sequence[Floats], out: Floats
+) -> None:
+    """Write the sum of the gradients of all examples into `out`, `(n_runs, n_parameters)`."""
     for index, (layer, delta) in enumerate(zip(model.layers, deltas, strict=True)):
         total = layer.of(out)
         if index:
-            np.matmul(delta, found[index - 1].transpose(0, 2, 1), out=total)
+            np.matmul(delta, activations[index - 1].transpose(0, 2, 1), out=total)
         else:
             _gather(delta, inputs, total)
 
 
 def _apply(weights: Floats, inputs: Floats, out: Floats) -> None:
-    """weights @ inputs^T of each run."""
+    """Write weights @ inputs^T of each run into `out`."""
     if inputs.ndim == 3:
         np.matmul(weights, inputs.transpose(0, 2, 1), out=out)
     elif out.flags.c_contiguous:
@@ -114,7 +121,7 @@ def _apply(weights: Floats, inputs: Floats, out: Floats) -> None:
 
 
 def _gather(deltas: Floats, inputs: Floats, out: Floats) -> None:
-    """deltas @ inputs of each run."""
+    """Write deltas @ inputs of each run into `out`."""
     if inputs.ndim == 2 and out.flags.c_contiguous:
         np.matmul(deltas.reshape(-1, len(inputs)), inputs, out=out.reshape(-1, inputs.shape[1]))
     else:
@@ -130,7 +137,7 @@ def _tanh(values: Floats) -> None:
 
 
 def _tanh_slope(activated: Floats, out: Floats) -> None:
-    """1 - tanh^2."""
+    """Write 1 - tanh^2 into `out`."""
     np.multiply(activated, activated, out=out)
     np.subtract(1.0, out, out=out)
 

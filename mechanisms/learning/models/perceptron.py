@@ -12,7 +12,7 @@ from .losses import LOSSES, Loss
 
 @dataclass(frozen=True)
 class MultiLayerPerceptron(Model):
-    """Dense layers with tanh or ReLU between them. Parameters: layer after layer, see `Model`.
+    """Dense layers with tanh or ReLU between them; the parameters are ordered by layer, see `Model`.
 
     Args:
         n_features: >= 1.
@@ -40,7 +40,7 @@ class MultiLayerPerceptron(Model):
         one_of(("tanh", "relu"), activation=self.activation)
         if not self.hidden:
             raise ParameterError(
-                "hidden must name at least one layer, but is (). Use SoftmaxRegression instead.", argument="hidden"
+                "hidden must have at least one layer, but is (). Use SoftmaxRegression instead.", argument="hidden"
             )
         if self.objective is not None:
             one_of(sorted(LOSSES), objective=self.objective)

@@ -1,4 +1,4 @@
-"""Trained models, many at once: what membership attacks query."""
+"""Trained models, many at once, which membership attacks query."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .base import Model
 from .passes import Workspace, backward, forward, squared_norms
 
 QUERY_BYTES = 16 * 2**20
-"""Memory of the outputs that are computed at once."""
+"""Memory for the outputs that are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedModels:
-    """Models of one shape with their parameters.
+    """Trained models of one configuration with their parameters.
 
     Args:
-        model: the shape.
+        model: the configuration.
         parameters: `(n_models, n_parameters)`.
 
     Raises:
@@ -36,8 +36,8 @@ class TrainedModels:
     def __post_init__(self) -> None:
         if self.parameters.ndim != 2 or self.parameters.shape[1] != self.model.n_parameters:
             raise ParameterError(
-                f"parameters must have shape (n_models, {self.model.n_parameters}), one flat row a model, but have "
-                f"shape {self.parameters.shape}.",
+                f"parameters must have shape (n_models, {self.model.n_parameters}), one flat row for each model, but "
+                f"have shape {self.parameters.shape}.",
                 argument="parameters",
             )
 
@@ -46,52 +46,52 @@ class TrainedModels:
 
     @property
     def n_classes(self) -> int:
-        """Raises `ParameterError` for a regression."""
+        """Number of classes; raises `ParameterError` for a regression."""
         return self.model.n_labels
 
     def outputs(self, X: Floats) -> Floats:
-        """Outputs of the last layer, before any softmax, `(n_models, n, n_outputs)`."""
+        """Return the outputs of the last layer before any softmax, `(n_models, n, n_outputs)`."""
         data = self._data(X)
-        found = np.empty((len(self), data.n_examples, self.model.output_units), dtype=self.parameters.dtype)
+        values = np.empty((len(self), data.n_examples, self.model.output_units), dtype=self.parameters.dtype)
         for models, outputs in self._each(data):
-            found[models] = outputs[-1].transpose(0, 2, 1)
-        return found
+            values[models] = outputs[-1].transpose(0, 2, 1)
+        return values
 
     def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
-        """Log probability of each class, `(n_models, n, n_classes)`, by a stable log-softmax."""
+        """Return the log probability of each class, `(n_models, n, n_classes)`, by a stable log-softmax."""
         data = self._data(X)
-        found = np.empty((len(self), data.n_examples, self.n_classes))
+        values = np.empty((len(self), data.n_examples, self.n_classes))
         for models, outputs in self._each(data):
-            found[models] = self.model.loss.log_probabilities(outputs[-1])
-        return found
+            values[models] = self.model.loss.log_probabilities(outputs[-1])
+        return values
 
     def losses(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Loss of each example, `(n_models, n)`."""
+        """Return the loss of each example, `(n_models, n)`."""
         data = self._data(X, y)
         targets = self.model.loss.targets(data.y, self.parameters.dtype)
-        found = np.empty((len(self), data.n_examples))
+        values = np.empty((len(self), data.n_examples))
         for models, outputs in self._each(data):
-            found[models] = self.model.loss.values(outputs[-1], targets)
-        return found
+            values[models] = self.model.loss.values(outputs[-1], targets)
+        return values
 
     def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Gradient of the loss at each example with respect to the flat parameters, `(n_models, n, n_parameters)`."""
+        """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
         data = self._data(X, y)
-        found = np.empty((len(self), data.n_examples, self.model.n_parameters))
+        gradients = np.empty((len(self), data.n_examples, self.model.n_parameters))
         for models, inputs, deltas in self._derived(data):
             for layer, into, delta in zip(self.model.layers, inputs, deltas, strict=True):
                 outer = np.einsum("rkn,rin->rnki", delta, into)
-                found[models, :, layer.span] = outer.reshape(*outer.shape[:2], -1)
-        return found
+                gradients[models, :, layer.span] = outer.reshape(*outer.shape[:2], -1)
+        return gradients
 
     def gradient_norms(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
-        """L2 norm of each of these gradients, `(n_models, n)`, without making them."""
+        """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
         data = self._data(X, y)
-        found = np.empty((len(self), data.n_examples))
+        norms = np.empty((len(self), data.n_examples))
         for models, inputs, deltas in self._derived(data):
             squared = np.einsum("rin,rin->rn", inputs[0], inputs[0])
-            found[models] = np.sqrt(np.sum(squared_norms(self.model, squared, inputs[1:], deltas), axis=0))
-        return found
+            norms[models] = np.sqrt(np.sum(squared_norms(self.model, squared, inputs[1:], deltas), axis=0))
+        return norms
 
     def _data(self, X: Floats, y: NDArray[Any] | None = None) -> TrainingData:
         X = np.asarray(X)
@@ -100,7 +100,7 @@ class TrainedModels:
         return data
 
     def _each(self, data: TrainingData) -> Iterator[tuple[slice, list[Floats]]]:
-        """Some models, and what a forward pass gives for them."""
+        """Yield blocks of models, and their result of a forward pass."""
         inputs = self.model.inputs(data.X, self.parameters.dtype)
         work = Workspace(self.parameters.dtype)
         widths = sum(layer.n_units for layer in self.model.layers)
@@ -110,11 +110,11 @@ class TrainedModels:
             yield models, forward(self.model, self.parameters[models], inputs, work)
 
     def _derived(self, data: TrainingData) -> Iterator[tuple[slice, list[Floats], list[Floats]]]:
-        """Some models, the inputs of each of their layers, and the derivatives with respect to its outputs."""
+        """Yield blocks of models, the inputs of each layer, and the derivatives in the outputs of each layer."""
         first = self.model.inputs(data.X, self.parameters.dtype).T[None]
         targets = self.model.loss.targets(data.y, self.parameters.dtype)
         work = Workspace(self.parameters.dtype)
-        for models, found in self._each(data):
-            self.model.loss.derive(found[-1], targets)
-            deltas = backward(self.model, self.parameters[models], found, work)
-            yield models, [np.broadcast_to(first, (len(found[-1]), *first.shape[1:])), *found[:-1]], deltas
+        for models, activations in self._each(data):
+            self.model.loss.derive(activations[-1], targets)
+            deltas = backward(self.model, self.parameters[models], activations, work)
+            yield models, [np.broadcast_to(first, (len(activations[-1]), *first.shape[1:])), *activations[:-1]], deltas

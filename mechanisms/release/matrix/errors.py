@@ -1,8 +1,8 @@
-"""The predicted error of the matrix mechanism, and the least that any strategy can have.
+"""Predicted error of the matrix mechanism, and a lower bound for all strategies.
 
 Measuring A x with noise of standard deviation s on each entry, and answering W A^+ (A x + noise), has the expected
-squared error s^2 ||row of W A^+||^2 for each query. The noise is scaled to the sensitivity of A, so that here s is that
-sensitivity times the standard deviation that an answer of sensitivity 1 needs.
+squared error s^2 ||row of W A^+||^2 for each query. The noise is scaled to the sensitivity of A: s is that sensitivity
+times the standard deviation for an answer of sensitivity 1.
 """
 
 from __future__ import annotations
@@ -15,43 +15,45 @@ from ...queries.workload import Workload
 from ...relation import Relation
 
 SPANNED = 1e-7
-"""Share of the largest entry of the workload that least squares may miss: rounding."""
+"""Residual of least squares, relative to the largest entry of the workload, that counts as rounding."""
 
 
 def reconstruction(workload: Workload, measured: Workload) -> Floats:
-    """W A^+, shape `(n_answers, n_measured)`; raises `ParameterError` where W A^+ A is not W.
+    """Return W A^+, shape `(n_answers, n_measured)`; raise `ParameterError` if W A^+ A is not W.
 
     (Li, Miklau, Hay, McGregor and Rastogi 2015.)
     """
     if workload.domain.n_cells != measured.domain.n_cells:
         raise ParameterError(
             f"the strategy must measure the {workload.domain.n_cells} cells of the workload, but has "
-            f"{measured.domain.n_cells}. Give one over the same domain.",
+            f"{measured.domain.n_cells}. Give a strategy over the same domain.",
             argument="strategy",
         )
-    found = np.asarray(workload.matrix @ np.linalg.pinv(measured.matrix))
-    missed = np.abs(found @ measured.matrix - workload.matrix).max(axis=1)
-    if missed.max() > SPANNED * np.abs(workload.matrix).max():
+    matrix = np.asarray(workload.matrix @ np.linalg.pinv(measured.matrix))
+    residuals = np.abs(matrix @ measured.matrix - workload.matrix).max(axis=1)
+    if residuals.max() > SPANNED * np.abs(workload.matrix).max():
         raise ParameterError(
-            f"the strategy must span the workload, but {np.count_nonzero(missed > SPANNED):,} of its "
+            f"the strategy must span the workload, but {np.count_nonzero(residuals > SPANNED):,} of its "
             f"{plural(workload.n_answers, 'query', 'queries')} do not follow from {measured}. Add measurements, or "
-            "take strategy = {name = 'identity'}, which spans everything.",
+            "use strategy = {name = 'identity'}, which spans every workload.",
             argument="strategy",
         )
-    return found
+    return matrix
 
 
 def query_errors(
     workload: Workload, measured: Workload, *, norm: float, relation: Relation = Relation.ADD_REMOVE
 ) -> Floats:
-    """Expected squared error of each answer, shape `(n_answers,)`, in units of the noise variance at sensitivity 1.
+    """Return the expected squared error of each answer, shape `(n_answers,)`.
+
+    The unit is the noise variance at sensitivity 1.
 
     Args:
-        workload: W, what is asked.
-        measured: A, what is measured.
-        norm: of the sensitivity: 1 for Laplace noise, whose variance at sensitivity 1 is 2 / epsilon^2; 2 for Gaussian
-            noise, where it is noise_multiplier^2.
-        relation: of neighbours.
+        workload: W, the queries that are answered.
+        measured: A, the queries that are measured.
+        norm: norm of the sensitivity: 1 for Laplace noise, whose variance at sensitivity 1 is 2 / epsilon^2; 2 for
+            Gaussian noise, whose variance is noise_multiplier^2.
+        relation: the neighbouring relation.
 
     Raises:
         ParameterError: the strategy does not span the workload.
@@ -63,7 +65,7 @@ def query_errors(
 def squared_error(
     workload: Workload, measured: Workload, *, norm: float, relation: Relation = Relation.ADD_REMOVE
 ) -> float:
-    """Expected squared error of all answers together: the sum of `query_errors`, ||A||^2 ||W A^+||_F^2.
+    """Return the total expected squared error of all answers, the sum ||A||^2 ||W A^+||_F^2 of `query_errors`.
 
     (Li, Miklau, Hay, McGregor and Rastogi 2015.)
 
@@ -76,12 +78,13 @@ def squared_error(
 
 
 def singular_value_bound(workload: Workload, *, relation: Relation = Relation.ADD_REMOVE) -> float:
-    """No strategy has a smaller `squared_error`, in either norm: (sum of the singular values of W)^2 / T.
+    """Return (sum of the singular values of W)^2 / T, a lower bound on the `squared_error` of every strategy.
 
-    With sensitivity D in the norm 2, and D is no larger in the norm 1, ||W||_* = ||W A^+ A||_* <= ||W A^+||_F ||A||_F
-    and ||A||_F^2 <= D^2 T, where T counts the cells that some query counts. Where records are replaced, only A - the
-    mean of its columns counts, and the squared distances of all pairs of columns add up to T times its squared norm:
-    ||A||_F^2 <= D^2 (T - 1) / 2. Where they are blanked, A - the first column: D^2 (T - 1).
+    The bound holds in both norms. With sensitivity D in the norm 2, which is at most that in the norm 1, ||W||_* =
+    ||W A^+ A||_* <= ||W A^+||_F ||A||_F and ||A||_F^2 <= D^2 T, where T is the number of cells that some query counts.
+    Under replace_one, only A minus the mean of its columns matters, and the squared distances of all pairs of columns
+    add up to T times its squared norm: ||A||_F^2 <= D^2 (T - 1) / 2. Under zero_out, only A minus the first column
+    matters: D^2 (T - 1).
 
     (Li and Miklau 2013, for add_remove.)
     """

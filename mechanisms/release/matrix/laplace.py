@@ -1,4 +1,4 @@
-"""The matrix mechanism with Laplace noise."""
+"""Matrix mechanism with Laplace noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .strategies import Optimised, Strategy
 
 @dataclass(frozen=True)
 class LaplaceMatrix(MatrixMechanism):
-    """Matrix mechanism: Laplace noise on a strategy of queries, and the workload from these by least squares.
+    """Matrix mechanism with Laplace noise on a strategy of queries, and answers to the workload by least squares.
 
     The noise has the scale b = D / epsilon, where D is the L1 sensitivity of the measured queries: the largest L1 norm
     of a column of A under add_remove, the largest L1 distance of two columns under replace_one.
@@ -28,17 +28,17 @@ class LaplaceMatrix(MatrixMechanism):
         epsilon: the claim, > 0.
         workload: the linear queries that are answered.
         strategy: the queries that are measured; they must span the workload.
-        view: "answers", or "measurements", of which the answers are made: what an audit should see.
-        relation: of neighbours.
+        view: "answers", or "measurements", from which the answers are computed; an audit should use these.
+        relation: the neighbouring relation.
 
     Raises:
         ParameterError: a strategy that does not span the workload, or a matrix too large for memory.
 
     Guarantees:
-        * epsilon-DP: the measurements are (Dwork, McSherry, Nissim and Smith 2006), and the answers are made of them.
+        * epsilon-DP: by the measurements (Dwork, McSherry, Nissim and Smith 2006), of which the answers are a function.
         * `squared_error` is exact: 2 b^2 ||W A^+||_F^2. (Li, Miklau, Hay, McGregor and Rastogi 2015.)
-        * The law of the outputs is exact for measurements, and for answers from which the measurements can be worked
-          out; of others it is not known.
+        * The law of the outputs is exact for measurements, and for answers that determine the measurements; for other
+          answers it is not known.
 
     Example:
         >>> from dpassay.mechanisms.release.matrix import Identity
@@ -64,15 +64,15 @@ class LaplaceMatrix(MatrixMechanism):
 
     @property
     def noise_variance(self) -> float:
-        """2 b^2."""
+        """Variance 2 b^2 of the noise on each measurement."""
         return 2.0 * (self.noise_sensitivity / self.epsilon) ** 2
 
     def guarantee(self) -> Guarantee:
-        """`LaplaceDP(epsilon)`: no way in which the measurements may move is worse than one that moves by all of D."""
+        """Return `LaplaceDP(epsilon)`: the worst change of the measurements is a change of one of them by D."""
         return LaplaceDP(self.epsilon, relation=self.relation, exact=False)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """What the measurements give away on the worst case; None where the law of the answers is not known."""
+        """Return the exact curve of the measurements on the worst case; None if the law of the answers is unknown."""
         if self.output_law() is None:
             return None
         scale = self.noise_sensitivity / self.epsilon

@@ -1,4 +1,4 @@
-"""Strategies: what the matrix mechanism measures in place of the workload. Each is data with a name."""
+"""Strategies of the matrix mechanism: the queries that are measured in place of the workload."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .errors import squared_error
 from .p_identity import p_identity
 
 LARGEST_OPTIMISED = 2048
-"""Cells for which a strategy is optimised: each step takes the eigenvectors or the inverse of a matrix of that size."""
+"""Largest number of cells for an optimised strategy; each step decomposes a matrix of that size."""
 
 
 class Strategy(ABC):
-    """Which queries are measured for a workload. Subclasses are frozen dataclasses."""
+    """Rule that selects the queries to measure for a workload; subclasses are frozen dataclasses."""
 
     @abstractmethod
     def queries(self, workload: Workload, *, norm: float) -> Workload:
-        """What is measured, over the domain of `workload`.
+        """Return the measured queries, over the domain of `workload`.
 
         Args:
-            workload: what is asked.
-            norm: in which its sensitivity counts: 1 for Laplace noise, 2 for Gaussian noise.
+            workload: the queries that are answered.
+            norm: norm of the sensitivity: 1 for Laplace noise, 2 for Gaussian noise.
         """
 
 
 @dataclass(frozen=True)
 class Identity(Strategy):
-    """Every cell: noise on the whole histogram."""
+    """Count of every cell, that is, noise on the whole histogram."""
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         return Workload.identity(workload.domain)
@@ -44,7 +44,7 @@ class Identity(Strategy):
 
 @dataclass(frozen=True)
 class Total(Strategy):
-    """The number of records alone."""
+    """Number of records only."""
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         return Workload.total(workload.domain)
@@ -52,11 +52,12 @@ class Total(Strategy):
 
 @dataclass(frozen=True)
 class Hierarchical(Strategy):
-    """Counts of a tree of intervals: all, its parts, their parts, down to single values; of each attribute, and all
-    products of these. (Hay, Rastogi, Miklau and Suciu 2010.)
+    """Counts of a tree of intervals, from all values down to single values.
+
+    For several attributes, all products of the trees. (Hay, Rastogi, Miklau and Suciu 2010.)
 
     Args:
-        branching: into how many parts an interval is cut, as equal as can be, >= 2.
+        branching: number of parts, as equal as possible, into which an interval is cut, >= 2.
     """
 
     branching: int = 2
@@ -75,9 +76,10 @@ class Hierarchical(Strategy):
 
 @dataclass(frozen=True)
 class Wavelet(Strategy):
-    """The total, and of each interval of a binary tree its first half less its second: as many as there are cells.
+    """Total, and for each interval of a binary tree the count of the first half minus that of the second half.
 
-    The Haar wavelet, where the number of values is a power of two. (Xiao, Wang and Gehrke 2010.)
+    There are as many queries as cells. If the number of values is a power of two, this is the Haar wavelet. (Xiao, Wang
+    and Gehrke 2010.)
     """
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
@@ -86,7 +88,7 @@ class Wavelet(Strategy):
 
 @dataclass(frozen=True)
 class Itself(Strategy):
-    """The workload: what least squares then does is to make its answers agree with each other."""
+    """Measurement of the workload itself, where least squares makes the answers consistent with each other."""
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         return workload
@@ -94,10 +96,10 @@ class Itself(Strategy):
 
 @dataclass(frozen=True)
 class Given(Strategy):
-    """Queries of your own.
+    """User-defined queries.
 
     Args:
-        workload: what is measured.
+        workload: the queries that are measured.
     """
 
     workload: Workload
@@ -108,16 +110,16 @@ class Given(Strategy):
 
 @dataclass(frozen=True)
 class Optimised(Strategy):
-    """The best for the workload: for Gaussian noise the optimum, for Laplace noise the best that was found.
+    """Optimised strategy for the workload: the optimum for Gaussian noise, the best local optimum for Laplace noise.
 
-    The least `squared_error` under add_remove, that is, and never more than that of `Identity`, `Hierarchical`,
-    `Wavelet` and `Itself`. Under other relations it is a strategy like any other.
+    It minimises `squared_error` under add_remove, and is never worse than `Identity`, `Hierarchical`, `Wavelet` and
+    `Itself`. Under other relations it is valid, but not optimised.
 
     Args:
-        n_sums: for Laplace noise, how many weighted sums are measured besides the cells, >= 1; None takes one for each
-            16 cells.
-        starts: for Laplace noise, how many random starts, >= 1.
-        seed: of these.
+        n_sums: for Laplace noise, number of weighted sums that are measured in addition to the cells, >= 1; None for
+            one for each 16 cells.
+        starts: for Laplace noise, number of random starts, >= 1.
+        seed: seed of the random starts.
     """
 
     _: KW_ONLY
@@ -134,7 +136,7 @@ class Optimised(Strategy):
         if domain.n_cells > LARGEST_OPTIMISED:
             raise ParameterError(
                 f"a strategy is optimised for at most {LARGEST_OPTIMISED:,} cells, but the domain has "
-                f"{domain.n_cells:,}. Take strategy = {{name = 'hierarchical'}}, or fewer values.",
+                f"{domain.n_cells:,}. Use strategy = {{name = 'hierarchical'}}, or fewer values.",
                 argument="strategy",
             )
         best = Workload(domain, self._matrix(workload.matrix, norm), name="optimised strategy")
@@ -149,7 +151,7 @@ class Optimised(Strategy):
 
 
 def _levels(n: int, branching: int) -> list[list[tuple[int, int]]]:
-    """The intervals [first, end) of a tree over n values, level by level; single values are not cut again."""
+    """Return the intervals [first, end) of a tree over n values, level by level; single values are not cut again."""
     check_memory(2 * n * n, "a tree as a matrix")
     levels = [[(0, n)]]
     while longer := [(first, end) for first, end in levels[-1] if end - first > 1]:
@@ -164,8 +166,10 @@ def _inside(n: int, first: int, end: int) -> Floats:
 
 
 def _haar(n: int) -> Floats:
-    """The total, and the differences of the halves, shape `(n, n)`."""
+    """Return the queries of the total and of the differences of halves, shape `(n, n)`."""
     rows = [np.ones(n)]
     for level in _levels(n, 2)[1:]:
-        rows += [_inside(n, *left) - _inside(n, *right) for left, right in zip(level[::2], level[1::2], strict=True)]
+        rows += [
+            _inside(n, *first) - _inside(n, *second) for first, second in zip(level[::2], level[1::2], strict=True)
+        ]
     return np.array(rows)

@@ -1,4 +1,4 @@
-"""Whether any tables fit the values of the invariants, and which of these go against each other if none do."""
+"""Feasibility of the values of the invariants: tables that satisfy them exist, or a minimal conflict is reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .parts import Invariant
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """A value of an invariant at one node: `row`, shape `(n_counties * n_groups,)`, says who is counted."""
+    """Value of an invariant at one node; `row`, shape `(n_counties * n_groups,)`, selects the people counted."""
 
     row: Floats
     value: float
@@ -24,14 +24,14 @@ class Total:
 
 
 def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds: NDArray[np.bool_]) -> None:
-    """Raises `ParameterError` if no tables have the values that invariants give.
+    """Raise `ParameterError` if no tables have the values of the invariants.
 
-    Whole tables exist where any do, as the kinds of people are nested or disjoint.
+    If real tables exist, integer tables exist too, because the kinds of people are nested or disjoint.
 
     Args:
-        geography: of the nodes.
-        invariants: those without values are left out.
-        kinds: the possible cells that each counts, shape `(n_invariants, n_possible)`.
+        geography: the geography of the nodes.
+        invariants: the invariants; those without values are left out.
+        kinds: the possible cells that each invariant counts, shape `(n_invariants, n_possible)`.
     """
     totals = _totals(geography, invariants, kinds)
     for total in totals:
@@ -44,20 +44,20 @@ def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds:
         return
     conflict = list(totals)
     for total in totals:
-        rest = [other for other in conflict if other is not total]
-        conflict = conflict if _fits(rest) else rest
+        remaining = [other for other in conflict if other is not total]
+        conflict = conflict if _fits(remaining) else remaining
     raise ParameterError(
-        f"the invariants go against each other, so that no tables fit them: "
-        f"{'; '.join(total.words for total in conflict)}. Correct one of these values, or leave `values` out to take "
-        "those of the data.",
+        f"the invariants contradict each other, so that no tables satisfy them: "
+        f"{'; '.join(total.words for total in conflict)}. Correct one of these values, or leave `values` out to use "
+        "the values of the data.",
         argument="invariants",
     )
 
 
 def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArray[np.bool_]) -> list[Total]:
-    """Cells that the same invariants count are one group: only their sum matters."""
+    """Return one total for each value of an invariant, over groups of cells that the same invariants count."""
     groups = np.unique(kinds, axis=1) if len(kinds) else kinds
-    found = []
+    totals = []
     for invariant, kind in zip(invariants, groups, strict=True):
         n_nodes = geography.n_nodes(invariant.level)
         if invariant.values is not None and len(invariant.values) != n_nodes:
@@ -68,12 +68,12 @@ def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArra
             )
         for node, value in enumerate(invariant.values or ()):
             row = np.outer(geography.of_counties(invariant.level) == node, kind).astype(np.float64).ravel()
-            found.append(Total(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
-    return found
+            totals.append(Total(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
+    return totals
 
 
 def _fits(totals: Sequence[Total]) -> bool:
-    """Whether non-negative numbers have these sums."""
+    """Return True if some non-negative numbers have these sums."""
     from scipy.optimize import linprog
 
     if not totals:

@@ -1,10 +1,10 @@
-"""Least squares with sums that are fixed, and without negative numbers, for many runs at once.
+"""Least squares under equality constraints on sums, and optionally non-negativity, for many runs at once.
 
-    minimise   x^T H x / 2 - g^T x     where A x = b, and x >= 0 if wanted
+    minimise   x^T H x / 2 - g^T x     subject to A x = b, and x >= 0 if requested
 
-H and A are those of all runs, g and b are of each: one matrix is inverted, and the rest is products. Non-negative
-solutions are found by the alternating direction method of multipliers (Boyd, Parikh, Chu, Peleato and Eckstein 2011,
-section 5.2): x keeps the sums, z the signs, and they are pulled together.
+H and A are common to all runs, g and b belong to each run: one matrix is inverted, and the rest is products.
+Non-negative solutions are found by the alternating direction method of multipliers (Boyd, Parikh, Chu, Peleato and
+Eckstein 2011, section 5.2): x satisfies the sums, z the signs, and both converge to each other.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ import numpy as np
 from ...queries.base import Floats
 
 STEPS = 4000
-"""At most; a few hundred are the rule."""
+"""Largest number of iterations; a few hundred are typical."""
 CLOSE = 1e-4
-"""People by which a cell may still move in a step, or lie below 0, at the end."""
+"""Tolerance at the end, in people: largest change of a cell in a step, and largest negative value."""
 RELAXED = 1.6
 
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """The problem without its right-hand sides.
+    """Constrained least-squares problem without the right-hand sides.
 
     Args:
         hessian: H, `(n, n)`, positive definite.
-        sums: A, `(n_sums, n)`; sums may follow from each other.
+        sums: A, `(n_sums, n)`; the rows may be linearly dependent.
     """
 
     hessian: Floats
     sums: Floats
 
     def solve(self, gradient: Floats, values: Floats, *, non_negative: bool) -> Floats:
-        """Solutions of all runs.
+        """Return the solutions of all runs.
 
         Args:
             gradient: g, `(size, n)`.
-            values: b, `(size, n_sums)`, which some x (x >= 0, if wanted) must have.
+            values: b, `(size, n_sums)`, which some x (x >= 0 if requested) must satisfy.
             non_negative: whether x must be >= 0.
 
         Returns:
-            `(size, n)`; the sums hold up to rounding, and no number is below -1e-4 if they must not be negative.
+            `(size, n)`; the sums hold up to rounding, and no number is below -1e-4 if `non_negative` is true.
         """
         if not non_negative:
             with_gradient, with_values = _solver(self.hessian, self.sums)
@@ -65,7 +65,7 @@ class LeastSquares:
 
     @cached_property
     def _stiffness(self) -> float:
-        """Of the pull: the geometric mean of the largest and the smallest curvature suits all between them."""
+        """Penalty parameter of the method: the geometric mean of the largest and the smallest curvature."""
         curvature = np.linalg.eigvalsh(self.hessian)
         return float(np.sqrt(curvature[0] * curvature[-1]))
 
@@ -75,7 +75,7 @@ class LeastSquares:
 
 
 def _solver(hessian: Floats, sums: Floats) -> tuple[Floats, Floats]:
-    """Matrices P and Q of the solution P g + Q b."""
+    """Return the matrices P and Q of the solution P g + Q b."""
     inverse: Floats = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
     if not len(sums):
         return inverse, np.zeros((len(hessian), 0))

@@ -21,46 +21,47 @@ from .base import TopDown
 from .parts import LevelQuery
 
 REACH = 9.0
-"""Noise is listed up to so many standard deviations, for the exact curve."""
+"""Range of the noise, in standard deviations, that is enumerated for the exact curve."""
 
 
 @dataclass(frozen=True)
 class GaussianTopDown(TopDown):
-    """TopDown: noisy marginals at every level of a geography, and whole tables that fit them, from the top down.
+    """TopDown with discrete Gaussian noise: noisy marginals at every level, and consistent integer tables.
 
-    Each query is a marginal that is measured at every node of a level, with discrete Gaussian noise that its share of
-    the budget pays for. Invariants are published as they are. Tables are made of both: at the nation by least squares
-    without negative numbers, rounded to whole ones; then those of the states, which add up to it; then the counties.
-    Structural zeros are cells in which nobody can be; they get no noise, and the tables have none there.
+    Each query is a marginal that is measured at every node of a level, with discrete Gaussian noise by its share of the
+    budget. Invariants are published exactly. Tables are computed from both: for the nation by non-negative least
+    squares, rounded to integers; then for the states, which add up to the nation; then for the counties. Structural
+    zeros are impossible cells; they get no noise, and are 0 in the tables.
 
     Records are `(county, attribute, ...)`, coded, or a DataFrame with these columns.
 
     Args:
         rho: the claim, > 0.
-        geography: how many counties each state has: a `Geography` or a list.
-        domain: the attributes of a person; a dict will do.
+        geography: number of counties of each state: a `Geography` or a list.
+        domain: the attributes of a person; a `Domain` or a dict.
         structural_zeros: combinations of values that no record has; dicts such as {"relationship": [0, 1], "age": [0]}.
         queries: `LevelQuery`s or dicts, with the share of the budget of each.
         invariants: `Invariant`s or dicts: numbers that are published exactly; their kinds of people are nested or
-            disjoint. One householder in each household is an invariant: the number of householders, where that of
+            disjoint. One householder in each household is an invariant: the number of householders, if that of
             households is public.
-        view: "measurements", with the invariants, which is all that is known of the data; or "tables" of counties.
-        relation: "replace_one" or "add_remove", of pairs that agree on the invariants.
+        view: "measurements", with the invariants, which is everything that depends on the data; or "tables" of
+            counties.
+        relation: "replace_one" or "add_remove", for pairs that agree on the invariants.
 
     Raises:
-        ParameterError: options that do not fit each other: invariants that go against each other or the structural
-            zeros, queries that the invariants answer; data that miss the values of an invariant.
+        ParameterError: inconsistent options: invariants that contradict each other or the structural zeros, queries
+            that the invariants determine; data that violate the values of an invariant.
         NeighboursError: a pair that differs in an invariant.
 
     Guarantees:
-        * rho-zCDP for all pairs that agree on the invariants, and nothing for others: these are told apart for sure.
-          A query of which the person moves c numbers by 1 (c = 2 under replace_one, 1 under add_remove) costs
-          c / (2 sigma^2), and costs add up (Canonne, Kamath and Steinke 2020). The noise is scaled so that the person
-          who moves queries of the largest share of the budget, without moving an invariant, costs rho.
+        * rho-zCDP for all pairs that agree on the invariants, and no guarantee for others, which are distinguished with
+          certainty. A query of which the person changes c numbers by 1 (c = 2 under replace_one, 1 under add_remove)
+          costs c / (2 sigma^2), and costs add up (Canonne, Kamath and Steinke 2020). The noise is scaled so that the
+          person who changes queries with the largest total share, without changing an invariant, costs rho.
         * `exact_guarantee` is the curve of the measurements on that pair, up to 1e-16 in delta: the losses are whole
           multiples of one unit, and are convolved.
-        * Tables are post-processing. They are whole, have no negative number, and keep structural zeros, invariants
-          and sums.
+        * Tables are post-processing. They hold non-negative integers, and satisfy structural zeros, invariants and
+          sums.
 
     References:
         Abowd et al. (2022), The 2020 census disclosure avoidance system TopDown algorithm, Harvard Data Science Review.
@@ -89,7 +90,7 @@ class GaussianTopDown(TopDown):
             )
 
     def _rho(self, query: LevelQuery) -> float:
-        """What a query costs a person who moves it."""
+        """Return the zCDP cost of a query for a person who changes it."""
         return self.rho * query.share / self.parts_moved
 
     def _sigma(self, query: LevelQuery) -> float:
@@ -99,7 +100,10 @@ class GaussianTopDown(TopDown):
         return DiscreteGaussian(self._sigma(query), n_queries=n_queries)
 
     def _log_towards(self, query: LevelQuery) -> Floats:
-        """Outcomes -reach, ..., reach + 1 of a number that goes from 0 to 1: their losses are (2 z - 1) / 2 sigma^2."""
+        """Return the log law on -reach, ..., reach + 1 of a number that goes from 0 to 1.
+
+        The losses are (2 z - 1) / 2 sigma^2.
+        """
         sigma = self._sigma(query)
         reach = math.ceil(REACH * sigma)
         law = -0.5 * (np.arange(-reach - 1.0, reach + 1.0) / sigma) ** 2
@@ -107,34 +111,34 @@ class GaussianTopDown(TopDown):
 
     @property
     def standard_deviations(self) -> tuple[float, ...]:
-        """sigma of each query; that of the discrete noise is a little smaller where sigma is below 1."""
+        """Parameter sigma of each query; the discrete noise has a smaller standard deviation if sigma is below 1."""
         return tuple(self._sigma(query) for query in self.queries)
 
     def guarantee(self) -> Guarantee:
-        """`ConcentratedDP(rho)`, for pairs that agree on the invariants."""
+        """Return `ConcentratedDP(rho)`, for pairs that agree on the invariants."""
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The curve of the measurements; None for the tables, and where too many losses would have to be listed."""
+        """Return the curve of the measurements; None for the tables, or if there are too many losses to enumerate."""
         return self._exact() if self.view == "measurements" else None
 
 
 @dataclass(frozen=True)
 class GeometricTopDown(TopDown):
-    """TopDown with two-sided geometric noise, which is purely private.
+    """TopDown with two-sided geometric noise, which satisfies pure DP.
 
-    As `GaussianTopDown`; a query of which the person moves c numbers, with the share s of the parts of the budget that
-    one person can move together, gets noise of parameter exp(-epsilon s / c).
+    The mechanism is that of `GaussianTopDown`. A query of which the person changes c numbers, with the fraction s of
+    the shares that one person can change together, gets noise of parameter exp(-epsilon s / c).
 
     Args:
         epsilon: the claim, > 0.
         geography, domain, structural_zeros, queries, invariants, view, relation: as for `GaussianTopDown`.
 
     Guarantees:
-        * epsilon-DP for all pairs that agree on the invariants, and nothing for others (Ghosh, Roughgarden and
-          Sundararajan 2012; epsilons of numbers that move add up).
-        * `exact_guarantee` is the exact curve of the measurements on the worst pair: each number that moves points to
-          one side or the other, with a loss of its own size.
+        * epsilon-DP for all pairs that agree on the invariants, and no guarantee for others (Ghosh, Roughgarden and
+          Sundararajan 2012; the epsilons of changed numbers add up).
+        * `exact_guarantee` is the exact curve of the measurements on the worst pair: the loss of each changed number
+          takes one of two values of equal size and opposite sign.
 
     Example:
         >>> mechanism = GeometricTopDown(1.0)
@@ -155,19 +159,19 @@ class GeometricTopDown(TopDown):
         return Geometric(self._rate(query), n_queries=n_queries)
 
     def _log_towards(self, query: LevelQuery) -> Floats:
-        """The number is at most the lower one, or above: the loss is the same on either side."""
+        """Return the log law on two outcomes, at most the lower value or above it, with losses of equal size."""
         return response_logs(1, self._rate(query))
 
     @property
     def standard_deviations(self) -> tuple[float, ...]:
-        """Of each query: sqrt(2 a) / (1 - a)."""
+        """Standard deviation sqrt(2 a) / (1 - a) of the noise of each query."""
         rates = [self._rate(query) for query in self.queries]
         return tuple(math.sqrt(2.0) * math.exp(-0.5 * rate) / -math.expm1(-rate) for rate in rates)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`, for pairs that agree on the invariants."""
+        """Return `PureDP(epsilon)`, for pairs that agree on the invariants."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The curve of the measurements; None for the tables."""
+        """Return the curve of the measurements; None for the tables."""
         return self._exact() if self.view == "measurements" else None

@@ -1,4 +1,4 @@
-"""What a release over a geography is made of: measured queries, invariants, structural zeros."""
+"""Parts of a release over a geography: measured queries, invariants, structural zeros."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ...validation import one_of, whole
 from .geography import LEVELS
 
 Where = tuple[tuple[str, tuple[int, ...]], ...]
-"""Attributes, and the values of each that are meant."""
+"""Attributes, and the selected values of each."""
 
 
 @dataclass(frozen=True)
 class LevelQuery:
-    """A marginal that is measured at every node of a level.
+    """Marginal that is measured at every node of a level.
 
     Args:
         level: "nation", "state" or "county".
-        attributes: of the marginal; none for the number of people.
-        share: of the budget, a whole number >= 1: parts of the sum of all shares.
+        attributes: attributes of the marginal; none for the number of people.
+        share: share of the budget, a whole number >= 1, relative to the sum of all shares.
 
     Example:
         >>> LevelQuery("state", ("age", "sex"), share=2)
@@ -43,7 +43,7 @@ class LevelQuery:
 
     @classmethod
     def of(cls, given: Any) -> LevelQuery:
-        """The query itself, or the one of a dict."""
+        """Return the query, built from a dict of its options if necessary."""
         return given if isinstance(given, LevelQuery) else _made(cls, "queries", given)
 
     def __str__(self) -> str:
@@ -52,12 +52,12 @@ class LevelQuery:
 
 @dataclass(frozen=True)
 class Invariant:
-    """Numbers that are published exactly: how many people of a kind each node of a level has.
+    """Exactly published numbers of people of a kind at each node of a level.
 
     Args:
         level: "nation", "state" or "county".
-        where: the values of attributes that make up the kind; nothing for all people.
-        values: the number at each node, where a law or another release fixes it; None takes what the data hold.
+        where: the values of attributes that define the kind; empty for all people.
+        values: the number at each node, if a law or another release fixes it; None for the numbers in the data.
 
     Example:
         >>> print(Invariant("county", {"relationship": [0]}))
@@ -78,12 +78,12 @@ class Invariant:
 
     @classmethod
     def of(cls, given: Any) -> Invariant:
-        """The invariant itself, or the one of a dict."""
+        """Return the invariant, built from a dict of its options if necessary."""
         return given if isinstance(given, Invariant) else _made(cls, "invariants", given)
 
     @property
     def kind(self) -> str:
-        """Who is counted, in words."""
+        """Description of the people that are counted."""
         return "people" + self._with
 
     @property
@@ -91,7 +91,7 @@ class Invariant:
         return f" with {_words(self.where)}" if self.where else ""
 
     def counted(self, n: float) -> str:
-        """A number of those who are counted, in words."""
+        """Return a description of `n` people of the kind."""
         return plural(int(n), "person", "people") + self._with
 
     def __str__(self) -> str:
@@ -99,44 +99,44 @@ class Invariant:
 
 
 def where_of(given: Mapping[str, Iterable[int]] | Where) -> Where:
-    """Values of attributes, in one form; a dict will do, and a number for a list of one."""
+    """Return values of attributes in canonical form, from pairs or a dict, with a number for a list of one."""
     pairs = given.items() if isinstance(given, Mapping) else given
     return tuple((name, (values,) if isinstance(values, int) else tuple(values)) for name, values in pairs)
 
 
 def members(domain: Domain, where: Where) -> NDArray[np.bool_]:
-    """Which cells of a domain have these values, shape `(n_cells,)`.
+    """Return the mask of the cells of a domain that have these values, shape `(n_cells,)`.
 
     Example:
         >>> members(Domain({"sex": 2, "age": 3}), (("age", (0, 2)),))
         array([ True, False,  True,  True, False,  True])
     """
     records = domain.records_in(np.arange(domain.n_cells))
-    found = np.ones(domain.n_cells, dtype=bool)
+    mask = np.ones(domain.n_cells, dtype=bool)
     for name, values in where:
-        place = domain.index(name)
-        wrong = [value for value in values if not 0 <= value < domain.shape[place]]
+        position = domain.index(name)
+        wrong = [value for value in values if not 0 <= value < domain.shape[position]]
         if wrong or not values:
             raise ParameterError(
-                f"the values of {name!r} must be whole numbers from 0 to {domain.shape[place] - 1}, at least one, but "
-                f"are {list(values)}.",
+                f"the values of {name!r} must be whole numbers from 0 to {domain.shape[position] - 1}, at least one, "
+                f"but are {list(values)}.",
                 argument="where",
                 value=values,
             )
-        found &= np.isin(records[:, place], values)
-    return found
+        mask &= np.isin(records[:, position], values)
+    return mask
 
 
 def _words(where: Where) -> str:
     return " and ".join(f"{name} {' or '.join(map(str, values))}" for name, values in where)
 
 
-def _made(cls: type, argument: str, given: Any) -> Any:
-    """An object of a dict of its options."""
+def _made(cls: type, argument: str, options: Any) -> Any:
+    """Return an object built from a dict of its options."""
     try:
-        return cls(**given)
+        return cls(**options)
     except TypeError:
         fields = ", ".join(cls.__dataclass_fields__)  # type: ignore[attr-defined]
         raise ParameterError(
-            argument=argument, value=given, allowed=f"be a list of {cls.__name__} or of dicts of {fields}"
+            argument=argument, value=options, allowed=f"be a list of {cls.__name__} or of dicts of {fields}"
         ) from None

@@ -1,16 +1,16 @@
-"""What the mechanisms here share: records, a public workload of linear queries, and a public number of records.
+"""Base class of the mechanisms for a public workload of linear queries, with a public number of records.
 
-Under replace_one and zero_out the number of records is the same on both sides: `n_records` is it, and a dataset of
-another length is refused. Under add_remove it is secret: `n_records` is then a public figure by which the distribution
-over cells is scaled, and the dataset may be of any length. Choosing it by the data would leak.
+Under replace_one and zero_out the number of records is equal on both sides: it is `n_records`, and a dataset of another
+length is rejected. Under add_remove it is private: `n_records` is then a public constant that scales the distribution
+over cells, and the dataset may have any length. A data-dependent choice of this constant would leak.
 
-Answers are counts. Between neighbours the answer to one query moves by at most the `move` of the workload:
+Answers are counts. Between neighbours the answer to one query changes by at most the `move` of the workload:
 
     add_remove    the largest |entry|
     replace_one   the largest distance between two entries of one row
-    zero_out      the largest distance of an entry from the one of the blank record, which is in cell 0
+    zero_out      the largest distance of an entry from the entry of the blank record, which is in cell 0
 
-One query is chosen or measured at a time, so that this, and no norm of a whole column, is the sensitivity.
+One query is chosen or measured at a time, so that the sensitivity is this number, not a norm of a whole column.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from ...relation import Relation
 from ...validation import whole
 
 MOST_MOVED, MOST_CROWDS = 3, 8
-"""Queries and cells from which the pair that shows most is chosen."""
+"""Numbers of queries and of cells among which the worst pair is searched."""
 SHOWN = 0.03
-"""delta, at epsilon 1, at which epsilons of pairs are compared: see `shown`."""
+"""Value of delta, at epsilon 1, at which the epsilons of pairs are compared: see `shown`."""
 
 
 PairCells: TypeAlias = tuple[int | None, int, int, int]
 
 
 def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
-    """What trials can show of a pair, for comparison: epsilon at delta = 0.03 min(1, epsilon), then delta at epsilon 0.
+    """Return the key by which pairs are compared: epsilon at delta = 0.03 min(1, epsilon), and delta at epsilon 0.
 
-    At delta = 0 the largest epsilon may belong to an event that no trials would see. An event of some percent is seen
-    also where a wrong mechanism makes it rarer.
+    The largest epsilon at delta = 0 may belong to an event that is too rare to occur in trials. An event with a
+    probability of a few percent is observed even if a broken mechanism makes it rarer.
 
     Args:
-        curve: of the pair.
+        curve: the exact curve of the pair.
         epsilon: the claim.
     """
     return float(curve.epsilon(SHOWN * min(1.0, epsilon))), float(curve.delta(0.0))
@@ -55,11 +55,11 @@ def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class WorkloadRelease(Mechanism):
-    """A mechanism that sees the records through the answers to a workload alone.
+    """Base class of mechanisms that depend on the records only through the answers to a workload.
 
     Args:
         workload: the queries, over the cells of a domain.
-        n_records: public, >= 1; see above.
+        n_records: public, >= 1; see the module docstring.
         relation: the neighbouring relation of the claim.
     """
 
@@ -78,14 +78,14 @@ class WorkloadRelease(Mechanism):
         if self.move == 0.0:
             raise ParameterError(
                 f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "
-                "the same for every record, and needs no noise. Give a query that tells records apart, or take "
+                "equal for every record, and needs no noise. Give a query that distinguishes records, or use "
                 "relation='add_remove'.",
                 argument="workload",
             )
 
     @cached_property
     def move(self) -> float:
-        """How far the answer to one query can move between neighbours: the L-infinity sensitivity."""
+        """Largest change of the answer to one query between neighbours, the L-infinity sensitivity."""
         matrix = self.workload.matrix
         if self.relation is Relation.ADD_REMOVE:
             return float(np.abs(matrix).max())
@@ -94,7 +94,7 @@ class WorkloadRelease(Mechanism):
         return float(np.abs(matrix - matrix[:, :1]).max())
 
     def answers(self, dataset: Dataset) -> Floats:
-        """The exact answers, as counts, shape `(n_queries,)`."""
+        """Return the exact answers, as counts, shape `(n_queries,)`."""
         records = self.workload.domain.records(dataset)
         if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
             raise ParameterError(
@@ -111,14 +111,14 @@ class WorkloadRelease(Mechanism):
         return self
 
     def pairs(self) -> list[Neighbours]:
-        """Pairs in which some answer moves by `move`: the other records all in one cell, or half of them in another.
+        """Return pairs in which some answer changes by `move`, with the other records in one or two cells.
 
-        What enters, leaves or is exchanged is one or two cells for which a query moves most.
+        The differing record is in a cell, or moves between two cells, for which a query changes most.
         """
         return [self._pair(cells, (self.n_records - 1) // 2) for cells in self._pair_cells()]
 
     def _pair_cells(self) -> list[PairCells]:
-        """For each of `pairs`, the cells of the record that differs, and the two cells of the others."""
+        """Return for each of `pairs` the cells of the differing record, and the two cells of the others."""
         crowds = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CROWDS]
         return [
             (cell0, cell1, crowd, second)
@@ -127,14 +127,14 @@ class WorkloadRelease(Mechanism):
         ]
 
     def _pair(self, cells: PairCells, n_second: int) -> Neighbours:
-        """The pair with these cells, `n_second` of whose other records are in the last one."""
+        """Return the pair with these cells, with `n_second` of the other records in the last cell."""
         cell0, cell1, crowd, second = cells
         others = [crowd] * (self.n_records - 1 - n_second) + [second] * n_second
         side0, side1 = ([] if cell is None else [cell] for cell in (cell0, cell1))
         return Neighbours(self._records(side0 + others), self._records(side1 + others), self.relation)
 
     def _moved_cells(self) -> list[tuple[int | None, int]]:
-        """Cells of the record that differs, on side 0 and on side 1, for up to `MOST_MOVED` queries that move most."""
+        """Return the cells of the differing record on both sides, for the `MOST_MOVED` queries that change most."""
         matrix, blank = self.workload.matrix, self.workload.matrix[:, :1]
         if self.relation is Relation.REPLACE_ONE:
             rows = np.argsort(-np.ptp(matrix, axis=1), kind="stable")[:MOST_MOVED]

@@ -1,4 +1,4 @@
-"""DualQuery: the weights are on the queries, and records that answer a few of them are found by a solver."""
+"""DualQuery: multiplicative weights on the queries, and a solver for the records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .updates import blocks
 
 VIEWS = ("transcript", "table")
 MOST_TRANSCRIPTS = 100_000
-"""Up to this many ways to draw all queries the exact curve is computed."""
+"""Largest number of transcripts for which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
@@ -35,33 +35,33 @@ class DualQuery(Mechanism):
     The queries are the cells of the marginals and their complements, 1 - q: 2 m of them. In each of T rounds
 
         draws     s queries, independent, with probability proportional to exp(eta sum of (q(x)/n - q(r)) over the
-                  records r found so far): the first round's are uniform
-        record    r, a record that answers yes to as many of these s queries as any: an integer programme
+                  records r so far): uniform in the first round
+        record    r, a record that satisfies as many of these s queries as possible: an integer programme
 
-    and the T records are the synthetic table. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, algorithm 1.) Nothing of
-    the size of the domain is held in memory, and privacy does not lean on the solver: the records found are a function
-    of the draws, whatever function that is.
+    and the T records are the synthetic table. (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, algorithm 1.) No array
+    of the size of the domain is needed, and privacy does not depend on the solver: the records are some function of the
+    draws.
 
     Args:
-        marginals: of attributes with two values each.
+        marginals: marginals of attributes with two values each.
         n_records: public, >= 1, as for `MWEM`.
-        epsilon: the claim, > 0; eta follows from it.
+        epsilon: the claim, > 0; determines eta.
         delta: None for epsilon-DP; strictly between 0 and 1 for (epsilon, delta), by concentrated divergences.
         rounds: T, >= 2.
         samples: s, >= 1.
-        solver: "highs", scipy's mixed-integer solver, one run after the other; or "all-records", which looks at every
-            record of the domain, for all runs at once.
-        view: "transcript": `(size, rounds, samples + 1)`, the numbers of the queries that were drawn, and that of the
-            record's cell; or "table": `(size, rounds, n_attributes)`, the records.
+        solver: "highs", scipy's mixed-integer solver, one run after the other; or "all-records", an exhaustive search
+            over the domain for all runs at once.
+        view: "transcript": `(size, rounds, samples + 1)`, the numbers of the drawn queries, and the cell of the record;
+            or "table": `(size, rounds, n_attributes)`, the records.
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * A draw of round t is an exponential mechanism whose utilities move by (t - 1) / n: it is 2 eta (t - 1) / n-DP.
-          In all, epsilon = eta T (T - 1) s / n. Some queries move up while their complements move down, so that no
-          factor of two is given away.
-        * With delta: its log ratios lie in an interval of that length, and rho = s sum of (2 eta (t - 1) / n)^2 / 8 =
-          eta^2 s T (T - 1) (2 T - 1) / (12 n^2) concentrated.
-        * The law of transcripts is exact, given the records that are in them.
+        * A draw of round t is an exponential mechanism whose utilities change by (t - 1) / n: it is
+          2 eta (t - 1) / n-DP. In total, epsilon = eta T (T - 1) s / n. The utilities of queries increase while those
+          of their complements decrease, so that the factor of two is needed.
+        * With delta: the log ratios of a draw lie in an interval of that length, so that the mechanism is rho-zCDP with
+          rho = s sum of (2 eta (t - 1) / n)^2 / 8 = eta^2 s T (T - 1) (2 T - 1) / (12 n^2).
+        * The law of transcripts is exact, given the records in them.
 
     Example:
         >>> mechanism = DualQuery(Marginals({"a": 2, "b": 2}, 1), n_records=100, epsilon=1.0, rounds=3, samples=2)
@@ -100,16 +100,16 @@ class DualQuery(Mechanism):
 
     @property
     def eta(self) -> float:
-        """By how much a query gains weight in each round in which it is answered wrongly by 1."""
+        """Learning rate: the increase of the log weight of a query for an error of 1 in one round."""
         rounds, samples = self.rounds, self.paid_samples
         if self.delta is None:
             return self.epsilon * self.n_records / (rounds * (rounds - 1) * samples)
-        each = samples * rounds * (rounds - 1) * (2 * rounds - 1) / 12.0
-        return self.n_records * math.sqrt(self._concentrated.rho / each)
+        squares = samples * rounds * (rounds - 1) * (2 * rounds - 1) / 12.0
+        return self.n_records * math.sqrt(self._concentrated.rho / squares)
 
     @property
     def paid_samples(self) -> int:
-        """Draws a round that eta is made for: all of them."""
+        """Number of draws in a round for which eta accounts: all of them."""
         return self.samples
 
     @property
@@ -117,23 +117,23 @@ class DualQuery(Mechanism):
         return ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta or 0.5, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`, or the `ConcentratedDP` of (epsilon, delta)."""
+        """Return `PureDP(epsilon)`, or the `ConcentratedDP` of (epsilon, delta)."""
         return PureDP(self.epsilon, relation=self.relation) if self.delta is None else self._concentrated
 
     @property
     def workers(self) -> Workers:
-        """Processes where the solver takes one run after the other."""
+        """Processes if the solver handles one run after the other, else threads."""
         return Workers.PROCESSES if self.solver == "highs" else Workers.THREADS
 
     @cached_property
     def best_record(self) -> BestRecord:
-        """The solver."""
+        """Solver for the records."""
         return SOLVERS[self.solver](self.marginals)
 
     # --- release ------------------------------------------------------------------------------------------------------
 
     def means(self, dataset: Dataset) -> Floats:
-        """The exact answers, as shares of `n_records`, shape `(m,)`."""
+        """Return the exact answers, as fractions of `n_records`, shape `(m,)`."""
         records = self.marginals.domain.records(dataset)
         if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
             raise ParameterError(
@@ -144,39 +144,40 @@ class DualQuery(Mechanism):
         return np.asarray(self.marginals(records) / self.n_records)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent runs; see `view`."""
+        """Return the outputs of `size` independent runs; see `view`."""
         means = self.means(dataset)
         parts = blocks(size, self.best_record.width)
         return Outputs(np.concatenate([self._block(means, runs.stop - runs.start, rng) for runs in parts]))
 
     def _block(self, means: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         transcript = np.empty((size, self.rounds, self.samples + 1), dtype=np.int64)
-        behind = np.zeros((size, len(means)))
-        for done in range(self.rounds):
-            transcript[:, done, :-1] = _drawn(self._log_probabilities(behind), self.samples, rng)
-            found = self.best_record(transcript[:, done, :-1])
-            transcript[:, done, -1] = self.marginals.domain.cells(found)
-            behind += means - self._answers(transcript[:, done, -1])
+        errors = np.zeros((size, len(means)))
+        for step in range(self.rounds):
+            transcript[:, step, :-1] = _drawn(self._log_probabilities(errors), self.samples, rng)
+            records = self.best_record(transcript[:, step, :-1])
+            transcript[:, step, -1] = self.marginals.domain.cells(records)
+            errors += means - self._answers(transcript[:, step, -1])
         return transcript if self.view == "transcript" else self.marginals.domain.records_in(transcript[:, :, -1])
 
-    def _log_probabilities(self, behind: Floats) -> Floats:
-        """Log probability of each query and then of each complement, `(size, 2 m)`."""
-        return np.asarray(log_softmax(self.eta * np.hstack([behind, -behind]), axis=1))
+    def _log_probabilities(self, errors: Floats) -> Floats:
+        """Return the log probability of each query and then of each complement, `(size, 2 m)`."""
+        return np.asarray(log_softmax(self.eta * np.hstack([errors, -errors]), axis=1))
 
     def _answers(self, cells: NDArray[np.int64]) -> Floats:
-        """Which queries each record answers with yes, `(size, m)`."""
+        """Return the indicator of the queries that each record satisfies, `(size, m)`."""
         return yes(self.marginals, self.marginals.domain.records_in(cells))
 
     # --- law ----------------------------------------------------------------------------------------------------------
 
     def output_law(self) -> LogDensity | None:
-        """Its own, of transcripts, given the records in them; None for tables."""
+        """Return self, the law of transcripts given the records in them; None for tables."""
         return self if self.view == "transcript" else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of the draws of each transcript under `dataset`, shape `(size,)`; -inf for what is no query.
+        """Return the log probability of the draws of each transcript under `dataset`, shape `(size,)`.
 
-        The records are taken as they are in the transcript: on both sides they are the same function of the draws.
+        It is -inf if a number is not that of a query. The records are read from the transcript: on both sides they are
+        the same function of the draws.
         """
         values, means = np.asarray(outputs.values), self.means(dataset)
         parts = blocks(len(values), 2 * len(means))
@@ -186,15 +187,15 @@ class DualQuery(Mechanism):
         limits = np.append(np.full(self.samples, 2 * len(means)), self.marginals.domain.n_cells)
         whole_numbers = np.clip(values, 0, limits - 1).astype(np.int64)
         possible = (whole_numbers == values).all(axis=(1, 2))
-        log_density, behind = np.zeros(len(values)), np.zeros((len(values), len(means)))
-        for done in range(self.rounds):
-            log_p = self._log_probabilities(behind)
-            log_density += np.take_along_axis(log_p, whole_numbers[:, done, :-1], axis=1).sum(axis=1)
-            behind += means - self._answers(whole_numbers[:, done, -1])
+        log_density, errors = np.zeros(len(values)), np.zeros((len(values), len(means)))
+        for step in range(self.rounds):
+            log_p = self._log_probabilities(errors)
+            log_density += np.take_along_axis(log_p, whole_numbers[:, step, :-1], axis=1).sum(axis=1)
+            errors += means - self._answers(whole_numbers[:, step, -1])
         return np.where(possible, log_density, -np.inf)
 
     def worst_case(self) -> Neighbours:
-        """One record of ones only, and else zeros: every marginal has a cell that gains and one that loses."""
+        """Return a pair of records of zeros, except one record of ones on side 1: every marginal changes."""
         zeros = np.zeros((self.n_records, len(self.marginals.domain.shape)), dtype=np.int64)
         if self.relation is Relation.ADD_REMOVE:
             return Neighbours(zeros[1:], zeros, self.relation)
@@ -209,11 +210,11 @@ class DualQuery(Mechanism):
         return self
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()` for transcripts, by enumeration of all draws; None where they are many."""
+        """Return the exact curve of `worst_case()` for transcripts, by enumeration; None if there are too many."""
         return self.curve(self.worst_case())
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair for transcripts, by enumeration of all draws; None where they are many."""
+        """Return the exact curve of a pair for transcripts, by enumeration of all draws; None if there are too many."""
         if self.view != "transcript" or self._n_transcripts > MOST_TRANSCRIPTS:
             return None
         outputs = Outputs(self._transcripts)
@@ -226,29 +227,29 @@ class DualQuery(Mechanism):
 
     @cached_property
     def _transcripts(self) -> NDArray[np.int64]:
-        """Every way to draw the queries, with the records that the solver then finds."""
-        ways = np.array(list(product(range(2 * self.marginals.n_answers), repeat=self.samples)), dtype=np.int64)
-        cells = self.marginals.domain.cells(self.best_record(ways))
-        rounds = np.column_stack([ways, cells])
-        places = np.indices((len(rounds),) * self.rounds).reshape(self.rounds, -1).T
-        return np.asarray(rounds[places])
+        """All possible draws of the queries, with the records that the solver finds."""
+        draws = np.array(list(product(range(2 * self.marginals.n_answers), repeat=self.samples)), dtype=np.int64)
+        cells = self.marginals.domain.cells(self.best_record(draws))
+        rounds = np.column_stack([draws, cells])
+        indices = np.indices((len(rounds),) * self.rounds).reshape(self.rounds, -1).T
+        return np.asarray(rounds[indices])
 
 
 def yes(marginals: Marginals, records: NDArray[np.int64]) -> Floats:
-    """Which cells of the marginals each record lies in: `(size, m)` zeros and ones."""
-    found = np.zeros((len(records), marginals.n_answers))
+    """Return the indicator of the cells of the marginals that contain each record, `(size, m)` zeros and ones."""
+    indicators = np.zeros((len(records), marginals.n_answers))
     first, rows = 0, np.arange(len(records))
     for names, size in zip(marginals.marginals, marginals.sizes, strict=True):
-        found[rows, first + marginals.domain.cells(records, names)] = 1.0
+        indicators[rows, first + marginals.domain.cells(records, names)] = 1.0
         first += size
-    return found
+    return indicators
 
 
 def _drawn(log_probabilities: Floats, n_draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Independent draws from each row, by inversion of its distribution function: `(size, n_draws)`."""
+    """Draw independently from each row by inversion of the distribution function, `(size, n_draws)`."""
     steps = np.cumsum(np.exp(log_probabilities), axis=1)
     steps = np.minimum(steps / steps[:, -1:], 1.0)
     size, n_queries = steps.shape
     rows = np.arange(size)[:, None]
-    places = np.searchsorted((steps + rows).ravel(), (rng.random((size, n_draws)) + rows).ravel(), side="right")
-    return np.asarray(np.minimum(places.reshape(size, n_draws) - rows * n_queries, n_queries - 1))
+    positions = np.searchsorted((steps + rows).ravel(), (rng.random((size, n_draws)) + rows).ravel(), side="right")
+    return np.asarray(np.minimum(positions.reshape(size, n_draws) - rows * n_queries, n_queries - 1))

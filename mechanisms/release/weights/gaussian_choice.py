@@ -1,4 +1,4 @@
-"""The exact curve of a random choice that is seen, and a number with Gaussian noise whose centre goes with it."""
+"""Exact curve of an observed random choice and a number with Gaussian noise whose centre depends on the choice."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from ...guarantees.base import Floats
 from ...statistics.laplace_choice import ChoiceDP
 
 _LEAST = 1e-12
-"""Centres that are nearer than this are one."""
+"""Distance below which two centres are equal."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class GaussianChoiceDP(ChoiceDP):
-    """Choice i has probability weights0[i] on side 0 and weights1[i] on side 1; then a number is released, with
-    Gaussian noise around centres that lie distances[i] standard deviations apart.
+    """Exact curve of an observed choice, and a number with Gaussian noise whose centre depends on it.
+
+    Choice i has probability weights0[i] on side 0 and weights1[i] on side 1; then a number is released, with Gaussian
+    noise around centres at a distance of distances[i] standard deviations.
 
     Given the choice, the excess of one law over e^t times the other is, for any real t and d = distances[i],
 
@@ -27,11 +29,11 @@ class GaussianChoiceDP(ChoiceDP):
 
     Args:
         weights0, weights1: `(n_choices,)`, probabilities, each summing to 1 within 1e-6.
-        distances: `(n_choices,)`, >= 0; 0 where nothing more is released.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        distances: `(n_choices,)`, >= 0; 0 for a choice after which no number is released.
+        relation: the neighbouring relation; None for that of the pair on which it is compared.
 
     Raises:
-        ParameterError: weights that are no probabilities of as many choices as there are distances.
+        ParameterError: weights that are not probabilities, or not as many as distances.
 
     Example:
         >>> both_ways = GaussianChoiceDP([0.5, 0.5], [0.25, 0.75], [1.0, 1.0])
@@ -39,14 +41,14 @@ class GaussianChoiceDP(ChoiceDP):
         (inf, 0.179151)
     """
 
-    def _excess(self, threshold: Floats, apart: Floats) -> Floats:
-        t, d = threshold, np.maximum(apart, _LEAST)
+    def _excess(self, threshold: Floats, distances: Floats) -> Floats:
+        t, d = threshold, np.maximum(distances, _LEAST)
         with np.errstate(invalid="ignore", over="ignore"):
-            moved = ndtr(0.5 * d - t / d) - np.exp(t + log_ndtr(-0.5 * d - t / d))
-        still = -np.expm1(np.minimum(t, 0.0))
-        return np.where((apart < _LEAST) | ~np.isfinite(t), still, np.maximum(moved, 0.0))
+            different = ndtr(0.5 * d - t / d) - np.exp(t + log_ndtr(-0.5 * d - t / d))
+        equal = -np.expm1(np.minimum(t, 0.0))
+        return np.where((distances < _LEAST) | ~np.isfinite(t), equal, np.maximum(different, 0.0))
 
     def _epsilon(self, delta: Floats) -> Floats:
-        alike = np.array_equal(*self._possible) and not self.distances.any()
-        largest = self._log_ratios.max(initial=0.0) if alike else np.inf
+        bounded = np.array_equal(*self._possible) and not self.distances.any()
+        largest = self._log_ratios.max(initial=0.0) if bounded else np.inf
         return np.asarray(np.where(delta == 0.0, largest, np.minimum(largest, super()._epsilon(delta))))

@@ -1,8 +1,8 @@
-"""Rounds of multiplicative weights: choose a query that is answered badly, measure it, move the weights.
+"""Multiplicative weights with measurements: each round chooses a query with a large error, and measures it.
 
-A run is its transcript, the chosen queries and their noisy answers: the weights are a function of it. So its exact law
-is a product over the rounds, of the probability that the exponential mechanism chooses the query, given the weights
-that the rounds before have led to, and the density of the noise on its answer.
+The transcript of a run consists of the chosen queries and their noisy answers; the weights are a function of it. The
+exact law of the transcript is a product over the rounds of the probability that the exponential mechanism chooses the
+query, given the weights after the previous rounds, and the density of the noise on the answer.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from .updates import Chosen, Updates, blocks
 
 VIEWS = ("transcript", "distribution", "answers")
 MOST_NUMBERS = 40_000_000
-"""Up to this many probabilities of transcripts, cut into cells, and weights of cells, the exact curve is computed."""
+"""Largest number of probabilities of discretised transcripts and weights for which the exact curve is computed."""
 SEEN = 0.01
-"""Probability from which on a choice counts for the worst case."""
+"""Smallest probability of a choice that matters for the worst case."""
 NODES = 8
-"""Gauss-Legendre nodes a panel."""
+"""Gauss-Legendre nodes per panel."""
 
 
 @dataclass(frozen=True)
 class MeasuredWeights(WorkloadRelease):
-    """Multiplicative weights with the exponential mechanism, and noise of a kind that the subclass gives.
+    """Base class of multiplicative weights with the exponential mechanism and additive noise.
 
     Args:
         workload, n_records, relation: as for `WorkloadRelease`.
-        rounds: queries that are measured, >= 1.
-        replays: how often, after each round, the weights are moved by all measurements so far once more, >= 0.
-        synthetic: "average" of the distributions that the rounds began with, or "last", the one after all of them.
-        view: what is released, one of `VIEWS`.
+        rounds: number of queries that are measured, >= 1.
+        replays: number of further updates by all measurements so far after each round, >= 0.
+        synthetic: "average" of the distributions before each round, or "last", the distribution after all rounds.
+        view: the released output, one of `VIEWS`.
     """
 
     _: KW_ONLY
@@ -60,44 +60,48 @@ class MeasuredWeights(WorkloadRelease):
     @property
     @abstractmethod
     def selection_epsilon(self) -> float:
-        """Of the exponential mechanism in one round."""
+        """Epsilon of the exponential mechanism in one round."""
 
     @property
     @abstractmethod
     def noise_scale(self) -> float:
-        """Of the noise on one measured count: what distances are divided by in the curve."""
+        """Scale of the noise on one measured count, the unit of distances in the curve."""
 
     @abstractmethod
     def _draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """Noise on one count in each run."""
+        """Draw the noise on one count in each run."""
 
     @abstractmethod
     def _noise_log_density(self, noise: Floats) -> Floats:
-        """Log density of the noise on a count."""
+        """Return the log density of the noise on a count."""
 
     @abstractmethod
     def _panels(self, centres: Floats) -> Floats:
-        """Edges of panels, on each of which the noise around these centres has a smooth density."""
+        """Return the edges of panels, on each of which the noise around these centres has a smooth density."""
 
     @abstractmethod
     def _choice_curve(self, log0: Floats, log1: Floats, distances: Floats) -> Guarantee:
-        """Of a choice that is seen, of these log probabilities, and a number of centres `distances` scales apart."""
+        """Return the curve of an observed choice with these log probabilities and a number at these distances."""
 
     @property
     def selection_rate(self) -> float:
-        """What the error of a query is multiplied by before the best one is chosen with Gumbel noise of scale 1."""
+        """Factor of the error of a query before the choice with Gumbel noise of scale 1."""
         return self.selection_epsilon / (2.0 * self.move)
 
     @cached_property
     def updates(self) -> Updates:
-        """The steps of the weights."""
+        """Update rule of the weights."""
         return Updates(self.workload.matrix, float(self.n_records))
 
     # --- release ------------------------------------------------------------------------------------------------------
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs: transcripts `(size, rounds, 2)`, each row the number of a query and its noisy answer;
-        distributions `(size, n_cells)`; or their answers to the workload, as counts, `(size, n_queries)`."""
+        """Return the outputs of `size` runs, according to `view`.
+
+        Returns:
+            Transcripts `(size, rounds, 2)`, each row the number of a query and its noisy answer; distributions
+            `(size, n_cells)`; or their answers to the workload, as counts, `(size, n_queries)`.
+        """
         exact = self.answers(dataset)
         return Outputs(np.concatenate([self._block(exact, runs.stop - runs.start, rng) for runs in self._blocks(size)]))
 
@@ -107,23 +111,23 @@ class MeasuredWeights(WorkloadRelease):
     def _block(self, exact: Floats, size: int, rng: np.random.Generator) -> Floats:
         log_weights, total = self.updates.uniform(size), np.zeros((size, self.workload.matrix.shape[1]))
         transcript = np.empty((size, self.rounds, 2))
-        for done in range(self.rounds):
+        for step in range(self.rounds):
             if self.view != "transcript":
                 total += np.exp(log_weights)
             utility = self.selection_rate * np.abs(exact - self.updates.answers(log_weights))
             chosen = (utility - np.log(rng.standard_exponential(utility.shape))).argmax(axis=1)
-            transcript[:, done, 0], transcript[:, done, 1] = chosen, exact[chosen] + self._draw(size, rng)
-            self._move(log_weights, transcript[:, : done + 1])
+            transcript[:, step, 0], transcript[:, step, 1] = chosen, exact[chosen] + self._draw(size, rng)
+            self._move(log_weights, transcript[:, : step + 1])
         return self._seen(transcript, total / self.rounds if self.synthetic == "average" else np.exp(log_weights))
 
     def _move(self, log_weights: Floats, transcript: Floats) -> None:
-        """The weights after the last round of the transcript, from those before it."""
+        """Update the weights by the last round of the transcript, and by the replays."""
         if not transcript.shape[1]:
             return
         chosen, measured = transcript[:, :, 0].astype(np.int64), transcript[:, :, 1]
         self.updates.apply(log_weights, chosen[:, -1], measured[:, -1])
-        for place in list(range(transcript.shape[1])) * self.replays:
-            self.updates.apply(log_weights, chosen[:, place], measured[:, place])
+        for step in list(range(transcript.shape[1])) * self.replays:
+            self.updates.apply(log_weights, chosen[:, step], measured[:, step])
 
     def _seen(self, transcript: Floats, distribution: Floats) -> Floats:
         if self.view == "transcript":
@@ -133,11 +137,11 @@ class MeasuredWeights(WorkloadRelease):
     # --- law ----------------------------------------------------------------------------------------------------------
 
     def output_law(self) -> LogDensity | None:
-        """Its own, of transcripts; None for what is computed from them."""
+        """Return self, the law of transcripts; None for the other views."""
         return self if self.view == "transcript" else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each transcript under `dataset`, shape `(size,)`; -inf where a number is no query's."""
+        """Return the log density of each transcript under `dataset`, shape `(size,)`; -inf for an unknown query."""
         values, exact = np.asarray(outputs.values, dtype=np.float64), self.answers(dataset)
         parts = [self._log_densities(values[runs], exact) for runs in self._blocks(len(values))]
         return np.concatenate(parts)
@@ -147,29 +151,30 @@ class MeasuredWeights(WorkloadRelease):
         possible = ((numbers >= 0) & (numbers < len(exact)) & (numbers == np.floor(numbers))).all(axis=1)
         transcripts = np.where(possible[:, None, None], transcripts, 0.0)
         log_weights, log_density = self.updates.uniform(len(transcripts)), np.zeros(len(transcripts))
-        for done in range(self.rounds):
-            self._move(log_weights, transcripts[:, :done])
-            chosen = transcripts[:, done, 0].astype(np.int64)
+        for step in range(self.rounds):
+            self._move(log_weights, transcripts[:, :step])
+            chosen = transcripts[:, step, 0].astype(np.int64)
             log_p = self._log_probabilities(log_weights, exact)
             log_density += np.take_along_axis(log_p, chosen[:, None], axis=1)[:, 0]
-            log_density += self._noise_log_density(transcripts[:, done, 1] - exact[chosen])
+            log_density += self._noise_log_density(transcripts[:, step, 1] - exact[chosen])
         return np.where(possible, log_density, -np.inf)
 
     def _log_probabilities(self, log_weights: Floats, exact: Floats) -> Floats:
-        """Log probability of each query to be chosen in each run, `(size, n_queries)`."""
+        """Return the log probability of each query to be chosen in each run, `(size, n_queries)`."""
         error = np.abs(exact - self.updates.answers(log_weights))
         return np.asarray(log_softmax(self.selection_rate * error, axis=1))
 
     def worst_case(self) -> Neighbours:
-        """Of pairs whose other records lie in one or two cells, the one that the first round tells most about.
+        """Return the pair, with other records in one or two cells, with the largest loss in the first round.
 
-        No pair attains the claim: selection gives its whole epsilon only on a query that is all but never chosen, whose
-        error grows while that of all others shrinks. Queries chosen less than once in a hundred runs are left out here.
+        No pair attains the claim: the selection attains its epsilon only on a query with a negligible probability,
+        whose error increases while all other errors decrease. Queries chosen less than once in a hundred runs are left
+        out.
         """
         return max(self.pairs(), key=self._first_round)
 
     def _first_round(self, neighbours: Neighbours) -> float:
-        """The largest privacy loss of the first round, of the choice and of the measurement."""
+        """Return the largest privacy loss of the first round, of the choice and the measurement together."""
         exact = [self.answers(side) for side in (neighbours.d0, neighbours.d1)]
         log_p = [self._log_probabilities(self.updates.uniform(1), answers)[0] for answers in exact]
         losses = np.abs(log_p[1] - log_p[0]) + np.abs(exact[1] - exact[0]) / self.noise_scale
@@ -178,14 +183,14 @@ class MeasuredWeights(WorkloadRelease):
     # --- exact curve --------------------------------------------------------------------------------------------------
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()` for transcripts; None where there are too many, and for other views."""
+        """Return the exact curve of `worst_case()` for transcripts; None if there are too many, or for other views."""
         return self.curve(self.worst_case())
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair for transcripts; None where there are too many, and for other views.
+        """Return the exact curve of a pair for transcripts; None if there are too many, or for other views.
 
-        All choices are enumerated, and all measurements but the last are integrated by Gauss-Legendre panels; the last
-        is in closed form. With one round nothing is cut into cells.
+        All choices are enumerated, and all measurements except the last are integrated by Gauss-Legendre panels; the
+        last is in closed form. With one round there is no discretisation.
         """
         exact = [self.answers(side) for side in (neighbours.d0, neighbours.d1)]
         nodes = [self._noise_nodes(*centres) for centres in zip(*exact, strict=True)]
@@ -210,23 +215,23 @@ class MeasuredWeights(WorkloadRelease):
         nodes: list[tuple[Floats, Floats]],
         exact: list[Floats],
     ) -> tuple[Floats, list[Floats], Chosen]:
-        """Transcripts with one round more, their log probabilities on both sides, and which one each continues."""
-        chances = [self._log_probabilities(log_weights, e) for e in exact]
-        longer: list[Floats] = []
-        grown: list[list[Floats]] = [[], []]
+        """Return transcripts with one further round, their log probabilities on both sides, and their predecessors."""
+        log_choices = [self._log_probabilities(log_weights, e) for e in exact]
+        extended: list[Floats] = []
+        extended_laws: list[list[Floats]] = [[], []]
         rows: list[Chosen] = []
         for query, (values, weights) in enumerate(nodes):
-            row, place = (index.ravel() for index in np.indices((len(transcripts), len(values))))
-            new = np.column_stack([np.full(len(row), float(query)), values[place]])[:, None]
-            longer.append(np.concatenate([transcripts[row], new], axis=1))
+            row, node = (index.ravel() for index in np.indices((len(transcripts), len(values))))
+            new = np.column_stack([np.full(len(row), float(query)), values[node]])[:, None]
+            extended.append(np.concatenate([transcripts[row], new], axis=1))
             rows.append(row)
             for side in (0, 1):
                 noise = self._noise_log_density(values - exact[side][query]) + np.log(weights)
-                grown[side].append(laws[side][row] + chances[side][row, query] + noise[place])
-        return np.concatenate(longer), [np.concatenate(side) for side in grown], np.concatenate(rows)
+                extended_laws[side].append(laws[side][row] + log_choices[side][row, query] + noise[node])
+        return np.concatenate(extended), [np.concatenate(side) for side in extended_laws], np.concatenate(rows)
 
     def _noise_nodes(self, *centres: float) -> tuple[Floats, Floats]:
-        """Nodes and weights of a quadrature over a noisy answer that is centred on one of two numbers."""
+        """Return nodes and weights of a quadrature over a noisy answer that is centred on one of two numbers."""
         edges = self._panels(np.unique(centres))
         x, w = np.polynomial.legendre.leggauss(NODES)
         half = 0.5 * np.diff(edges)[:, None]

@@ -1,4 +1,4 @@
-"""Multiplicative weights with the exponential mechanism: a distribution that answers a workload well."""
+"""Multiplicative weights with the exponential mechanism (MWEM)."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from .gaussian_choice import GaussianChoiceDP
 from .measured import MeasuredWeights
 
 _REACH, _GAUSSIAN_REACH = 40.0, 10.0
-"""How many scales of the noise beyond its centres the curve looks."""
+"""Range of the integration beyond the centres, in scales of the noise."""
 
 
 @dataclass(frozen=True)
 class MWEM(MeasuredWeights):
-    """MWEM: in each round the exponential mechanism picks a query with a large error, and Laplace noise measures it.
+    """MWEM: in each round, selection of a query with a large error, and a measurement with Laplace noise.
 
-    It starts with the uniform distribution A over the cells of the domain. In each of T rounds
+    The mechanism starts with the uniform distribution A over the cells of the domain. In each of T rounds
 
         selection     query q with probability proportional to exp(epsilon_s |q(x) - n q(A)| / (2 move))
         measurement   m = q(x) + Laplace(move / epsilon_m)
         weights       A(c) <- A(c) exp(q(c) (m - n q(A)) / 2n), normalised
 
-    where epsilon_s + epsilon_m = epsilon / T and `move` is how far one answer moves between neighbours. (Hardt, Ligett
-    and McSherry 2012, figure 1, where both get half.)
+    where epsilon_s + epsilon_m = epsilon / T and `move` is the largest change of one answer between neighbours. (Hardt,
+    Ligett and McSherry 2012, figure 1, where both get half.)
 
     Args:
-        workload: the queries, over the cells of a domain, all of which are held in memory.
+        workload: the queries, over the cells of a domain, as a matrix in memory.
         n_records: public, >= 1: the number of records under replace_one and zero_out; under add_remove only a scale,
-            which must not be taken from the data.
+            which must not depend on the data.
         epsilon: the claim, > 0.
-        selection_share: of epsilon, strictly between 0 and 1.
-        rounds: queries that are measured, >= 1.
-        replays: how often, after each round, the weights are moved by all measurements so far once more, >= 0.
-        synthetic: "average" of the distributions that the rounds began with, or "last", the one after all of them.
-        view: what is released. "transcript": the chosen queries and their noisy answers `(size, rounds, 2)`, from which
-            all the rest is computed; "distribution": `(size, n_cells)`; "answers": what it answers to the workload, as
-            counts, `(size, n_queries)`.
+        selection_share: share of epsilon for the selection, strictly between 0 and 1.
+        rounds: number of queries that are measured, >= 1.
+        replays: number of further updates by all measurements so far after each round, >= 0.
+        synthetic: "average" of the distributions before each round, or "last", the distribution after all rounds.
+        view: the released output. "transcript": the chosen queries and their noisy answers `(size, rounds, 2)`, from
+            which the other views are computed; "distribution": `(size, n_cells)`; "answers": the answers of the
+            distribution to the workload, as counts, `(size, n_queries)`.
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * epsilon-DP: each round is an exponential mechanism whose utilities move by at most `move`, at epsilon_s, and a
-          Laplace mechanism on one answer, at epsilon_m, and both are chosen by what was released before.
+        * epsilon-DP: each round is an exponential mechanism whose utilities change by at most `move`, at epsilon_s, and
+          a Laplace mechanism on one answer, at epsilon_m, both chosen adaptively from earlier outputs.
         * The law of transcripts is exact; `exact_guarantee()` is their curve on the worst case, up to a quadrature over
-          all measurements but the last (about 1e-6 in delta), where that is feasible.
+          all measurements except the last (about 1e-6 in delta), where that is feasible.
 
     Example:
         >>> from dpassay.mechanisms.queries import Workload
@@ -78,7 +78,7 @@ class MWEM(MeasuredWeights):
 
     @property
     def measurement_epsilon(self) -> float:
-        """Of the Laplace noise of one round."""
+        """Epsilon of the Laplace noise of one round."""
         return (1.0 - self.selection_share) * self.epsilon / self.rounds
 
     @property
@@ -87,7 +87,7 @@ class MWEM(MeasuredWeights):
         return self.move / self.measurement_epsilon
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`."""
+        """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def _draw(self, size: int, rng: np.random.Generator) -> Floats:
@@ -105,21 +105,21 @@ class MWEM(MeasuredWeights):
 
 @dataclass(frozen=True)
 class GaussianMWEM(MeasuredWeights):
-    """MWEM with Gaussian noise, accounted by zero-concentrated differential privacy.
+    """MWEM with Gaussian noise, with a guarantee by zero-concentrated differential privacy.
 
-    As `MWEM`, with N(0, sigma^2) on the measured count, sigma^2 = move^2 / (2 rho_m), and an exponential mechanism at
-    epsilon_s = sqrt(8 rho_s), where rho_s + rho_m = rho / T: its log ratios lie in an interval of length epsilon_s, and
-    what lies in an interval of that length is epsilon_s^2 / 8 concentrated (Cesar and Rogers 2021, from Hoeffding's
-    lemma), four times better than what epsilon_s-DP alone would give.
+    The mechanism is `MWEM` with N(0, sigma^2) on the measured count, sigma^2 = move^2 / (2 rho_m), and an exponential
+    mechanism at epsilon_s = sqrt(8 rho_s), where rho_s + rho_m = rho / T. Its log ratios lie in an interval of length
+    epsilon_s, which implies (epsilon_s^2 / 8)-zCDP (Cesar and Rogers 2021, from Hoeffding's lemma), four times better
+    than the implication of epsilon_s-DP.
 
     Args:
         workload, n_records, rounds, replays, synthetic, view, relation: as for `MWEM`.
         rho: the claim, > 0.
-        selection_share: of rho, strictly between 0 and 1.
+        selection_share: share of rho for the selection, strictly between 0 and 1.
 
     Guarantees:
-        * rho-zCDP: concentrated divergences add over the rounds (Bun and Steinke 2016, lemma 2.3).
-        * The law of transcripts is exact, and `exact_guarantee()` as for `MWEM`.
+        * rho-zCDP: concentrated divergences add up over the rounds (Bun and Steinke 2016, lemma 2.3).
+        * The law of transcripts is exact, and `exact_guarantee()` is computed as for `MWEM`.
 
     Example:
         >>> from dpassay.mechanisms.queries import Workload
@@ -147,7 +147,7 @@ class GaussianMWEM(MeasuredWeights):
         return self.move / math.sqrt(2.0 * (1.0 - self.selection_share) * self.rho / self.rounds)
 
     def guarantee(self) -> Guarantee:
-        """`ConcentratedDP(rho)`."""
+        """Return `ConcentratedDP(rho)`."""
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def _draw(self, size: int, rng: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""Private multiplicative weights online: a stream of queries, answered by a distribution as long as that is right."""
+"""Online private multiplicative weights: a distribution answers a stream of queries while its error is small."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ VIEWS = ("transcript", "answers")
 
 @dataclass(frozen=True)
 class OnlineWeights(WorkloadRelease):
-    """Private multiplicative weights: a numerical sparse vector over the errors of a distribution that learns.
+    """Private multiplicative weights: a numerical sparse vector over the errors of an adaptive distribution.
 
-    The queries of the workload come one after the other. The distribution A begins uniform. For each query q,
+    The queries of the workload arrive one after the other. The distribution A is uniform at first. For each query q,
 
-        lazy      |q(x) - n q(A)| + Laplace is below a noisy threshold: the answer is n q(A), and costs nothing
+        lazy      |q(x) - n q(A)| + Laplace is below a noisy threshold: the answer is n q(A), at no privacy cost
         update    else: the answer is m = q(x) + Laplace, and A(c) <- A(c) exp(q(c) (m - n q(A)) / 2n), normalised
 
-    After `n_updates` updates the rest is answered by A. (Hardt and Rothblum 2010; as here, with sparse vector at its
-    heart, Dwork and Roth 2014, algorithm 6, who ask for the error and for its negative instead of its size.)
+    After `n_updates` updates, A answers all remaining queries. (Hardt and Rothblum 2010; in this form, based on sparse
+    vector, Dwork and Roth 2014, algorithm 6, who test the error and its negative instead of the absolute error.)
 
     Args:
         workload: the queries, in the order of the stream.
         n_records: as for `MWEM`.
         epsilon: the claim, > 0.
         delta: None for an epsilon-DP mechanism: one `NumericalSparseVector` with all updates. Strictly between 0 and 1
-            for (epsilon, delta): each update ends a sparse vector of its own, with a threshold that is drawn anew.
-        threshold: on the error, as a count, >= 0.
-        n_updates: after which the records are not looked at any more, >= 1.
-        view: "transcript": `(size, n_queries)`, the released m at an update, else 0; or "answers" to all queries.
+            for (epsilon, delta): each update ends a separate sparse vector with a fresh noisy threshold.
+        threshold: threshold on the error, as a count, >= 0.
+        n_updates: number of updates after which the records are no longer used, >= 1.
+        view: "transcript": `(size, n_queries)`, the released m for an update, else 0; or "answers" to all queries.
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * delta None: epsilon-DP, as `NumericalSparseVector`: errors move by at most `move`, whatever was released.
-        * Else rho-zCDP with the rho of (epsilon, delta): each of the `n_updates` stretches is epsilon_0-DP, epsilon_0 =
-          sqrt(2 rho / n_updates), and so epsilon_0^2 / 2 concentrated (Bun and Steinke 2016, proposition 1.4).
-        * The law of transcripts is exact up to a quadrature over each threshold (about 1e-8); `exact_guarantee()`
-          where there is one update.
+        * delta None: epsilon-DP by `NumericalSparseVector`: errors change by at most `move`, given earlier outputs.
+        * Otherwise rho-zCDP with the rho of (epsilon, delta): each of the `n_updates` stretches is epsilon_0-DP,
+          epsilon_0 = sqrt(2 rho / n_updates), and so (epsilon_0^2 / 2)-zCDP (Bun and Steinke 2016, proposition 1.4).
+        * The law of transcripts is exact up to a quadrature over each threshold (about 1e-8); `exact_guarantee()` is
+          available for one update.
 
     Example:
         >>> from dpassay.mechanisms.queries import Workload
         >>> mechanism = OnlineWeights(Workload.prefixes({"age": 8}), 200, epsilon=5.0, threshold=40.0, n_updates=2)
-        >>> found = mechanism.release(np.repeat([1, 6], 100), 3, np.random.default_rng(0)).values
-        >>> found.shape, int((found != 0.0).sum(axis=1).max())
+        >>> transcripts = mechanism.release(np.repeat([1, 6], 100), 3, np.random.default_rng(0)).values
+        >>> transcripts.shape, int((transcripts != 0.0).sum(axis=1).max())
         ((3, 8), 2)
     """
 
@@ -80,7 +80,7 @@ class OnlineWeights(WorkloadRelease):
 
     @cached_property
     def sparse_vector(self) -> NumericalSparseVector:
-        """What the scales of all noise are from: of the whole stream, or of one stretch."""
+        """Sparse vector that defines all noise scales, for the whole stream or for one stretch."""
         stretches, epsilon = self.n_updates, self.epsilon
         if self.delta is not None:
             stretches, epsilon = 1, math.sqrt(2.0 * self._concentrated.rho / self.n_updates)
@@ -95,7 +95,7 @@ class OnlineWeights(WorkloadRelease):
 
     @property
     def redraws(self) -> bool:
-        """Whether the threshold is drawn anew after each update."""
+        """True if a fresh noisy threshold is drawn after each update."""
         return self.delta is not None
 
     @property
@@ -119,40 +119,40 @@ class OnlineWeights(WorkloadRelease):
 
     @cached_property
     def updates(self) -> Updates:
-        """The steps of the weights."""
+        """Update rule of the weights."""
         return Updates(self.workload.matrix, float(self.n_records))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`, or the `ConcentratedDP` of (epsilon, delta)."""
+        """Return `PureDP(epsilon)`, or the `ConcentratedDP` of (epsilon, delta)."""
         return PureDP(self.epsilon, relation=self.relation) if self.delta is None else self._concentrated
 
     # --- release ------------------------------------------------------------------------------------------------------
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` independent runs, shape `(size, n_queries)`: query after query, all runs at once."""
+        """Return the outputs of `size` independent runs, shape `(size, n_queries)`."""
         exact = self.answers(dataset)
         parts = blocks(size, max(self.workload.matrix.shape))
         return Outputs(np.concatenate([self._block(exact, runs.stop - runs.start, rng) for runs in parts]))
 
     def _block(self, exact: Floats, size: int, rng: np.random.Generator) -> Floats:
-        log_weights, left = self.updates.uniform(size), np.full(size, self.n_updates)
+        log_weights, remaining = self.updates.uniform(size), np.full(size, self.n_updates)
         transcript, answers = np.zeros((size, len(exact))), np.zeros((size, len(exact)))
-        bar = self.threshold + draw_laplace(self.threshold_scale, (size,), rng)
+        noisy_threshold = self.threshold + draw_laplace(self.threshold_scale, (size,), rng)
         for query, truth in enumerate(exact):
-            own = self._own_answer(log_weights, query)
-            seen = np.abs(truth - own) + draw_laplace(self.query_scale, (size,), rng)
-            rows = np.flatnonzero((seen >= bar) & (left > 0))
+            predicted = self._own_answer(log_weights, query)
+            noisy_error = np.abs(truth - predicted) + draw_laplace(self.query_scale, (size,), rng)
+            rows = np.flatnonzero((noisy_error >= noisy_threshold) & (remaining > 0))
             measured = truth + draw_laplace(self.value_scale, (len(rows),), rng)
-            transcript[rows, query], answers[:, query] = measured, own
+            transcript[rows, query], answers[:, query] = measured, predicted
             answers[rows, query] = measured
             self._update(log_weights, rows, query, measured)
-            left[rows] -= 1
+            remaining[rows] -= 1
             if self.redraws:
-                bar[rows] = self.threshold + draw_laplace(self.threshold_scale, (len(rows),), rng)
+                noisy_threshold[rows] = self.threshold + draw_laplace(self.threshold_scale, (len(rows),), rng)
         return transcript if self.view == "transcript" else answers
 
     def _own_answer(self, log_weights: Floats, query: int) -> Floats:
-        """What each run's distribution answers to one query, as a count."""
+        """Return the answer of each run's distribution to one query, as a count."""
         return np.asarray(self.n_records * (np.exp(log_weights) @ self.workload.matrix[query]))
 
     def _update(self, log_weights: Floats, rows: NDArray[np.int64], query: int, measured: Floats) -> None:
@@ -163,11 +163,11 @@ class OnlineWeights(WorkloadRelease):
     # --- law ----------------------------------------------------------------------------------------------------------
 
     def output_law(self) -> LogDensity | None:
-        """Its own, of transcripts; None for answers."""
+        """Return self, the law of transcripts; None for answers."""
         return self if self.view == "transcript" else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each transcript under `dataset`, shape `(size,)`; -inf where more is updated than can be."""
+        """Return the log density of each transcript under `dataset`, shape `(size,)`; -inf for too many updates."""
         values, exact = np.asarray(outputs.values, dtype=np.float64), self.answers(dataset)
         parts = blocks(len(values), max(self.workload.matrix.shape))
         return np.concatenate([self._log_densities(values[runs], exact) for runs in parts])
@@ -178,30 +178,29 @@ class OnlineWeights(WorkloadRelease):
         errors = np.abs(exact - self._own_answers(values, above))
         log_density = np.where(above, laplace_log_density(values - exact, self.value_scale), 0.0).sum(axis=1)
         for stretch in range(self.n_updates if self.redraws else 1):
-            here = before == stretch if self.redraws else before < self.n_updates
-            log_density += self._log_stretch(errors, here & ~above, here & above)
+            active = before == stretch if self.redraws else before < self.n_updates
+            log_density += self._log_stretch(errors, active & ~above, active & above)
         return np.where(above.sum(axis=1) <= self.n_updates, log_density, -np.inf)
 
     def _log_stretch(self, errors: Floats, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Floats:
-        """Log probability that these errors are below, and those above, one noisy threshold."""
+        """Return the log probability that the errors are `below` and `above` one noisy threshold."""
         return log_stretch(
             errors, below, above, threshold=self.threshold, scales=(self.threshold_scale, self.query_scale)
         )
 
     def _own_answers(self, values: Floats, above: NDArray[np.bool_]) -> Floats:
-        """What each run's distribution answered to each query when it came."""
-        log_weights, found = self.updates.uniform(len(values)), np.empty(values.shape)
+        """Return the answer of each run's distribution to each query at its arrival."""
+        log_weights, answers = self.updates.uniform(len(values)), np.empty(values.shape)
         for query in range(values.shape[1]):
-            found[:, query] = self._own_answer(log_weights, query)
+            answers[:, query] = self._own_answer(log_weights, query)
             rows = np.flatnonzero(above[:, query])
             self._update(log_weights, rows, query, values[rows, query])
-        return found
+        return answers
 
     # --- exact curve --------------------------------------------------------------------------------------------------
 
     def worst_case(self) -> Neighbours:
-        """Of pairs whose other records lie in one or two cells, the one whose first update shows most to trials; see
-        `shown`."""
+        """Return the pair of `pairs` whose first update is most detectable; see `shown`."""
         return self._worst
 
     @cached_property
@@ -209,23 +208,23 @@ class OnlineWeights(WorkloadRelease):
         return max(self.pairs(), key=lambda pair: shown(self._first_update(pair), self.epsilon))
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()` for transcripts of at most one update; else None."""
+        """Return the exact curve of `worst_case()` for transcripts of at most one update; else None."""
         return self.curve(self.worst_case())
 
     def curve(self, neighbours: Neighbours) -> Guarantee | None:
-        """The exact curve of a pair for transcripts of at most one update; else None."""
+        """Return the exact curve of a pair for transcripts of at most one update; else None."""
         return self._first_update(neighbours) if self.n_updates == 1 and self.view == "transcript" else None
 
     def _first_update(self, neighbours: Neighbours) -> LaplaceChoiceDP:
-        """When the first update comes, if it comes, and what is released then.
+        """Return the curve of the time of the first update, if there is one, and of the number released then.
 
-        Until then the distribution is uniform, and the errors are the same in all runs.
+        Before the first update the distribution is uniform, and the errors are equal in all runs.
         """
         exact = [self.answers(side) for side in (neighbours.d0, neighbours.d1)]
         n_queries = self.workload.n_answers
         above = np.eye(n_queries + 1, n_queries, dtype=np.bool_)
         below = ~np.logical_or.accumulate(above, axis=1)
-        own = self.updates.answers(self.updates.uniform(1))
-        laws = [self._log_stretch(np.broadcast_to(np.abs(e - own), above.shape), below, above) for e in exact]
+        predicted = self.updates.answers(self.updates.uniform(1))
+        laws = [self._log_stretch(np.broadcast_to(np.abs(e - predicted), above.shape), below, above) for e in exact]
         distances = np.append(np.abs(exact[1] - exact[0]) / self.value_scale, 0.0)
         return LaplaceChoiceDP.of_logs(laws[0], laws[1], distances, self.relation)

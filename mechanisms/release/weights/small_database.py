@@ -1,4 +1,4 @@
-"""The small-database mechanism: choose a small database that answers all queries as the records do."""
+"""Small-database mechanism: a random small database that approximates the answers to all queries."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .base import MOST_MOVED, PairCells, WorkloadRelease, shown
 
 @dataclass(frozen=True)
 class SmallDatabase(WorkloadRelease):
-    """Small-database mechanism: the exponential mechanism over all databases of `n_rows` rows.
+    """Exponential mechanism over all databases of `n_rows` rows.
 
     The error of a database y is the largest difference between the mean answers, max over q of |q(y)/n_rows - q(x)/n|,
-    and y is released with probability proportional to exp(-epsilon n error(y) / (2 move)). The order of the rows says
-    nothing: the databases are multisets, that is, histograms over the cells, all of them alike beforehand. (Blum,
-    Ligett and Roth 2008; Dwork and Roth 2014, algorithm 4, whose databases are histograms too.) All are enumerated, so
-    that it takes a domain of a few cells.
+    and y is released with probability proportional to exp(-epsilon n error(y) / (2 move)). The order of the rows is
+    irrelevant: the databases are multisets, that is, histograms over the cells, with a uniform base measure. (Blum,
+    Ligett and Roth 2008; Dwork and Roth 2014, algorithm 4, whose databases are histograms too.) All databases are
+    enumerated, which requires a domain of a few cells.
 
     Output of a run: `(n_cells,)` whole numbers, the histogram of the database.
 
@@ -36,13 +36,13 @@ class SmallDatabase(WorkloadRelease):
         workload: the queries, over the cells of a domain.
         n_records: public, >= 1: the number of records.
         epsilon: the claim, > 0.
-        n_rows: of the database that is released, >= 1; see `rows_needed`.
+        n_rows: number of rows of the released database, >= 1; see `rows_needed`.
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * epsilon-DP: the error moves by at most move / n between neighbours (McSherry and Talwar 2007, theorem 6).
-        * The exact law of the outputs, and the exact curve of any pair.
-        * `excess`: how much worse than the best database the released one is.
+        * epsilon-DP: the error changes by at most move / n between neighbours (McSherry and Talwar 2007, theorem 6).
+        * The law of the outputs and the curve of any pair are exact.
+        * `excess` bounds the excess error of the released database over the best one.
 
     Example:
         >>> from dpassay.mechanisms.queries import Workload
@@ -66,79 +66,82 @@ class SmallDatabase(WorkloadRelease):
 
     @cached_property
     def databases(self) -> NDArray[np.int64]:
-        """Every histogram of `n_rows` rows, shape `(n_databases, n_cells)`."""
+        """All histograms of `n_rows` rows, shape `(n_databases, n_cells)`."""
         n_cells = self.workload.domain.n_cells
         rows = np.array(list(combinations_with_replacement(range(n_cells), self.n_rows)), dtype=np.int64)
-        found = np.zeros((len(rows), n_cells), dtype=np.int64)
-        for place in range(self.n_rows):
-            found[np.arange(len(rows)), rows[:, place]] += 1
-        return found
+        histograms = np.zeros((len(rows), n_cells), dtype=np.int64)
+        for position in range(self.n_rows):
+            histograms[np.arange(len(rows)), rows[:, position]] += 1
+        return histograms
 
     def errors(self, dataset: Dataset) -> Floats:
-        """The largest difference of the mean answers of each database, shape `(n_databases,)`."""
+        """Return the largest difference of the mean answers of each database, shape `(n_databases,)`."""
         return np.asarray(np.abs(self._means - self.answers(dataset) / self.n_records).max(axis=1))
 
     @cached_property
     def _means(self) -> Floats:
-        """The mean answers of each database, shape `(n_databases, n_queries)`."""
+        """Mean answers of each database, shape `(n_databases, n_queries)`."""
         return np.asarray(self.workload.of(self.databases / self.n_rows))
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
-        """Log probability of each database, shape `(n_databases,)`."""
+        """Return the log probability of each database, shape `(n_databases,)`."""
         rate = self.epsilon * self.n_records / (2.0 * self.move)
         return np.asarray(log_softmax(-rate * self.errors(dataset)))
 
     def excess(self, confidence: float) -> float:
-        """The error is at most this above that of the best database, with this confidence.
+        """Return a bound on the excess error over the best database that holds with this confidence.
 
-        (2 move / (epsilon n)) ln(number of databases / (1 - confidence)), as for every exponential mechanism.
+        The bound is (2 move / (epsilon n)) ln(number of databases / (1 - confidence)), as for every exponential
+        mechanism.
         """
         open_unit(confidence=confidence)
         n_databases = number_of_databases(self.workload.domain.n_cells, self.n_rows)
         return 2.0 * self.move / (self.epsilon * self.n_records) * math.log(n_databases / (1.0 - confidence))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The histograms of `size` databases, shape `(size, n_cells)`, by inversion of the distribution function."""
+        """Return the histograms of `size` databases, shape `(size, n_cells)`, drawn by inversion."""
         steps = np.cumsum(np.exp(self.log_probabilities(dataset)))
         return Outputs(self.databases[np.searchsorted(steps[:-1] / steps[-1], rng.random(size), side="right")])
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`."""
+        """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def bounded_range(self) -> BoundedRange:
-        """What holds besides: all log ratios lie in an interval of length epsilon (Dong, Durfee and Rogers 2020)."""
+        """Return the bounded-range guarantee: all log ratios lie in an interval of length epsilon.
+
+        (Dong, Durfee and Rogers 2020.)
+        """
         return BoundedRange(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Of pairs whose other records lie in one or two cells, the one that shows most to trials; see `shown`. None
-        attains the claim.
+        """Return the most detectable pair with other records in one or two cells; see `shown`.
 
-        The nearer the log ratio of a database is to epsilon, the rarer it is; how many of the other records lie in
-        either cell decides how rare.
+        No pair attains the claim: the closer the log ratio of a database is to epsilon, the rarer the database. The
+        numbers of other records in the two cells determine its probability.
         """
         return self._worst
 
     @cached_property
     def _worst(self) -> Neighbours:
         half = (self.n_records - 1) // 2
-        found = {(cells, half): self._shown(cells, half) for cells in self._pair_cells()}
+        scores = {(cells, half): self._shown(cells, half) for cells in self._pair_cells()}
         steps = 2 ** np.arange(max(1, half).bit_length())
         splits = np.concatenate([half - steps, half + steps]).clip(0, self.n_records - 1)
-        for cells, _ in sorted(found, key=lambda place: found[place], reverse=True)[:MOST_MOVED]:
+        for cells, _ in sorted(scores, key=lambda place: scores[place], reverse=True)[:MOST_MOVED]:
             for n_second in np.unique(splits).tolist():
-                found[cells, n_second] = self._shown(cells, n_second)
-        return self._pair(*max(found, key=lambda place: found[place]))
+                scores[cells, n_second] = self._shown(cells, n_second)
+        return self._pair(*max(scores, key=lambda place: scores[place]))
 
     def _shown(self, cells: PairCells, n_second: int) -> tuple[float, float]:
         return shown(self.curve(self._pair(cells, n_second)), self.epsilon)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each histogram under `dataset`, shape `(size,)`; -inf for what is no such database."""
+        """Return the log probability of each histogram under `dataset`, shape `(size,)`; -inf for an impossible one."""
         values = np.asarray(outputs.values)
         counts = np.clip(values, 0, self.n_rows).astype(np.int64)
         possible = (counts == values).all(axis=1) & (counts.sum(axis=1) == self.n_rows)
@@ -146,27 +149,29 @@ class SmallDatabase(WorkloadRelease):
         return np.where(possible, self.log_probabilities(dataset)[self._places(counts)], -np.inf)
 
     def _places(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where each histogram stands in `databases`: how many of those alike up to a cell have more rows in it."""
+        """Return the position of each histogram in `databases`, which are in decreasing lexicographic order."""
         n_cells = counts.shape[1]
-        left, places = np.full(len(counts), self.n_rows), np.zeros(len(counts), dtype=np.int64)
+        remaining, places = np.full(len(counts), self.n_rows), np.zeros(len(counts), dtype=np.int64)
         for cell in range(n_cells - 1):
             after = [0, *(number_of_databases(n_cells - cell, rows) for rows in range(self.n_rows))]
-            places += np.array(after, dtype=np.int64)[left - counts[:, cell]]
-            left -= counts[:, cell]
+            places += np.array(after, dtype=np.int64)[remaining - counts[:, cell]]
+            remaining -= counts[:, cell]
         return places
 
     def curve(self, neighbours: Neighbours) -> Guarantee:
-        """The exact curve of a pair."""
+        """Return the exact curve of a pair."""
         log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
         return ExactDP.of_logs(log0, log1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`."""
+        """Return the exact curve of `worst_case()`."""
         return self.curve(self.worst_case())
 
 
 def number_of_databases(n_cells: int, n_rows: int) -> int:
-    """Multisets of `n_rows` rows out of `n_cells`: C(n_rows + n_cells - 1, n_rows), at most n_cells^n_rows.
+    """Return the number of multisets of `n_rows` rows out of `n_cells`, C(n_rows + n_cells - 1, n_rows).
+
+    It is at most n_cells^n_rows.
 
     Example:
         >>> number_of_databases(4, 3), 4**3
@@ -178,10 +183,11 @@ def number_of_databases(n_cells: int, n_rows: int) -> int:
 
 
 def rows_needed(n_queries: int, alpha: float) -> float:
-    """So many rows that some database answers every query within `alpha`: log2(n_queries) / alpha^2.
+    """Return log2(n_queries) / alpha^2 rows, so that some database answers every query within `alpha`.
 
-    Rows drawn at random from the records do, with positive probability: by Hoeffding's inequality
-    2 n_queries e^(-2 rows alpha^2) < 1 is enough, and ln(2 k) / 2 < log2 k for k >= 2. (Blum, Ligett and Roth 2008.)
+    Rows drawn at random from the records have this property with positive probability: by Hoeffding's inequality
+    2 n_queries e^(-2 rows alpha^2) < 1 is sufficient, and ln(2 k) / 2 < log2 k for k >= 2. (Blum, Ligett and Roth
+    2008.)
 
     Example:
         >>> round(rows_needed(1000, 0.1), 2)
@@ -195,10 +201,10 @@ def rows_needed(n_queries: int, alpha: float) -> float:
 def excess_bound(
     n_queries: int, alpha: float, *, n_cells: int, n_records: int, epsilon: float, failure: float
 ) -> float:
-    """By how much the error can exceed `alpha`, but for a probability of `failure`, for queries in [0, 1].
+    """Return a bound on the excess of the error over `alpha` that fails with probability at most `failure`.
 
-    (2 / (epsilon n)) (rows_needed ln n_cells - ln failure): the number of databases is at most n_cells^rows. It holds
-    for domains that no one could enumerate.
+    The bound is (2 / (epsilon n)) (rows_needed ln n_cells - ln failure) for queries in [0, 1]: the number of databases
+    is at most n_cells^rows. It applies to domains that are too large to enumerate.
 
     Example:
         >>> round(excess_bound(1000, 0.1, n_cells=2**10, n_records=10**6, epsilon=1.0, failure=0.05), 7)

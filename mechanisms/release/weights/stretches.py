@@ -1,12 +1,12 @@
-"""Probabilities of answers about a noisy threshold, where each run has queries of its own.
+"""Probabilities of comparisons with a noisy threshold, with different queries in each run.
 
 The integral is that of `dpassay.mechanisms.sparse_vector.threshold_integral`,
 
     integral of f((t - threshold) / r) / r  *  product of F((t - q_i) / s) over the queries below
                                             *  product of 1 - F((t - q_i) / s) over those above     dt
 
-but what is compared with the threshold differs from run to run, and so do the corners of the integrand. Between two
-corners Gauss-Legendre panels widen away from both.
+but the numbers that are compared with the threshold differ from run to run, and so do the corners of the integrand.
+Between two corners Gauss-Legendre panels widen away from both.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ...queries.base import Floats
 from ...sparse_vector.threshold_integral import log_cdf
 
 NODES, GROWTH, REACH = 8, 3.0, 60.0
-"""Nodes a panel, how fast panels widen away from a corner, and how many scales are looked at beyond the last one."""
+"""Nodes per panel, growth factor of the panels away from a corner, and range beyond the last corner in scales."""
 MOST = 2_000_000
-"""Numbers in an array of one block of rows."""
+"""Largest number of entries in an array of one block of rows."""
 
 
 def log_stretch(
@@ -32,42 +32,45 @@ def log_stretch(
     threshold: float,
     scales: tuple[float, float],
 ) -> Floats:
-    """Log probability that the queries `below` are below one noisy threshold and those `above` above it.
+    """Return the log probability that the queries `below` are below one noisy threshold, and those `above` above it.
 
     Args:
-        queries: `(size, n_queries)`, what is compared.
-        below, above: of the same shape; queries in neither are not asked.
-        threshold: centre of the threshold.
-        scales: of the Laplace noise on the threshold and on the queries, > 0.
+        queries: `(size, n_queries)`, the numbers that are compared.
+        below, above: masks of the same shape; queries in neither are not compared.
+        threshold: threshold without noise.
+        scales: scales of the Laplace noise on the threshold and on the queries, > 0.
 
     Returns:
         `(size,)`.
     """
     sign = above.astype(np.float64) - below
     cases = np.hstack([sign, np.where(sign == 0.0, threshold, queries)])
-    few, place = _distinct(cases)
-    sign, queries = np.hsplit(few, 2)
-    found, widths = np.empty(len(few)), _widths(scales)
+    distinct, inverse = _distinct(cases)
+    sign, queries = np.hsplit(distinct, 2)
+    log_probabilities, widths = np.empty(len(distinct)), _widths(scales)
     rows = max(1, MOST // (2 * len(widths) * NODES * (queries.shape[1] + 2) ** 2))
-    for start in range(0, len(few), rows):
+    for start in range(0, len(distinct), rows):
         block = slice(start, start + rows)
-        found[block] = _integrals(sign[block], queries[block], threshold, scales, widths)
-    return np.asarray(found[place])
+        log_probabilities[block] = _integrals(sign[block], queries[block], threshold, scales, widths)
+    return np.asarray(log_probabilities[inverse])
 
 
 def _distinct(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """The distinct rows, and which of them each row is: sorted by a sum with odd weights, or slowly where two agree."""
+    """Return the distinct rows and the index of each row among them.
+
+    Rows are identified by a sum with irrational weights, or by a slower exact comparison if two sums agree.
+    """
     sums = rows @ np.sqrt(np.arange(2.0, 2.0 + rows.shape[1]))
-    _, first, place = np.unique(sums, return_index=True, return_inverse=True)
-    few, place = rows[first], place.reshape(len(rows))
-    if (few[place] == rows).all():
-        return few, place
-    few, place = np.unique(rows, axis=0, return_inverse=True)
-    return few, place.reshape(len(rows))
+    _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
+    distinct, inverse = rows[first], inverse.reshape(len(rows))
+    if (distinct[inverse] == rows).all():
+        return distinct, inverse
+    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, inverse.reshape(len(rows))
 
 
 def _widths(scales: tuple[float, float]) -> Floats:
-    """Distances of the edges of panels from a corner."""
+    """Return the distances of the edges of panels from a corner."""
     step, reach = 0.5 * min(scales), REACH * max(scales)
     n_panels = 2 + int(np.log(reach / step) / np.log(GROWTH))
     return np.asarray(np.minimum(step * (GROWTH ** np.arange(n_panels + 1) - 1.0) / (GROWTH - 1.0), reach))
@@ -80,13 +83,13 @@ def _integrals(sign: Floats, queries: Floats, threshold: float, scales: tuple[fl
     t = (0.5 * (edges[:, :-1] + edges[:, 1:])[:, :, None] + half * x).reshape(len(edges), -1)
     weights = (half * w).reshape(t.shape)
     log_terms = -np.abs(t - threshold) / scales[0] - np.log(2.0 * scales[0])
-    for query, asked in zip(queries.T, sign.T, strict=True):
-        log_terms += np.where(asked[:, None] == 0.0, 0.0, log_cdf(-asked[:, None] * (t - query[:, None]) / scales[1]))
+    for query, side in zip(queries.T, sign.T, strict=True):
+        log_terms += np.where(side[:, None] == 0.0, 0.0, log_cdf(-side[:, None] * (t - query[:, None]) / scales[1]))
     return np.asarray(logsumexp(log_terms, b=weights, axis=1))
 
 
 def _edges(corners: Floats, widths: Floats) -> Floats:
-    """Edges of panels that widen away from the corners of each row, shape `(size, n_edges)`; some have no width."""
+    """Return the edges of panels that widen away from the corners of each row, `(size, n_edges)`; some have width 0."""
     corners = np.sort(corners, axis=1)
     middle = 0.5 * np.diff(corners, axis=1)[:, :, None]
     up = corners[:, :-1, None] + np.minimum(widths, middle)

@@ -332,7 +332,7 @@ def test_worst_case_parameters_refuse_what_cannot_be_trained_on():
     ("relation", "out", "in_", "message"),
     [
         ("add_remove", [-1.0], [1.0], "each has records that the other lacks"),
-        ("zero_out", [-1.0], [1.0], "are blank"),
+        ("zero_out", [-1.0], [1.0], "must be blank"),
         ("zero_out", [], [1.0], "equally many records"),
         ("replace_one", [-1.0, -1.0], [1.0, 1.0], "differ in 2 records"),
     ],

@@ -1,13 +1,13 @@
-"""What a sampling scheme is: read this first.
+"""Interface of a sampling scheme: read this first.
 
-    Draw       the records that one step sees
-    Sampling   a scheme: how records are drawn, what that costs, and how likely what is then seen is
+    Draw       the records of one step
+    Sampling   a scheme: how records are drawn, the guarantee, and the likelihood of the observations
 
-Everything that depends on a scheme stands in its class. A new one is one file and one line of the catalogue.
+Everything that depends on a scheme is in its class. A new scheme is one file and one line of the catalogue.
 
-A scheme is public: its rate, its batch size and the number that updates are divided by are constants, never taken from
-the data, because the number of records is not the same on both sides of a pair. `n_records`, where it is given, is a
-public constant too; the schemes whose guarantee depends on it need it for their claim.
+A scheme is public: the rate, the batch size and the divisor of updates are constants, never computed from the data,
+because the number of records may differ between the two sides of a pair. `n_records`, if set, is a public constant too;
+the schemes whose guarantee depends on the number of records need it for their claim.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The records that one step sees.
+    """Records of one step.
 
     Args:
         rows: `(n_runs, width)` record numbers; None for all records, in order.
-        included: which of them count, `(n_runs, width)`; None for all. Rows beyond a run's batch are not included.
+        included: which rows contribute, `(n_runs, width)`; None for all. Rows beyond a run's batch are not included.
     """
 
     rows: Rows | None
@@ -44,14 +44,14 @@ class Draw:
 
 @dataclass(frozen=True)
 class Sampling(ABC):
-    """A sampling scheme. Subclasses are frozen dataclasses whose fields are the options.
+    """Sampling scheme; subclasses are frozen dataclasses whose fields are the options.
 
     Attributes:
-        relation: what a trainer with it takes for its relation where none is named.
-        accountants: names of those that know it, the one to use first.
-        rates: name -> default, None for none: the numbers that its guarantee depends on, besides noise and steps.
-        option_names: field -> its name next to a sampling that is named in a configuration, where it has another there.
-        ordered: whether the place of a record in the data decides on its batch.
+        relation: default relation of a trainer with this scheme.
+        accountants: names of the accountants that cover the scheme, the default first.
+        rates: name -> default, None for none: the numbers that the guarantee depends on, in addition to noise and
+        steps. option_names: field -> name of the option in a configuration, for fields whose names differ.
+        ordered: whether the position of a record in the data determines its batch.
         same_batches: whether each step has the same batch in every run.
     """
 
@@ -67,43 +67,43 @@ class Sampling(ABC):
     @property
     @abstractmethod
     def divisor(self) -> float | None:
-        """The public number that the noisy sum of a step is divided by; None for the number of records."""
+        """Public number by which the noisy sum of a step is divided; None for the number of records."""
 
     @abstractmethod
     def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
-        """One draw a step, without end.
+        """Yield one draw for each step, without end.
 
         Args:
-            n_records: in the data.
-            n_runs: runs at once, independent of each other.
+            n_records: number of records in the data.
+            n_runs: number of independent runs.
             inclusion: `(n_runs, n_records)`, the records that each run has; None for all.
             rng: the only source of randomness.
         """
 
     @abstractmethod
     def width(self, n_records: int) -> int:
-        """About how many rows a draw has."""
+        """Return the approximate number of rows of a draw."""
 
-    def check(self, n_records: int) -> None:  # noqa: B027 - nothing to check where any number will do
-        """Raises `ParameterError` if no batch can be drawn from this many records."""
+    def check(self, n_records: int) -> None:  # noqa: B027 - by default any number is valid
+        """Raise `ParameterError` if no batch can be drawn from `n_records` records."""
 
     @property
     @abstractmethod
     def inclusion_probability(self) -> float:
-        """Probability that a record takes part in a step; 1 where it depends on a number of records that is open."""
+        """Probability that a record takes part in a step; 1 if it depends on an unspecified number of records."""
 
     @property
     def worst_case_records(self) -> int:
-        """Records of the larger side of the worst-case pair: 1 where the others change nothing."""
+        """Number of records of the larger side of the worst-case pair; 1 if other records change nothing."""
         return 1
 
-    # --- what that costs ----------------------------------------------------------------------------------------------
+    # --- the guarantee ------------------------------------------------------------------------------------------------
 
     @classmethod
     def account(
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
     ) -> Guarantee:
-        """The guarantee of `steps` noisy sums, all of them seen.
+        """Return the guarantee of `steps` noisy sums, all of which are released.
 
         Args:
             noise_multiplier: standard deviation of the noise / sensitivity under `relation`, > 0.
@@ -113,36 +113,36 @@ class Sampling(ABC):
             rates: numbers for the names in `rates`.
 
         Raises:
-            AccountingError: no theorem here covers the relation, or the scheme.
+            AccountingError: no known theorem covers the relation, or the scheme.
         """
-        raise AccountingError(f"no guarantee is known for {cls.__name__}. Give a claim of your own to audit against.")
+        raise AccountingError(f"no guarantee is known for {cls.__name__}. Give a claim to audit against.")
 
     def own_rates(self) -> dict[str, float]:
-        """The `rates` of this instance; raises `AccountingError` where a public number that they need is open."""
+        """Return the `rates` of this instance; raise `AccountingError` if a public number that they need is missing."""
         return {}
 
     def guarantee(self, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
-        """As `account`, by the first of the `accountants`, of this instance."""
+        """Return the guarantee of this instance by the first of the `accountants`."""
         return self.account(
             noise_multiplier, steps=steps, relation=relation, accounting=self.accountants[0], **self.own_rates()
         )
 
-    # --- how likely what is seen is -----------------------------------------------------------------------------------
+    # --- the likelihood of the observations ---------------------------------------------------------------------------
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        """Log density of noisy sums along m directions, `(n_runs,)`, but for the constant of the noise.
+        """Return the log density of noisy sums along m directions, `(n_runs,)`, up to the constant of the noise.
 
         Args:
-            values: `(n_runs, steps, m)`, in units in which the noise has the unit covariance.
-            shifts: what each record adds to a step that it takes part in, `(n_records, m)`, in the same units.
+            values: `(n_runs, steps, m)`, in units in which the noise has unit covariance.
+            shifts: contribution of each record to a step that it takes part in, `(n_records, m)`, in the same units.
 
         Raises:
-            ParameterError: records, or a scheme, of which the density is not known.
+            ParameterError: records, or a scheme, for which the density is not known.
         """
-        raise ParameterError(f"no density is known of the batches of {type(self).__name__}. Choose another attack.")
+        raise ParameterError(f"no density is known for the batches of {type(self).__name__}. Choose another attack.")
 
 
 def gaussian_exponent(values: Floats, centre: Floats) -> Floats:
-    """-|value - centre|^2 / 2, `(n_runs, steps)`."""
+    """Return -|value - centre|^2 / 2, `(n_runs, steps)`."""
     difference = values - centre
     return -0.5 * np.asarray(np.einsum("rtm,rtm->rt", difference, difference))

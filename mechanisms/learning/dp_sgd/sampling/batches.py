@@ -1,4 +1,4 @@
-"""What schemes share whose batches hold a number of records."""
+"""Base class and helpers of the schemes whose batches have a fixed size."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .base import Mask, Rows, Sampling
 
 @dataclass(frozen=True)
 class BatchSampling(Sampling):
-    """A scheme whose batches hold a number of records.
+    """Sampling scheme whose batches have a fixed size.
 
     Args:
-        batch_size: >= 1; updates are divided by it, those of a smaller last batch too.
-        n_records: the public number of records; None leaves it open, and the guarantee with it.
+        batch_size: >= 1; all updates are divided by it, including those of a smaller last batch.
+        n_records: the public number of records; None leaves it unspecified, and the guarantee unavailable.
     """
 
     relation: ClassVar[Relation] = Relation.ZERO_OUT
@@ -46,7 +46,7 @@ class BatchSampling(Sampling):
         if self.n_records is not None and n_records != self.n_records:
             raise ParameterError(
                 f"the data hold {plural(n_records, 'record')}, but n_records = {self.n_records} is a public constant "
-                "of the sampling. Give as many records, or another n_records."
+                "of the sampling. Give that many records, or another n_records."
             )
         self._check_size(n_records)
 
@@ -66,29 +66,29 @@ class BatchSampling(Sampling):
     def worst_case_records(self) -> int:
         if self.n_records is None:
             raise ParameterError(
-                f"the worst case of {type(self).__name__} needs the number of records. Give n_records next to "
-                "batch_size, or a pair of your own."
+                f"the worst case of {type(self).__name__} needs the number of records. Give n_records with "
+                "batch_size, or a pair of neighbours."
             )
         return self.n_records
 
     def known_records(self) -> int:
-        """`n_records`; raises `AccountingError` where it is open."""
+        """Return `n_records`; raise `AccountingError` if it is not set."""
         if self.n_records is None:
             raise AccountingError(
                 f"the guarantee of {type(self).__name__} depends on the number of records, which is not read from the "
-                "data. Give n_records next to batch_size, a public constant."
+                "data. Give n_records, a public constant, with batch_size."
             )
         return self.n_records
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Which records each run has.
+    """Records of each run.
 
     Args:
-        counts: how many, `(n_runs,)`.
-        table: their numbers, `(n_runs, n_records)`, those of run r in the first counts[r] places; None if all runs have
-            all records.
+        counts: number of records, `(n_runs,)`.
+        table: record numbers, `(n_runs, n_records)`; those of run r are the first counts[r] entries of the row. None if
+            all runs have all records.
     """
 
     counts: Rows
@@ -96,23 +96,23 @@ class Members:
 
     @classmethod
     def of(cls, n_records: int, n_runs: int, inclusion: Mask | None) -> Members:
-        """All records, or those of `inclusion`, `(n_runs, n_records)`."""
+        """Return all records, or those of `inclusion`, `(n_runs, n_records)`."""
         if inclusion is None:
             return cls(np.full(n_runs, n_records, dtype=np.intp), None)
         return cls(inclusion.sum(axis=1, dtype=np.intp), np.argsort(~inclusion, axis=1, kind="stable"))
 
     def rows(self, positions: Rows) -> Rows:
-        """Record numbers of the `positions`-th members, `(n_runs, width)`."""
+        """Return the record numbers of the `positions`-th members, `(n_runs, width)`."""
         return positions if self.table is None else np.take_along_axis(self.table, positions, axis=1)
 
 
 def common_and_differing(shifts: Floats) -> tuple[Floats, Floats | None]:
-    """The shift that all records share, but for at most one; and that of the differing one, if there is one."""
+    """Return the shift of all records except at most one, and the shift of that one, or None."""
     distinct, counts = np.unique(shifts, axis=0, return_counts=True)
     if len(distinct) > 2 or (len(distinct) == 2 and counts.min() > 1):
         raise ParameterError(
-            "the density of these batches is known only if all records but one add the same to what is observed. Use "
-            "such records, or another attack."
+            "the density of these batches is known only if all records except one contribute equally to the "
+            "observations. Use such records, or another attack."
         )
-    usual = int(counts.argmax())  # of two records either may be the differing one: the mixture is the same
-    return distinct[usual], distinct[1 - usual] if len(distinct) == 2 else None
+    common = int(counts.argmax())  # with two records either may be the differing one: the mixture is equal
+    return distinct[common], distinct[1 - common] if len(distinct) == 2 else None

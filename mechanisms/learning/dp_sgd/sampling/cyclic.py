@@ -1,4 +1,4 @@
-"""Cyclic batches: the records in the order in which they lie."""
+"""Cyclic batches: the records in their given order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .epochs import EpochSampling, epochs
 
 @dataclass(frozen=True)
 class CyclicBatches(EpochSampling):
-    """The records in their given order, cut into batches, over and over; the last batch of a round may be smaller."""
+    """Records in their given order, cut into batches, repeatedly; the last batch of a round may be smaller."""
 
     order: ClassVar[str] = "cyclic"
     ordered: ClassVar[bool] = True
@@ -26,6 +26,6 @@ class CyclicBatches(EpochSampling):
         return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, None)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        """Every batch is known."""
+        """Return the log density of noisy sums, `(n_runs,)`, where every batch is known."""
         sums = np.add.reduceat(shifts, np.arange(0, len(shifts), self.batch_size), axis=0)
         return np.asarray(gaussian_exponent(values, sums[np.arange(values.shape[1]) % len(sums)]).sum(axis=1))

@@ -1,4 +1,4 @@
-"""What schemes share that go through all records in epochs: batches of consecutive records of an order."""
+"""Base class of the schemes that use all records in each epoch, in batches of consecutive records of an order."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .batches import BatchSampling, Members
 
 @dataclass(frozen=True)
 class EpochSampling(BatchSampling):
-    """A scheme in which each record takes part once in an epoch: no amplification is claimed."""
+    """Sampling scheme in which each record takes part once in an epoch; no amplification is claimed."""
 
     accountants: ClassVar[tuple[str, ...]] = ("gaussian",)
     rates: ClassVar[Mapping[str, float | None]] = {"batches_per_epoch": None}
     order: ClassVar[str]
-    """Of `deterministic_batches`."""
+    """The argument `order` of `deterministic_batches`."""
 
     @classmethod
     def account(
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
     ) -> GaussianDP:
-        """`GaussianDP(sqrt(epochs) / noise_multiplier)`; exact where the order is known."""
+        """Return `GaussianDP(sqrt(epochs) / noise_multiplier)`, which is exact if the order is known."""
         whole(1, batches_per_epoch=rates["batches_per_epoch"])
         epochs = -(-steps // int(rates["batches_per_epoch"]))
         return deterministic_batches(noise_multiplier, epochs=epochs, order=cls.order, relation=relation)
@@ -39,8 +39,10 @@ class EpochSampling(BatchSampling):
 
 
 def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iterator[Draw]:
-    """Batches of consecutive members; with `rng` in a fresh random order each epoch. Runs may have epochs of different
-    lengths."""
+    """Yield batches of consecutive members, with `rng` in a fresh random order each epoch.
+
+    Runs may have epochs of different lengths.
+    """
     n_runs = len(members.counts)
     n_batches = np.maximum(1, -(-members.counts // size))
     order = np.broadcast_to(np.arange(members.counts.max(initial=0)), (n_runs, members.counts.max(initial=0))).copy()
@@ -58,7 +60,7 @@ def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iter
 
 
 def _permutations(counts: Rows, width: int, rng: np.random.Generator) -> Rows:
-    """Random orders of range(counts[r]), one a row, followed by the rest of range(width)."""
+    """Return a random order of range(counts[r]) in each row, followed by the rest of range(width)."""
     keys = rng.random((len(counts), width))
     keys[np.arange(width) >= counts[:, None]] = np.inf
     return np.argsort(keys, axis=1)

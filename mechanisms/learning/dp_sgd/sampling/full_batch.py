@@ -18,11 +18,11 @@ from .base import Draw, Mask, Sampling, gaussian_exponent
 
 @dataclass(frozen=True)
 class FullBatch(Sampling):
-    """Every record in every step.
+    """All records in every step.
 
     Args:
-        expected_batch_size: the public number that updates are divided by, > 0; 1 for the sum. None divides by the
-            number of records: allowed only where the relation leaves that number alone (zero_out, replace_one).
+        expected_batch_size: the public number by which updates are divided, > 0; 1 for the sum. None divides by the
+            number of records: allowed only if the relation does not change that number (zero_out, replace_one).
     """
 
     relation: ClassVar[Relation] = Relation.ADD_REMOVE
@@ -56,7 +56,7 @@ class FullBatch(Sampling):
     def account(
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
     ) -> GaussianDP:
-        """`GaussianDP(sqrt(steps) / noise_multiplier)`, exact."""
+        """Return `GaussianDP(sqrt(steps) / noise_multiplier)`, which is exact."""
         return GaussianDP(math.sqrt(steps) / noise_multiplier, relation)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:

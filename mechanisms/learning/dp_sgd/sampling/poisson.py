@@ -1,4 +1,4 @@
-"""Poisson sampling: every record by its own coin, what the accountants of the subsampled Gaussian are about."""
+"""Poisson sampling: independent inclusion of every record, as the accountants of the subsampled Gaussian assume."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from .base import Draw, Mask, Rows, Sampling, gaussian_exponent
 from .full_batch import FullBatch
 
 DENSE_RATE = 0.4
-"""From this rate on, a coin a record is tossed, and all records are multiplied by 0 or 1, instead of gathering those
-that were drawn."""
+"""Smallest rate at which all records are multiplied by 0 or 1, instead of gathering the sampled records."""
 MOST_SUBSETS = 2**10
-"""Subsets of gradient records that a sample may hold, each a Gaussian of its own."""
+"""Largest number of subsets of gradient records in the mixture density, each with its Gaussian."""
 
 ACCOUNTANTS: Mapping[str, Callable[..., Guarantee]] = MappingProxyType(
     {"privacy-loss": PrivacyLossDP.gaussian, "renyi": RenyiDP.gaussian, "moments": MomentsDP.gaussian}
@@ -34,11 +33,11 @@ ACCOUNTANTS: Mapping[str, Callable[..., Guarantee]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class PoissonSampling(Sampling):
-    """Each record takes part in each step with probability `sampling_probability`, independently of everything.
+    """Independent inclusion of each record in each step with probability `sampling_probability`.
 
     Args:
         sampling_probability: in (0, 1].
-        expected_batch_size: the public number that updates are divided by, > 0.
+        expected_batch_size: the public number by which updates are divided, > 0.
 
     Example:
         >>> scheme = PoissonSampling(sampling_probability=0.5, expected_batch_size=2)
@@ -91,20 +90,20 @@ class PoissonSampling(Sampling):
     def account(
         cls, noise_multiplier: float, *, steps: int, relation: Relation, accounting: str, **rates: float
     ) -> Guarantee:
-        """The Gaussian on a Poisson sample, composed: a privacy-loss distribution, or Renyi moments."""
+        """Return the composition of the Gaussian on a Poisson sample, by privacy-loss distribution or Renyi moments."""
         return ACCOUNTANTS[accounting](noise_multiplier, steps=steps, relation=relation, **rates)
 
     def own_rates(self) -> dict[str, float]:
         return {"sampling_probability": self.sampling_probability}
 
     def guarantee(self, noise_multiplier: float, *, steps: int, relation: Relation) -> Guarantee:
-        """Where all records take part that of full batches, which is exact and holds for every relation."""
+        """Return the guarantee by the first accountant; at rate 1 that of full batches, exact for every relation."""
         if self.sampling_probability == 1.0:
             return FullBatch().guarantee(noise_multiplier, steps=steps, relation=relation)
         return super().guarantee(noise_multiplier, steps=steps, relation=relation)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        """Each step a mixture over the subsets of the records that add something."""
+        """Return the log density: each step is a mixture over the subsets of the contributing records."""
         rate = self.sampling_probability
         if rate == 1.0:
             return FullBatch().log_likelihood(values, shifts)
@@ -114,23 +113,23 @@ class PoissonSampling(Sampling):
                 f"{plural(len(shifts), 'gradient record')} are observed: a Poisson sample of them has too many "
                 f"possible sums for a density. Use at most {int(math.log2(MOST_SUBSETS))}, or another attack."
             )
-        members = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
-        taken = members.sum(axis=1)
-        weights = taken * math.log(rate) + (len(shifts) - taken) * math.log1p(-rate)
+        subsets = (np.arange(2 ** len(shifts))[:, None] >> np.arange(len(shifts))) & 1
+        sizes = subsets.sum(axis=1)
+        weights = sizes * math.log(rate) + (len(shifts) - sizes) * math.log1p(-rate)
         terms = (
-            weight + gaussian_exponent(values, subset @ shifts) for weight, subset in zip(weights, members, strict=True)
+            weight + gaussian_exponent(values, subset @ shifts) for weight, subset in zip(weights, subsets, strict=True)
         )
         return np.asarray(reduce(np.logaddexp, terms).sum(axis=1))
 
 
 def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
-    """Increasing positions of the successes among `n` independent trials of probability `rate`, strictly in (0, 1).
+    """Draw the increasing positions of the successes among `n` independent trials of probability `rate`, in (0, 1).
 
     The gaps between successes are geometric, and floor(E / -log(1 - rate)) is geometric for a standard exponential E
-    (Devroye 1986, X.2): the time is that of the successes, not of the trials.
+    (Devroye 1986, X.2): the time grows with the successes, not with the trials.
     """
     scale = -1.0 / np.log1p(-rate)
-    last, found = -1, []
+    last, blocks = -1, []
     while last < n:
         expected = rate * max(0, n - 1 - last)
         gaps = rng.standard_exponential(int(expected + 6.0 * np.sqrt(expected)) + 16)
@@ -139,14 +138,16 @@ def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
         positions = np.cumsum(gaps.astype(np.intp))
         positions += np.arange(last + 1, last + 1 + len(positions))
         last = int(positions[-1])
-        found.append(positions)
-    every = found[0] if len(found) == 1 else np.concatenate(found)
-    return every[: np.searchsorted(every, n)]
+        blocks.append(positions)
+    all_positions = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    return all_positions[: np.searchsorted(all_positions, n)]
 
 
 def _padded(positions: Rows, starts: Rows) -> Draw:
-    """Increasing positions in the concatenated records of all runs, as one row a run; missing places repeat record
-    0."""
+    """Return positions in the concatenated records of all runs as one row for each run.
+
+    The positions are increasing. Places beyond the sample of a run repeat record 0 and are not included.
+    """
     counts = np.diff(np.searchsorted(positions, starts))
     included = np.arange(counts.max(initial=0)) < counts[:, None]
     rows = np.zeros(included.shape, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Shuffled batches: the data loader of every framework."""
+"""Shuffled batches, as the data loaders of most frameworks draw them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .epochs import EpochSampling, epochs
 
 @dataclass(frozen=True)
 class ShuffledEpochs(EpochSampling):
-    """A fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
+    """Fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
 
     order: ClassVar[str] = "shuffled"
 
@@ -26,20 +26,20 @@ class ShuffledEpochs(EpochSampling):
         return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
-        """Each epoch a mixture over the batch that holds the differing record."""
+        """Return the log density: each epoch is a mixture over the batch that holds the differing record."""
         size, n = self.batch_size, len(shifts)
         common, differing = common_and_differing(shifts)
         sizes = np.array([min(size, n - start) for start in range(0, n, size)])
         steps = np.arange(values.shape[1]) % len(sizes)
         centres = sizes[steps][:, None] * common
-        usual = gaussian_exponent(values, centres)
+        without = gaussian_exponent(values, centres)
         if differing is None:
-            return np.asarray(usual.sum(axis=1))
-        gain = gaussian_exponent(values, centres + differing - common) - usual + np.log(sizes / n)[steps]
-        total = usual.sum(axis=1)
+            return np.asarray(without.sum(axis=1))
+        gain = gaussian_exponent(values, centres + differing - common) - without + np.log(sizes / n)[steps]
+        total = without.sum(axis=1)
         for start in range(0, values.shape[1], len(sizes)):
             epoch = gain[:, start : start + len(sizes)]
-            later = 1.0 - sizes[: epoch.shape[1]].sum() / n
-            missing = np.full((len(values), 1), math.log(later) if later > 0.0 else -math.inf)
+            later_probability = 1.0 - sizes[: epoch.shape[1]].sum() / n
+            missing = np.full((len(values), 1), math.log(later_probability) if later_probability > 0.0 else -math.inf)
             total += logsumexp(np.concatenate([epoch, missing], axis=1), axis=1)
         return np.asarray(total)

@@ -326,8 +326,8 @@ def test_each_way_of_drawing_batches_has_its_own_theorem():
     [
         ({"sampling": "shuffled", "relation": "zero_out"}, ParameterError, "batches_per_epoch is needed"),
         ({"sampling": "shuffled", "batches_per_epoch": 5}, AccountingError, "add_remove"),
-        ({"sampling": "shuffled", "batches_per_epoch": 5, "sampling_probability": 0.1}, ParameterError, "nothing is"),
-        ({"sampling": "shuffled", "batches_per_epoch": 5, "accounting": "privacy-loss"}, ParameterError, "budget of"),
+        ({"sampling": "shuffled", "batches_per_epoch": 5, "sampling_probability": 0.1}, ParameterError, "not use"),
+        ({"sampling": "shuffled", "batches_per_epoch": 5, "accounting": "privacy-loss"}, ParameterError, "not hold"),
         ({"sampling": "poisson", "batches_per_epoch": 5}, ParameterError, "belongs to"),
         ({"sampling": "poisson", "sampling_probability": 0.1, "relation": "replace_one"}, AccountingError, "replace"),
         ({"sampling": "fixed-size", "sampling_probability": 0.1}, AccountingError, "add_remove"),

@@ -97,13 +97,13 @@ def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
     ("options", "message"),
     [
         ({"noise_multiplier": 0.0}, "noise_multiplier is 0: training without noise has no finite epsilon"),
-        ({"clipping": "none"}, "clipping is 'none': one record can move the sum without limit"),
+        ({"clipping": "none"}, "clipping is 'none': one record can change the sum without limit"),
         ({"relation": "replace_one"}, "replace_one"),
         ({"sampling": SHUFFLED, "relation": "add_remove"}, "adding a record moves others between batches"),
         ({"sampling": CYCLIC, "relation": "add_remove"}, "adding a record moves others between batches"),
         ({"sampling": FIXED, "relation": "add_remove"}, "no bound for samples of fixed size under 'add_remove'"),
         ({"sampling": ShuffledEpochs(batch_size=3)}, "depends on the number of records"),
-        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records next to batch_size, a public constant"),
+        ({"sampling": FixedSizeSampling(batch_size=3)}, "Give n_records, a public constant, with batch_size"),
     ],
 )
 def test_no_claim_is_made_where_no_theorem_gives_one(options, message):
@@ -116,7 +116,7 @@ def test_a_claim_of_the_users_own_can_be_audited_without_noise():
     """Zero noise with a finite claim is a violation, found with few runs."""
     mechanism = mechanism_for(noise_multiplier=0.0, sampling=FULL, view="final", initial="random")
     data = natural()
-    with pytest.raises(AccountingError, match="or a claim of your own"):
+    with pytest.raises(AccountingError, match="or a claim to audit against"):
         audit(mechanism, remove_record(data, 0), trials=100, seed=0, delta=1e-5)
     pair = Neighbours(TrainingData(*data), TrainingData(*data, 1e3 * np.ones((1, 12))), "add_remove")
     result = audit(mechanism, pair, claim=GaussianDP(0.1), trials=400, seed=0, delta=1e-5, attack="classifier")
@@ -232,7 +232,7 @@ def test_densities_that_are_not_known_are_refused():
         twice.output_law().log_density(Outputs(np.zeros((2, 6, 2))), twice.worst_case().d0)
     shuffled = mechanism_for(view="noisy_gradients", sampling=SHUFFLED)
     three = TrainingData(np.empty((0, 3)), np.empty(0), np.outer(np.arange(9.0), np.eye(12)[0]) / 9)
-    with pytest.raises(ParameterError, match="only if all records but one add the same"):
+    with pytest.raises(ParameterError, match="only if all records except one contribute equally"):
         shuffled.output_law().log_density(outputs, three)
     assert mechanism_for(view="final").output_law() is None
 

@@ -154,7 +154,7 @@ def test_bad_input_is_refused_by_name():
         half.output_law().log_density(outputs, many)
     with pytest.raises(ParameterError, match="owners must name"):
         split_by_client(np.eye(3), np.zeros(3), [1, 2])
-    with pytest.raises(RelationError, match="number says who"):
+    with pytest.raises(RelationError, match="number reveals the clients"):
         LocalNoiseAveraging(MODEL, relation="add_remove", **options)
     with pytest.raises(ParameterError, match="local_steps must be 1"):
         PerRecordClipping(local_steps=2)

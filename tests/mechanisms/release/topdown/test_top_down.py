@@ -190,11 +190,11 @@ def test_pairs_that_differ_in_an_invariant_are_refused_with_the_reason():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"geography": 3}, "how many counties each state has"),
+        ({"geography": 3}, "number of counties of each state"),
         ({"geography": [2, 0]}, "number of counties of state 1 must be"),
         ({"domain": {"county": 2}}, "the geography adds it"),
         ({"domain": {"sex": 2, "age": 10**9}}, "would take"),
-        ({"structural_zeros": [{"sex": [0, 1]}]}, "leave no cell"),
+        ({"structural_zeros": [{"sex": [0, 1]}]}, "leave no possible cell"),
         ({"structural_zeros": [{"sex": [2]}]}, "from 0 to 1"),
         ({"queries": []}, "at least one query"),
         ({"queries": [{"level": "town"}]}, "level"),
@@ -204,7 +204,7 @@ def test_pairs_that_differ_in_an_invariant_are_refused_with_the_reason():
             {"queries": [LevelQuery("state"), LevelQuery("county")]},
             "number of people of each state follow from the invariants",
         ),
-        ({"invariants": [Invariant("state", {"sex": 0}), Invariant("county", {"age": 0})]}, "sex 0 cross"),
+        ({"invariants": [Invariant("state", {"sex": 0}), Invariant("county", {"age": 0})]}, "sex 0 overlap"),
         ({"invariants": [Invariant("state", values=(3,))]}, "must have 2 values"),
         ({"relation": "zero_out"}, "replace_one or add_remove"),
         ({"relation": "add_remove"}, "everything is public.*relation='replace_one'"),
@@ -236,7 +236,7 @@ def test_data_that_go_against_structural_zeros_or_given_values_are_refused():
     with pytest.raises(ParameterError, match=r"no record in a structural zero.*'county': 1, 'sex': 1, 'age': 1.*row 1"):
         GaussianTopDown(0.1, **SMALL).release([[0, 0, 0], [1, 1, 1]], 1, np.random.default_rng(0))
     given = GaussianTopDown(0.1, **SMALL | {"invariants": [Invariant("state", values=(1, 1))]})
-    with pytest.raises(ParameterError, match="the dataset has 0 people in state 1, but the invariant gives 1"):
+    with pytest.raises(ParameterError, match="the dataset has 0 people in state 1, but the invariant fixes 1"):
         given.release([[0, 0, 0]], 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match="from 0 to 3, in column 'county'"):
         given.release([[7, 0, 0]], 1, np.random.default_rng(0))
