@@ -124,7 +124,7 @@ def test_the_canary_is_the_largest_gradient_along_the_observed_direction(stand_i
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"make_model": 3}, "make_model must be a function that makes a fresh one"),
+        ({"make_model": 3}, "make_model must be a function that returns a new object"),
         ({"batch_size": 13}, "batch_size must be at most n_records, but is 13 of 12"),
         ({"noise_multiplier": -1.0}, "noise_multiplier must be a finite number >= 0"),
         ({"constants": "mine"}, "constants"),
