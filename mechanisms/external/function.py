@@ -241,8 +241,9 @@ class FunctionMechanism(Mechanism):
         shape = (len(array),) if isinstance(array, list) else array.shape
         if not shape or shape[0] != size:
             raise ReleaseError(
-                f"{self.name} was asked for size={plural(size, 'run')} and returned shape {shape}: expected one row per "
-                f"run, ({size},) or ({size}, ...). Write a function release(dataset, rng) if it does one run at a time."
+                f"{self.name} was asked for size={plural(size, 'run')} and returned shape {shape}: expected one row "
+                f"per run, ({size},) or ({size}, ...). Write a function release(dataset, rng) if it does one run at a "
+                "time."
             )
         if isinstance(array, list):
             return array

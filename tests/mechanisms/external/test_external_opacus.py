@@ -99,7 +99,7 @@ def test_a_run_that_ends_in_nan_or_raises_is_an_event(stand_in):
 
 def test_the_pair_must_be_neighbours_of_the_size_that_the_claim_holds_for(stand_in):
     training().fitted_to(remove_record((X, Y), 3))
-    with pytest.raises(ParameterError, match=r"the larger dataset has 11 records.*Give n_records=11"):
+    with pytest.raises(ParameterError, match=r"the larger dataset has 11 records.*Set n_records=11"):
         training().fitted_to(remove_record((X[1:], Y[1:]), 3))
     with pytest.raises(NeighboursError):
         training().fitted_to(Neighbours((X[2:], Y[2:]), (X, Y), "add_remove"))
