@@ -22,10 +22,10 @@ def mondrian(
 ) -> GroupedTable:
     """Return groups of at least k people by strict multidimensional partitioning.
 
-    (LeFevre, DeWitt and Ramakrishnan 2006.) Starting with all people, a group is cut in two at the median of the
-    quasi-identifier with the largest range in it, relative to its range in the whole table, or between the two distinct
-    values nearest to this median; if a side would be too small, the next quasi-identifier is tried, and a group that
-    cannot be cut is published with the intervals that its people actually span.
+    This is the algorithm of LeFevre, DeWitt and Ramakrishnan (2006). Starting with all people, a group is cut in two at
+    the median of the quasi-identifier with the largest range in it, relative to its range in the whole table, or
+    between the two distinct values nearest to this median; if a side would be too small, the next quasi-identifier is
+    tried, and a group that cannot be cut is published with the intervals that its people actually span.
 
     The table satisfies k-anonymity (Sweeney 2002) but not differential privacy: the published intervals depend on each
     person.

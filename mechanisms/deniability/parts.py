@@ -18,7 +18,7 @@ from ..repeated import Repeated
 
 
 class LaplaceParts(Mechanism):
-    """Release of `n_parts` statistics with `epsilon_each`, claimed by Dwork, Rothblum and Vadhan (2010).
+    """Release of `n_parts` statistics with `epsilon_each` each; claim of Dwork, Rothblum and Vadhan (2010).
 
     With slack delta the claim is epsilon_each sqrt(2 n_parts ln(1 / delta)) + n_parts epsilon_each (e^epsilon_each
     - 1), or n_parts epsilon_each if that is less.

@@ -56,11 +56,11 @@ class FirstRuns:
     """Findings of the first runs of a function.
 
     Args:
-        changed: objects that the function stores and changed in these runs, such as "its closure 'cache'".
-        held: objects that it stores from before these runs and did not change, and that a copy of the function also
+        changed: objects that the function stores and that changed in these runs, such as "its closure 'cache'".
+        held: objects that it stores from before these runs, that did not change, and that a copy of the function also
             stores; None, texts and objects that an import creates again are omitted. They may be noise drawn earlier.
         written: those of them that are one number of few digits, like an option such as epsilon = 0.5.
-        pools: objects with many numbers that look drawn and did not change, whether a copy stores them or an import
+        pools: unchanged objects with many numbers that look drawn, whether a copy stores them or an import
             creates them again.
         generators: generators that the function stores, named in the same way.
         sources: sources of randomness other than the given rng and the global random states of numpy and Python, which

@@ -27,8 +27,8 @@ class StabilityHistogram(Mechanism):
 
     Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is 1 when a record is added or removed and 2
     when it is replaced; the threshold is T = ceil((s / epsilon) ln(1 / delta)). Empty categories are never listed, so
-    time and memory do not depend on the domain. (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Vadhan
-    2017, section 3.3.)
+    time and memory do not depend on the domain. (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Vadhan 2017,
+    section 3.3.)
 
     In this implementation records are category numbers, and an output has one entry per category, 0 if it is not
     listed, so that an audit can compare outputs.

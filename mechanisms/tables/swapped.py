@@ -95,7 +95,7 @@ class SwappedTables(Mechanism):
         """Return None: the exact curve is not known when people are swapped."""
 
     def worst_case(self) -> Neighbours:
-        """Return three people of the highest age, of the first, the last, and on side 1 the first or else last kind."""
+        """Return three people of the highest age: one of the first kind, one of the last, and one who changes kind."""
         kinds = self.tables.domain.every_type[self.tables.domain.n_ages - 1 :: self.tables.domain.n_ages]
         d0, d1 = kinds[[0, -1, -1]], kinds[[0, -1, 0]]
         return Neighbours(d0, d1, self.relation)

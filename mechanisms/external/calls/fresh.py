@@ -1,4 +1,4 @@
-"""Runs in fresh interpreters: outputs that repeat there are due to a fixed seed, other repetitions to memory.
+"""Runs in fresh interpreters: repetitions that recur there are due to a fixed seed or no randomness, others to memory.
 
 A function is stored before it runs for the first time (`keep`), so that no memory of earlier runs is copied with it: by
 its address if it is a name in a module that can be imported or run again, and as a pickle otherwise. In a new

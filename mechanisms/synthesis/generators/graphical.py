@@ -173,7 +173,7 @@ class TreeDistributions(Synthesised):
         raise AssertionError
 
     def _given_parent(self, clique: int) -> Floats:
-        """Return probabilities of the cells of a clique given the attributes of its parent, `(size, *shape)`."""
+        """Return probabilities of the cells of a clique given those shared with its parent, `(size, *shape)`."""
         domain = self.domain.project(self.tree.cliques[clique])
         shared = Projection(domain, self.tree.separators[clique])
         shares = self.cliques[clique]

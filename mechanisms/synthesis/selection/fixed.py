@@ -40,7 +40,7 @@ class FixedMarginals(Selection):
         * Gaussian noise: mu-Gaussian DP with mu = sqrt(k) / standard_deviation, or sqrt(2 k) under "replace_one",
           exactly; hence mu^2 / 2 concentrated DP.
         * Laplace noise of scale b: epsilon-DP with epsilon = k / b, or 2 k / b, and the curve of one count that moves
-          by k, or 2 k; that many counts that move by 1 leak less.
+          by k, or 2 k; k, or 2 k, counts that move by 1 leak less.
         * The law of the measured answers is known.
 
     Example:

@@ -56,9 +56,8 @@ class MST(Selection):
           epsilon^2 / 8.
         * The law of the transcript is known: scores are a function of the data and of earlier measurements.
 
-    The transcript lists the round in which each pair was chosen (1, 2, ...; 0: not chosen),
-    then the noisy counts of each attribute, then those of each pair, over the whole domain: the counts of merged values
-    are shared evenly.
+    The transcript lists the round in which each pair was chosen (1, 2, ...; 0: not chosen), then the noisy counts of
+    each attribute, then those of each pair, over the whole domain: the counts of merged values are shared evenly.
 
     Example:
         >>> domain = Domain({"sex": 2, "race": 5, "income": 2})
@@ -123,7 +122,7 @@ class MST(Selection):
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Return two camps of attributes, and a record that is typical of them: see `camps`.
+        """Return two camps of attributes, and a record that supports the dependences within them: see `camps`.
 
         The number of records is so large that no value is rare, and that noise in the counts of the attributes hardly
         moves the scores; a few more records of value 0 make it about equally likely that the first edge joins
@@ -366,5 +365,5 @@ def _log_normal(noise: Floats, standard_deviation: float) -> Floats:
 def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) -> list[Floats]:
     """Return the rounds, and the answers of each candidate."""
     n_pairs = len(candidates) - len(domain.names)
-    ends = np.cumsum([n_pairs, *(domain.project(one).n_cells for one in candidates)])
+    ends = np.cumsum([n_pairs, *(domain.project(candidate).n_cells for candidate in candidates)])
     return np.split(transcripts, ends[:-1], axis=1)
