@@ -56,7 +56,8 @@ class ChoiceDP(ProfileGuarantee):
         for name, weights in (("weights0", first), ("weights1", second)):
             if weights.shape != centre_distances.shape or (weights < 0.0).any() or not abs(weights.sum() - 1.0) < 1e-6:
                 raise ParameterError(
-                    f"{name} must be probabilities, one for each of the {centre_distances.size} distances, but is {weights!r}.",
+                    f"{name} must be probabilities, one for each of the {centre_distances.size} distances, but is "
+                    f"{weights!r}.",
                     argument=name,
                 )
         with np.errstate(divide="ignore"):
