@@ -1,4 +1,4 @@
-"""The same tables with differential privacy: noisy counts in cells that are fixed beforehand."""
+"""Grouped tables with differential privacy: noisy counts in cells that are fixed in advance."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Cells:
     """Cells of bands of the quasi-identifiers, with a count for each sensitive value, all fixed before any data.
 
     Args:
-        edges: for each quasi-identifier, a column of whole numbers, where bands begin, and where the last one ends.
+        edges: for each quasi-identifier, a column of whole numbers, the starts of the bands and the end of the last.
         sensitive: the sensitive column.
-        values: the sensitive values, all that there may be.
+        values: all possible sensitive values.
 
     Example:
         >>> import pandas as pd
@@ -45,7 +45,7 @@ class Cells:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Bands of each quasi-identifier."""
+        """Number of bands of each quasi-identifier."""
         return tuple(len(edges) - 1 for edges in self.edges.values())
 
     @property
@@ -53,26 +53,26 @@ class Cells:
         return int(np.prod(self.shape))
 
     def cell(self, people: pd.DataFrame) -> Places:
-        """The cell of each person, `(n_people,)`; raises `ParameterError` for one outside the edges."""
+        """Return the cell of each person, `(n_people,)`; raise `ParameterError` for one outside the edges."""
         check_columns(people, list(self.edges), "people")
         bands = [band_of(people[name].to_numpy(dtype=np.float64), name, ends) for name, ends in self.edges.items()]
         return np.asarray(np.ravel_multi_index(tuple(bands), self.shape), dtype=np.int64)
 
     def records(self, table: pd.DataFrame) -> Places:
-        """What `mechanism` takes: for each person the number of the count that it enters, `(n_records,)`."""
+        """Return the records for `mechanism`: the index of the count of each person, `(n_records,)`."""
         check_columns(table, [self.sensitive], "sensitive")
-        place = {value: i for i, value in enumerate(self.values)}
+        index = {value: i for i, value in enumerate(self.values)}
         unknown = sorted({str(value) for value in table[self.sensitive]} - {str(value) for value in self.values})
         if unknown:
             raise ParameterError(
-                f"values must list all that {self.sensitive!r} may be, but lack {', '.join(unknown)}.",
+                f"values must list all values of {self.sensitive!r}, but lack {', '.join(unknown)}.",
                 argument="values",
             )
-        sensitive = np.array([place[value] for value in table[self.sensitive]], dtype=np.int64)
+        sensitive = np.array([index[value] for value in table[self.sensitive]], dtype=np.int64)
         return self.cell(table) * len(self.values) + sensitive
 
     def mechanism(self, epsilon: float, relation: Relation | str = Relation.ADD_REMOVE) -> Geometric:
-        """All counts with geometric noise: epsilon-DP, since a person enters one count, or moves two if replaced."""
+        """Return all counts with geometric noise: epsilon-DP, as a person is in one count, or moves two if replaced."""
         n_counts = self.n_cells * len(self.values)
         query = Histogram(edges=tuple(range(n_counts + 1)))
         relation = Relation.of(relation)
@@ -85,5 +85,5 @@ class Cells:
         )
 
     def table(self, counts: ArrayLike) -> Floats:
-        """One output of `mechanism` as a table, `(n_cells, n_values)`."""
+        """Return one output of `mechanism` as a table, `(n_cells, n_values)`."""
         return np.asarray(counts, dtype=np.float64).reshape(self.n_cells, len(self.values))

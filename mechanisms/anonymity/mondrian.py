@@ -1,4 +1,4 @@
-"""k-anonymous tables, by cutting the data at medians and by bands that are fixed beforehand."""
+"""k-anonymous tables, by cuts at medians of the data and by bands that are fixed in advance."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 def mondrian(
     table: pd.DataFrame, quasi_identifiers: Sequence[str], sensitive: str, *, k: int, diversity: int = 1
 ) -> GroupedTable:
-    """Groups of at least k people, by strict multidimensional partitioning (LeFevre, DeWitt and Ramakrishnan 2006).
+    """Return groups of at least k people by strict multidimensional partitioning.
 
-    Starting with everybody, a group is cut in two at the median of the quasi-identifier that spreads most in it, as a
-    share of its spread in the whole table, or between the two values nearest to it that are not the same; if a side
-    would be too small, the next quasi-identifier is tried, and where none can be cut the group is published with the
-    intervals that its people really span.
+    This is the algorithm of LeFevre, DeWitt and Ramakrishnan (2006). Starting with all people, a group is cut in two at
+    the median of the quasi-identifier with the largest range in it, relative to its range in the whole table, or
+    between the two distinct values nearest to this median; if a side would be too small, the next quasi-identifier is
+    tried, and a group that cannot be cut is published with the intervals that its people actually span.
 
-    It is anonymous by the definition of k-anonymity (Sweeney 2002) and has no guarantee of differential privacy: which
-    intervals come out depends on each person.
+    The table satisfies k-anonymity (Sweeney 2002) but not differential privacy: the published intervals depend on each
+    person.
 
     Args:
-        table: one record a person.
-        quasi_identifiers: columns that others know too, numbers or names; names are ordered alphabetically.
+        table: one record per person.
+        quasi_identifiers: columns that others also know, numbers or names; names are ordered alphabetically.
         sensitive: column that is published with the groups.
-        k: people in a group at least, from 1 to the number of records.
-        diversity: different sensitive values in a group at least (distinct l-diversity).
+        k: minimum number of people in a group, from 1 to the number of records.
+        diversity: minimum number of different sensitive values in a group (distinct l-diversity).
 
     Raises:
-        ParameterError: columns that are missing or have missing values; k larger than the table, or more diversity than
-            the table has.
+        ParameterError: columns are missing or have missing values, k is larger than the table, or diversity is larger
+            than the number of sensitive values.
 
     Example:
         >>> import pandas as pd
@@ -74,22 +74,22 @@ def mondrian(
     lower = np.array([numbers[rows].min(axis=0) for rows in parts])
     upper = np.array([numbers[rows].max(axis=0) for rows in parts])
     group = np.empty(len(table), dtype=np.int64)
-    for place, rows in enumerate(parts):
-        group[rows] = place
+    for index, rows in enumerate(parts):
+        group[rows] = index
     return GroupedTable(coding, lower, upper, group, values, names)
 
 
 def banded(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive: str) -> GroupedTable:
-    """Groups by bands that are fixed beforehand: ages in decades, regions of ZIP codes (global recoding).
+    """Return groups by bands that are fixed in advance: ages in decades, regions of ZIP codes (global recoding).
 
     Args:
-        table: one record a person.
-        edges: for each quasi-identifier, a column of whole numbers, where bands begin: band i is edges[i] to
-            edges[i + 1] - 1. Increasing; the last one is where the last band ends.
+        table: one record per person.
+        edges: for each quasi-identifier, a column of whole numbers, the starts of the bands: band i is edges[i] to
+            edges[i + 1] - 1. Increasing; the last number is the end of the last band.
         sensitive: column that is published with the groups.
 
     Raises:
-        ParameterError: columns that are missing, edges that do not increase, or a record outside them.
+        ParameterError: columns are missing, edges do not increase, or a record lies outside them.
 
     Example:
         >>> import pandas as pd
@@ -109,25 +109,25 @@ def banded(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive:
 
 
 def band_of(column: Floats, name: str, edges: Sequence[float]) -> Places:
-    """The band of each value, `(n,)`, from the numbers where bands begin and the last one ends."""
+    """Return the band of each value, `(n,)`; `edges` are the starts of the bands and the end of the last."""
     ends = np.asarray(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not np.all(np.diff(ends) > 0):
         raise ParameterError(
             f"edges must be at least two increasing numbers for each column, but those of {name!r} are {edges!r}.",
             argument="edges",
         )
-    found = np.searchsorted(ends, column, side="right") - 1
-    if (found < 0).any() or (found >= len(ends) - 1).any():
+    bands = np.searchsorted(ends, column, side="right") - 1
+    if (bands < 0).any() or (bands >= len(ends) - 1).any():
         raise ParameterError(
             f"edges must hold all records, but those of {name!r} go from {ends[0]:g} to {ends[-1] - 1:g}, and its "
             f"values from {column.min():g} to {column.max():g}.",
             argument="edges",
         )
-    return np.asarray(found, dtype=np.int64)
+    return np.asarray(bands, dtype=np.int64)
 
 
 def _partition(numbers: Floats, allowed: Callable[[Places], bool]) -> list[Places]:
-    """The records of each group; all the cuts that are allowed have been made."""
+    """Return the records of each group after all allowed cuts."""
     spread = np.ptp(numbers, axis=0)
     spread[spread == 0.0] = 1.0
     waiting, done = [np.arange(len(numbers))], []
@@ -145,7 +145,7 @@ def _partition(numbers: Floats, allowed: Callable[[Places], bool]) -> list[Place
 
 
 def _lower_half(column: Floats) -> NDArray[np.bool_]:
-    """Whether each value is on the lower side of the cut that halves best; all where there is a single value."""
+    """Return a mask of the lower side of the most balanced cut; all True if there is a single value."""
     ordered = np.sort(column)
     cuts = np.flatnonzero(np.diff(ordered) > 0.0)
     if not len(cuts):

@@ -21,30 +21,30 @@ from ..records import check_records
 from ..relation import Relation
 
 COUNTS: tuple[Mechanism, ...] = (Laplace(1.0, query=Count()), Laplace(0.5, query=Count()))
-"""Two noisy counts."""
+"""Two noisy counts with epsilon 1 and 0.5."""
 
 
 @dataclass(frozen=True)
 class Parallel(Mechanism):
-    """Parallel composition: mechanism j runs on the records of part j, and all outputs are seen.
+    """Parallel composition: mechanism j runs on the records of part j, and all outputs are released.
 
-    A record says itself which part it is in, so that one record more or less changes one part. The joint release is
+    Each record states its own part, so one added or removed record changes one part. The joint release is
     therefore as private as the least private mechanism, not as their sum. (McSherry 2009, theorem 4.)
 
     Args:
-        bases: the mechanisms, one a part, at least 1; each takes an array of values.
+        bases: the mechanisms, one per part, at least 1; each takes an array of values.
         record: the value of the record of `worst_case()`.
 
     Raises:
-        ParameterError: no mechanism, or something else.
-        RelationError: a mechanism whose guarantee holds for another relation than add_remove. When a record is replaced
+        ParameterError: `bases` is empty or contains an object that is not a mechanism.
+        RelationError: a mechanism has a guarantee for another relation than add_remove. When a record is replaced,
             two parts may change, and the two largest epsilons add up.
 
     Guarantees:
-        * The larger of the guarantees at every epsilon, under add_remove. A dataset is an array `(n_records, 2)` of
+        * The largest of the guarantees at every epsilon, under add_remove. A dataset is an array `(n_records, 2)` of
           part numbers and values.
-        * Parts must be disjoint, may not depend on other records, and their randomness must be independent:
-          `dpassay.mechanisms.broken.composed` has what happens otherwise.
+        * Parts must be disjoint and must not depend on other records, and the mechanisms must use independent
+          randomness: `dpassay.mechanisms.broken.composed` shows violations of these conditions.
 
     Example:
         >>> mechanism = Parallel()  # two counts, of epsilon 1 and 0.5
@@ -72,7 +72,7 @@ class Parallel(Mechanism):
                 )
 
     def parts(self, dataset: Dataset) -> list[Floats]:
-        """Values of the records of each part."""
+        """Return the values of the records of each part."""
         records = np.asarray(dataset, dtype=np.float64)
         shaped = records.ndim == 2 and records.shape[1] == 2
         if not shaped or not np.isin(records[:, 0], np.arange(len(self.bases))).all():
@@ -84,18 +84,18 @@ class Parallel(Mechanism):
         return [records[records[:, 0] == j, 1] for j in range(len(self.bases))]
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` joint outputs, `(size, n)`: those of the parts side by side, flattened."""
+        """Return `size` joint outputs, `(size, n)`: the flattened outputs of all parts, concatenated."""
         outputs = [base.release(part, size, rng) for base, part in zip(self.bases, self.parts(dataset), strict=True)]
         if any(output.events is not None for output in outputs):
-            raise ParameterError("a part gave exceptional outputs, which have no place in a joint one.")
+            raise ParameterError("a part gave exceptional outputs, which a joint output cannot hold.")
         return Outputs(np.concatenate([_rows(output.values) for output in outputs], axis=1))
 
     def output_law(self) -> LogDensity | None:
-        """The product of the laws of the parts, where these are known and each output is one number."""
+        """Return the product of the output laws of the parts, or None unless all are known."""
         return None if any(base.output_law() is None for base in self.bases) else self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Sum of the log densities of the parts, shape `(size,)`; for parts whose outputs are one number each."""
+        """Return the sum of the log densities of the parts, `(size,)`; each part must release one number."""
         if outputs.values.shape[1:] != (len(self.bases),):
             raise ParameterError(
                 "the joint law is known for parts that release one number each, but outputs have shape "
@@ -108,26 +108,31 @@ class Parallel(Mechanism):
 
     @cached_property
     def _largest(self) -> int:
-        """The part whose mechanism has the largest epsilon, at the delta where it is quoted."""
+        """Index of the part with the largest epsilon at the largest default delta of the claims (1e-6 if none)."""
         claims = [base.guarantee() for base in self.bases]
         delta = max(claim.default_delta or 0.0 for claim in claims) or 1e-6
         return int(np.argmax([claim.epsilon(delta) for claim in claims]))
 
     def guarantee(self) -> Guarantee:
-        """The worst of the parts at every epsilon; that of one part where it is the worst everywhere."""
+        """Return the largest guarantee of the parts at every epsilon.
+
+        If all parts have equal guarantees, that guarantee is returned itself.
+        """
         claims: list[Guarantee] = []
         for base in self.bases:
-            if (claim := base.guarantee()) not in claims:  # compared by value: what prints alike may differ
+            if (claim := base.guarantee()) not in claims:  # compare by value: different claims can print the same
                 claims.append(claim)
         return claims[0] if len(claims) == 1 else LargestDP(tuple(claims))
 
     def worst_case(self) -> Neighbours:
-        """No records, and one in the part with the largest epsilon."""
+        """Return a pair of no records and one record in the part with the largest epsilon."""
         return Neighbours(np.zeros((0, 2)), np.array([[self._largest, self.record]]), self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of the part of the worst case, where it adds noise to an answer that moves by all of its
-        sensitivity; None elsewhere."""
+        """Return the exact curve of the part that the worst case changes, or None if it is unknown.
+
+        It is known if that part adds noise to one answer and the record moves this answer by its full sensitivity.
+        """
         base = self.bases[self._largest]
         return base.exact_guarantee() if moves_by_all(base, np.zeros(0), np.array([self.record])) else None
 
@@ -138,7 +143,7 @@ class Parallel(Mechanism):
 
 
 def moves_by_all(base: Mechanism, d0: Dataset, d1: Dataset, steps: int = 1) -> bool:
-    """Whether `base` adds noise to one answer, which lies `steps` times its sensitivity apart on the two datasets."""
+    """Return True if `base` adds noise to one answer, which moves by `steps` times its sensitivity from d0 to d1."""
     if not isinstance(base, AdditiveNoise) or base.n_queries != 1:
         return False
     moved = abs(float(base.answers(d1) - base.answers(d0)))
@@ -151,7 +156,10 @@ def _rows(values: NDArray[np.generic]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LargestDP(ProfileGuarantee):
-    """The worst of several guarantees at every epsilon: what holds if one of them does, and nobody knows which."""
+    """Largest of several guarantees at every epsilon.
+
+    This guarantee holds if at least one of `claims` holds and it is not known which one.
+    """
 
     claims: tuple[Guarantee, ...]
     relation: Relation | None = None
@@ -159,9 +167,9 @@ class LargestDP(ProfileGuarantee):
 
     @property
     def default_delta(self) -> float | None:
-        """The largest at which one is quoted; None where one is not."""
-        found = [claim.default_delta for claim in self.claims]
-        return None if None in found else max(delta for delta in found if delta is not None)
+        """Largest default delta of the claims; None if a claim has none."""
+        default_deltas = [claim.default_delta for claim in self.claims]
+        return None if None in default_deltas else max(delta for delta in default_deltas if delta is not None)
 
     def _delta(self, epsilon: Floats) -> Floats:
         return np.asarray(np.max([np.asarray(claim.delta(epsilon)) for claim in self.claims], axis=0))

@@ -1,4 +1,4 @@
-"""A function of the outputs of a mechanism that does not look at the data."""
+"""A data-independent function of the outputs of a mechanism."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..validation import one_of
 
 
 def _argmax(values: NDArray[Any]) -> NDArray[Any]:
-    """Position of the largest entry of each output."""
+    """Return the position of the largest entry of each output."""
     return np.asarray(values.reshape(len(values), -1).argmax(axis=1))
 
 
@@ -26,23 +26,23 @@ FUNCTIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "non-negative": lambda values: np.maximum(values, 0),
     "argmax": _argmax,
 }
-"""Name -> a function of `(size, ...)` outputs, row by row."""
+"""Mapping from name to a function of `(size, ...)` outputs, applied row by row."""
 
 
 @dataclass(frozen=True)
 class PostProcessed(Mechanism):
-    """Post-processing: f(M(x)) promises what M(x) promises, for any function f that does not look at x.
+    """Post-processing: f(M(x)) has the guarantee of M(x), for every function f that does not depend on x.
 
-    An audit of it must not find more than one of M: a bound that rises means that f knows something of the data.
+    An audit of f(M) must not report a larger bound than an audit of M: a larger bound means that f depends on the data.
 
     Args:
         base: the mechanism M.
-        function: "round", "sign", "non-negative" or "argmax"; or a function from `(size, ...)` outputs to as many,
-            which treats each row alike.
+        function: "round", "sign", "non-negative" or "argmax"; or a function from `(size, ...)` outputs to as many
+            outputs, which applies the same map to each row.
 
     Guarantees:
-        * The guarantee of `base` (Dwork and Roth 2014, proposition 2.1). It may be far from exact: what f forgets is no
-          longer there to be seen.
+        * The guarantee of `base` (Dwork and Roth 2014, proposition 2.1). It may be far from exact, because f can
+          discard information.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
@@ -72,34 +72,34 @@ class PostProcessed(Mechanism):
 
     @property
     def workers(self) -> Workers:
-        """As the base."""
+        """Workers of the base mechanism."""
         return self.base.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` outputs of the base, processed; exceptional ones stay what they are."""
+        """Return `size` processed outputs of the base; exceptional outputs stay unchanged."""
         outputs = self.base.release(dataset, size, rng)
         function = FUNCTIONS[self.function] if isinstance(self.function, str) else self.function
         values = np.asarray(function(outputs.values))
         if values.shape[:1] != (size,):
             raise ParameterError(
-                f"function must give one row an output, ({size}, ...), but gave shape {values.shape}.",
+                f"function must return one row per output, ({size}, ...), but returned shape {values.shape}.",
                 argument="function",
             )
         return Outputs(values, outputs.events)
 
     def guarantee(self) -> Guarantee:
-        """That of the base."""
+        """Return the guarantee of the base mechanism."""
         return self.base.guarantee()
 
     def exact_guarantee(self) -> Guarantee | None:
-        """None: it depends on what the function forgets."""
+        """Return None: the exact curve depends on the information that the function discards."""
         return None
 
     def worst_case(self) -> Neighbours:
-        """That of the base."""
+        """Return the worst case of the base mechanism."""
         return self.base.worst_case()
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """With the base fitted to the pair."""
+        """Return this mechanism with the base fitted to the pair."""
         base = self.base.fitted_to(neighbours)
         return self if base is self.base else replace(self, base=base)

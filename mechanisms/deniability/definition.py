@@ -1,4 +1,4 @@
-"""What plausible deniability asks of one synthetic record, and the buckets by which it is tested."""
+"""Definition of plausible deniability for one synthetic record, and the buckets by which it is tested."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..validation import positive, whole
 
 
 def check_gamma(gamma: float) -> None:
-    """Raises `ParameterError` unless gamma is a finite number above 1: equal probabilities alone make no buckets."""
+    """Raise `ParameterError` unless gamma is a finite number above 1; a gamma of 1 defines no buckets."""
     positive(gamma=gamma)
     if gamma <= 1.0:
         raise ParameterError(argument="gamma", value=gamma, allowed="be above 1", advice="Try gamma=2.0.")
 
 
 def largest_crowd(probabilities: ArrayLike, seed: int, gamma: float) -> int:
-    """The largest number of records, the seed among them, that are equally plausible as the source of an output.
+    """Return the largest number of records, including the seed, that are equally plausible as the source of an output.
 
-    Records are equally plausible where the ratio of any two of their probabilities to give the output is at most gamma.
-    Sorted by probability, such a crowd is a window; the largest one over the seed is found by two searches.
+    Records are equally plausible if the ratio of any two of their probabilities to give the output is at most gamma.
+    Sorted by probability, such a set is a window; the largest window that contains the seed is found by two searches.
 
     Args:
         probabilities: Pr[y = M(d_i)] of the one output y, `(n_records,)`, each in [0, 1].
-        seed: index of the record that y was made of.
+        seed: index of the record that y was generated from.
         gamma: >= 1.
 
     Returns:
@@ -40,33 +40,35 @@ def largest_crowd(probabilities: ArrayLike, seed: int, gamma: float) -> int:
     positive(gamma=gamma)
     if gamma < 1.0:
         raise ParameterError(argument="gamma", value=gamma, allowed="be at least 1")
-    given = np.asarray(probabilities, dtype=np.float64)
-    if given.ndim != 1 or not np.all((given >= 0.0) & (given <= 1.0)):
+    likelihoods = np.asarray(probabilities, dtype=np.float64)
+    if likelihoods.ndim != 1 or not np.all((likelihoods >= 0.0) & (likelihoods <= 1.0)):
         raise ParameterError(
             f"probabilities must have shape (n_records,) and lie in [0, 1], but are {probabilities!r}.",
             argument="probabilities",
         )
-    if not 0 <= seed < len(given):
-        raise ParameterError(argument="seed", value=seed, allowed=f"be a whole number from 0 to {len(given) - 1}")
-    own = given[seed]
-    if own == 0.0:
+    if not 0 <= seed < len(likelihoods):
+        raise ParameterError(argument="seed", value=seed, allowed=f"be a whole number from 0 to {len(likelihoods) - 1}")
+    seed_likelihood = likelihoods[seed]
+    if seed_likelihood == 0.0:
         return 0
-    ordered = np.sort(given[given > 0.0])
-    lowest = ordered[(ordered <= own) & (ordered * gamma >= own)]  # where a window over the seed may start
+    ordered = np.sort(likelihoods[likelihoods > 0.0])
+    lowest = ordered[
+        (ordered <= seed_likelihood) & (ordered * gamma >= seed_likelihood)
+    ]  # possible starts of a window over the seed
     ends = np.searchsorted(ordered, lowest * gamma, side="right")
     return int((ends - np.searchsorted(ordered, lowest, side="left")).max())
 
 
 def plausibly_deniable(probabilities: ArrayLike, seed: int, *, k: int, gamma: float) -> bool:
-    """Whether an output may be released with (k, gamma)-plausible deniability.
+    """Return True if an output may be released with (k, gamma)-plausible deniability.
 
-    There must be k - 1 further records such that the probabilities of all k, the seed's among them, to give the output
-    are within a factor gamma of each other. (Bindschaedler, Shokri and Gunter 2017, definition 1.) This is a statement
-    on one dataset, and not differential privacy.
+    There must be k - 1 further records such that the probabilities of all k records, including the seed, to give the
+    output are within a factor gamma of each other. (Bindschaedler, Shokri and Gunter 2017, definition 1.) This is a
+    statement on one dataset, and not differential privacy.
 
     Args:
-        probabilities, seed, gamma: as for `largest_crowd`.
-        k: number of records, the seed among them, >= 1.
+        probabilities, seed, gamma: see `largest_crowd`.
+        k: number of records, including the seed, >= 1.
 
     Example:
         >>> plausibly_deniable([0.1, 0.2, 0.4], seed=1, k=3, gamma=2.0)
@@ -79,10 +81,10 @@ def plausibly_deniable(probabilities: ArrayLike, seed: int, *, k: int, gamma: fl
 
 
 def buckets(log_probabilities: Floats, gamma: float) -> NDArray[np.int64]:
-    """The whole number i with gamma^-(i + 1) < p <= gamma^-i, of each log p; -1 where p is 0. Shape as given.
+    """Return the whole number i with gamma^-(i + 1) < p <= gamma^-i for each log p; -1 where p is 0.
 
-    Two probabilities of one bucket are within a factor gamma, so that a bucket of k records is a crowd of
-    `plausibly_deniable`; not the other way round.
+    The shape is that of `log_probabilities`. Two probabilities in one bucket are within a factor gamma, so a bucket of
+    k records satisfies `plausibly_deniable`; the converse does not hold.
 
     Example:
         >>> buckets(np.log([1.0, 0.5, 0.3, 0.25]), gamma=2.0)

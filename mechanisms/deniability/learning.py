@@ -1,4 +1,4 @@
-"""A generator learned from parts of a table, and seeds from another part."""
+"""A generator learned from two parts of a table; the rest of the table are its seeds."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SHARES = (0.25, 0.25, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class LearnedGenerator:
-    """A network, what it was learned by, and the records that are left as seeds.
+    """A learned network, the mechanisms that learned it, and the remaining records as seeds.
 
     Args:
-        network: learned with noise.
-        structure, parameters: the two mechanisms that were run, each on a part of its own.
-        seeds: records `(n, m)`, of which no part was learned from.
+        network: a network learned with noise.
+        structure, parameters: the two mechanisms that were run, each on a separate part.
+        seeds: records `(n, m)` that were not used for learning.
     """
 
     network: BayesianNetwork
@@ -40,15 +40,15 @@ class LearnedGenerator:
     seeds: NDArray[np.int64]
 
     def release(self, resampled: Sequence[int], *, k: int, gamma: float, epsilon0: float) -> DeniableRelease:
-        """The mechanism that releases a synthetic record of one of `seeds`, to be run on `seeds`."""
+        """Return the mechanism that releases a synthetic record from one of `seeds`; run it on `seeds`."""
         generator = SeedBasedSynthesis(self.network, tuple(resampled))
         return DeniableRelease(generator, k, gamma=gamma, epsilon0=epsilon0, relation=Relation.REPLACE_ONE)
 
     def guarantees(self) -> tuple[Guarantee, Guarantee]:
-        """Of structure and of parameter learning, under replace_one.
+        """Return the guarantees of structure and of parameter learning, under replace_one.
 
-        The parts are disjoint: a record that is replaced is in one of them, so that the whole is as private as the
-        least private of the three steps, learning twice and releasing (parallel composition).
+        The parts are disjoint: a record that is replaced is in one of them, so the whole is as private as the
+        least private of the three steps: two of learning, and the release (parallel composition).
         """
         return self.structure.guarantee(), self.parameters.guarantee()
 
@@ -64,19 +64,19 @@ def learn_generator(
     max_parents: int = 3,
     max_cells: int = 1000,
 ) -> LearnedGenerator:
-    """Splits a table at random in three, and learns a network from the first part (structure) and the second (tables).
+    """Split a table at random in three; learn the structure of a network from the first part, tables from the second.
 
     Args:
-        dataset: records over `domain`, at least two for each part.
+        dataset: records over `domain`, at least two per part.
         domain: the attributes, public.
         rng: the only source of randomness.
-        epsilon_entropy: of each entropy; see `NoisyEntropies`.
-        epsilon_table: of each table; see `NoisyCounts`.
-        shares: of the records that each of the three parts receives; their sum is taken as the whole.
-        max_parents, max_cells: of an attribute.
+        epsilon_entropy: epsilon of each entropy; see `NoisyEntropies`.
+        epsilon_table: epsilon of each table; see `NoisyCounts`.
+        shares: relative sizes of the three parts, > 0.
+        max_parents, max_cells: limits on the parents of an attribute; see `NoisyEntropies`.
 
     Raises:
-        ParameterError: a value out of range, or a part of fewer than two records.
+        ParameterError: a value is out of range, or a part has fewer than two records.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def learn_generator(
     parts = np.split(records[rng.permutation(len(records))], ends)
     if min(map(len, parts)) < 2:
         raise ParameterError(
-            f"the dataset must leave two records at least for each of the three parts, but has {len(records)}.",
+            f"the dataset must leave at least two records for each of the three parts, but has {len(records)}.",
             argument="dataset",
         )
     structure = NoisyEntropies(

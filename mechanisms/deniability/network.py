@@ -21,18 +21,18 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class BayesianNetwork:
-    """Pr[x_1, ..., x_m] = the product over attributes of Pr[x_i | the values of its parents].
+    """Bayesian network: Pr[x_1, ..., x_m] = product over attributes of Pr[x_i | values of its parents].
 
     Args:
         domain: the attributes.
-        order: their names, each after its parents.
-        parents: names of the parents of each attribute, by its name; left out, it has none.
+        order: the names of the attributes, each after its parents.
+        parents: names of the parents of each attribute, by its name; an attribute that is left out has none.
         tables: by name, Pr[value | parents], `(values of the parents in nested loops, values)` or any shape of as many
             numbers; each row sums to 1 within 1e-9.
 
     Raises:
-        ParameterError: an order that is none of all attributes, a parent that comes later, a table of another size, or
-            a row that is no distribution.
+        ParameterError: `order` does not list all attributes, a parent comes later, a table has another size, or
+            a row is not a distribution.
 
     Example:
         >>> rain = BayesianNetwork(
@@ -60,32 +60,32 @@ class BayesianNetwork:
         known = Domain.of(domain)
         if sorted(order) != sorted(known.names):
             raise ParameterError(argument="order", value=tuple(order), allowed="list every attribute of domain once")
-        listed = tuple(tuple(parents.get(name, ())) for name in known.names)
-        for name, of_it in zip(known.names, listed, strict=True):
+        parent_names = tuple(tuple(parents.get(name, ())) for name in known.names)
+        for name, own_parents in zip(known.names, parent_names, strict=True):
             before = tuple(order)[: tuple(order).index(name)]
-            if not set(of_it) <= set(before) or len(set(of_it)) < len(of_it):
+            if not set(own_parents) <= set(before) or len(set(own_parents)) < len(own_parents):
                 raise ParameterError(
                     f"parents of {name!r} must be distinct attributes that come before it in order, {before!r}, but "
-                    f"are {of_it!r}.",
+                    f"are {own_parents!r}.",
                     argument="parents",
                 )
         object.__setattr__(self, "domain", known)
         object.__setattr__(self, "order", tuple(order))
-        object.__setattr__(self, "parents", listed)
-        made = tuple(self._table(name, tables) for name in known.names)
-        object.__setattr__(self, "tables", made)
+        object.__setattr__(self, "parents", parent_names)
+        arrays = tuple(self._table(name, tables) for name in known.names)
+        object.__setattr__(self, "tables", arrays)
 
     def _table(self, name: str, tables: Mapping[str, ArrayLike]) -> Floats:
-        place = self.domain.index(name)
-        shape = math.prod(self.domain.project(self.parents[place]).shape) if self.parents[place] else 1
-        n_values = self.domain.shape[place]
+        index = self.domain.index(name)
+        n_rows = math.prod(self.domain.project(self.parents[index]).shape) if self.parents[index] else 1
+        n_values = self.domain.shape[index]
         table = np.array(tables.get(name, ()), dtype=np.float64)
-        if table.size != shape * n_values:
+        if table.size != n_rows * n_values:
             raise ParameterError(
-                f"the table of {name!r} must have {shape} x {n_values} numbers, but has {table.size}.",
+                f"the table of {name!r} must have {n_rows} x {n_values} numbers, but has {table.size}.",
                 argument="tables",
             )
-        table = table.reshape(shape, n_values)
+        table = table.reshape(n_rows, n_values)
         if not (np.all(table >= 0.0) and np.all(np.abs(table.sum(axis=1) - 1.0) <= 1e-9)):
             raise ParameterError(f"each row of the table of {name!r} must be a distribution.", argument="tables")
         table /= table.sum(axis=1, keepdims=True)
@@ -94,40 +94,42 @@ class BayesianNetwork:
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """The column of each attribute of the order."""
+        """Column of each attribute, in the network's order."""
         return tuple(self.domain.index(name) for name in self.order)
 
     @property
     def n_edges(self) -> int:
-        """Parents of all attributes together."""
+        """Number of parents of all attributes together."""
         return sum(map(len, self.parents))
 
     def rows(self, records: Ints, place: int) -> Ints:
-        """The row of the table of column `place` for each of the records `(n, m)`."""
+        """Return the row of the table of column `place` for each of the records `(n, m)`."""
         if not self.parents[place]:
             return np.zeros(len(records), dtype=np.int64)
         return self.domain.cells(records, self.parents[place])
 
     def log_conditionals(self, records: Ints) -> Floats:
-        """log Pr[its value | its parents] of each attribute, columns in the network's order: shape `(n, m)`."""
-        found = np.empty(records.shape)
+        """Return log Pr[value | parents] of each attribute, columns in the network's order: shape `(n, m)`."""
+        log_probabilities = np.empty(records.shape)
         with np.errstate(divide="ignore"):
             for at, place in enumerate(self.places):
-                found[:, at] = np.log(self.tables[place][self.rows(records, place), records[:, place]])
-        return found
+                log_probabilities[:, at] = np.log(self.tables[place][self.rows(records, place), records[:, place]])
+        return log_probabilities
 
     def resample(self, seeds: Ints, kept: Ints, rng: np.random.Generator) -> Ints:
-        """Records that keep the first `kept` `(n,)` attributes of `seeds` `(n, m)`, in the network's order, and draw
-        the others, each given its parents in the new record. Shape `(n, m)`."""
-        made = seeds.copy()
+        """Return records that keep the first `kept` `(n,)` attributes of `seeds` `(n, m)`, in the network's order.
+
+        The other attributes are drawn, each given its parents in the new record. Shape `(n, m)`.
+        """
+        records = seeds.copy()
         for at, place in enumerate(self.places):
             new = np.flatnonzero(kept <= at)
-            steps = np.cumsum(self.tables[place], axis=1)[self.rows(made[new], place), :-1]
-            made[new, place] = (steps <= rng.random(len(new))[:, np.newaxis]).sum(axis=1)
-        return made
+            steps = np.cumsum(self.tables[place], axis=1)[self.rows(records[new], place), :-1]
+            records[new, place] = (steps <= rng.random(len(new))[:, np.newaxis]).sum(axis=1)
+        return records
 
     def sample(self, n: int, rng: np.random.Generator) -> Ints:
-        """`n` records of the network, shape `(n, m)`."""
+        """Return `n` records drawn from the network, shape `(n, m)`."""
         empty = np.zeros((n, len(self.order)), dtype=np.int64)
         return self.resample(empty, np.zeros(n, dtype=np.int64), rng)
 
@@ -135,14 +137,14 @@ class BayesianNetwork:
     def from_counts(
         cls, domain: Domain, order: Sequence[str], parents: Mapping[str, Sequence[str]], counts: Mapping[str, Floats]
     ) -> BayesianNetwork:
-        """The network whose tables are the means of Dirichlet posteriors: (count + 1) / (sum of counts + values).
+        """Return the network whose tables are means of Dirichlet posteriors: (count + 1) / (sum of counts + values).
 
         Args:
-            counts: by name, `(values of the parents, values)`; negative ones, as noise makes them, count as 0.
+            counts: by name, `(values of the parents, values)`; negative ones, due to noise, count as 0.
         """
         tables = {}
-        for name, given in counts.items():
-            smooth = np.maximum(given, 0.0) + 1.0
+        for name, table in counts.items():
+            smooth = np.maximum(table, 0.0) + 1.0
             tables[name] = smooth / smooth.sum(axis=-1, keepdims=True)
         return cls(domain, order, parents, tables)
 
@@ -161,7 +163,7 @@ class BayesianNetwork:
 
 
 def chain(n_attributes: int = 4, *, same: float = 0.7) -> BayesianNetwork:
-    """Binary attributes x1, x2, ... of which each takes the value of the one before with probability `same`."""
+    """Return binary attributes x1, x2, ...; each equals its predecessor with probability `same`."""
     names = [f"x{i + 1}" for i in range(n_attributes)]
     table = [[same, 1.0 - same], [1.0 - same, same]]
     return BayesianNetwork(

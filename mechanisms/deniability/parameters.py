@@ -1,4 +1,4 @@
-"""Private parameter learning: the counts behind the tables of a Bayesian network, with noise."""
+"""Private parameter learning: noisy counts for the tables of a Bayesian network."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .parts import LaplaceParts
 class NoisyCounts(LaplaceParts):
     """Counts of each attribute with its parents, m tables, each cell plus Laplace noise.
 
-    A record stands in one cell of each table: under add_remove the noise of scale 1 / epsilon_each makes a table
-    epsilon_each-DP, under replace_one that of scale 2 / epsilon_each. `network` turns an output into the means of
-    Dirichlet posteriors, counts below 0 being 0: post-processing.
+    A record is counted in one cell of each table: under add_remove noise of scale 1 / epsilon_each makes a table
+    epsilon_each-DP, under replace_one noise of scale 2 / epsilon_each. `network` turns an output into the means of
+    Dirichlet posteriors, with negative counts set to 0, which is post-processing.
 
     (Bindschaedler, Shokri and Gunter 2017, section 3.)
 
     Args:
-        domain: the attributes; a dict will do.
-        parents: of each attribute by name, as `BayesianNetwork` has them; None: the attribute before.
+        domain: the attributes; may be a dict.
+        parents: parents of each attribute by name, as in `BayesianNetwork`; None: the preceding attribute.
         order: the attributes, each after its parents; None: in the order of the domain.
-        epsilon_each: of one table, > 0.
-        delta: at which the claim is quoted, strictly between 0 and 1; far below 1 / n.
+        epsilon_each: epsilon of one table, > 0.
+        delta: delta at which the claim is quoted, strictly between 0 and 1; far below 1 / n.
         relation: add_remove or replace_one.
 
     Guarantees:
@@ -64,42 +64,42 @@ class NoisyCounts(LaplaceParts):
         domain = Domain.of(self.domain)
         names = domain.names
         before = {name: (parent,) for parent, name in pairwise(names)}
-        given = before if self.parents is None else self.parents
-        listed = given if isinstance(given, Mapping) else dict(zip(names, given, strict=True))
+        parents = before if self.parents is None else self.parents
+        parents_by_name = parents if isinstance(parents, Mapping) else dict(zip(names, parents, strict=True))
         object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "parents", tuple(tuple(listed.get(name, ())) for name in names))
+        object.__setattr__(self, "parents", tuple(tuple(parents_by_name.get(name, ())) for name in names))
         object.__setattr__(self, "order", names if self.order is None else tuple(self.order))
         check_memory(sum(family.n_cells for family in self.families), "the tables of counts")
 
     @property
     def families(self) -> tuple[Domain, ...]:
-        """The domain of each table: the parents, and last the attribute."""
+        """Domain of each table: the parents, then the attribute."""
         return tuple(
             self.domain.project((*parents, name)) for name, parents in zip(self.domain.names, self.parents, strict=True)
         )
 
     @property
     def n_parts(self) -> int:
-        """Tables: one an attribute."""
+        """Number of tables: one per attribute."""
         return len(self.domain.names)
 
     @property
     def n_cells(self) -> int:
-        """Cells of one table that a record can move: 1, or 2 under replace_one."""
+        """Number of cells of one table that a record can move: 1, or 2 under replace_one."""
         return 2 if self.relation is Relation.REPLACE_ONE else 1
 
     @property
     def scale(self) -> float:
-        """`n_cells` / epsilon_each."""
+        """Noise scale, `n_cells` / epsilon_each."""
         return self.n_cells / self.epsilon_each
 
     @property
     def moved(self) -> tuple[int, float]:
-        """So many cells of each table, by 1."""
+        """Number of cells that the worst record moves, and the move in units of the scale."""
         return self.n_cells * self.n_parts, 1.0 / self.scale
 
     def statistics(self, dataset: Dataset) -> Floats:
-        """All tables one after another, in the order of the domain, shape `(n_numbers,)`."""
+        """Return all tables concatenated, in the order of the domain, shape `(n_numbers,)`."""
         records = self.domain.records(dataset)
         tables = [
             np.bincount(self.domain.cells(records, family.names), minlength=family.n_cells) for family in self.families
@@ -107,7 +107,7 @@ class NoisyCounts(LaplaceParts):
         return np.concatenate(tables).astype(np.float64)
 
     def network(self, noisy: Floats) -> BayesianNetwork:
-        """The network of one output, `(n_numbers,)`."""
+        """Return the network of one output, `(n_numbers,)`."""
         ends = np.cumsum([family.n_cells for family in self.families])[:-1]
         names, sizes = self.domain.names, self.domain.shape
         counts = {
@@ -117,7 +117,7 @@ class NoisyCounts(LaplaceParts):
         return BayesianNetwork.from_counts(self.domain, order, dict(zip(names, self.parents, strict=True)), counts)
 
     def worst_case(self) -> Neighbours:
-        """One record of all last values; it is missing on side 0, or has all first values."""
+        """Return one record of all last values, which on side 0 is missing or has all first values."""
         d1 = np.array([self.domain.shape], dtype=np.int64) - 1
         d0 = d1[:0] if self.relation is Relation.ADD_REMOVE else np.zeros_like(d1)
         return Neighbours(d0, d1, self.relation)

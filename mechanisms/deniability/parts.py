@@ -18,10 +18,10 @@ from ..repeated import Repeated
 
 
 class LaplaceParts(Mechanism):
-    """`n_parts` statistics, each released with `epsilon_each`; the claim is that of Dwork, Rothblum and Vadhan (2010).
+    """Release of `n_parts` statistics with `epsilon_each` each; claim of Dwork, Rothblum and Vadhan (2010).
 
-    With slack delta it is epsilon_each sqrt(2 n_parts ln(1 / delta)) + n_parts epsilon_each (e^epsilon_each - 1), or
-    n_parts epsilon_each where that is less.
+    With slack delta the claim is epsilon_each sqrt(2 n_parts ln(1 / delta)) + n_parts epsilon_each (e^epsilon_each
+    - 1), or n_parts epsilon_each if that is less.
     """
 
     epsilon_each: float
@@ -30,44 +30,44 @@ class LaplaceParts(Mechanism):
     @property
     @abstractmethod
     def n_parts(self) -> int:
-        """How many statistics there are."""
+        """Number of statistics."""
 
     @property
     @abstractmethod
     def scale(self) -> float:
-        """Scale of the noise of a number."""
+        """Scale of the noise of each number."""
 
     @property
     @abstractmethod
     def moved(self) -> tuple[int, float]:
-        """How many numbers the worst record moves, and by how many scales each."""
+        """Number of numbers that the worst record moves, and the move of each in units of the scale."""
 
     @abstractmethod
     def statistics(self, dataset: Dataset) -> Floats:
-        """All numbers without noise, shape `(n_numbers,)`."""
+        """Return all numbers without noise, shape `(n_numbers,)`."""
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` vectors of noisy numbers, shape `(size, n_numbers)`."""
+        """Return `size` vectors of noisy numbers, shape `(size, n_numbers)`."""
         exact = self.statistics(dataset)
         return Outputs(draw_laplace(self.scale, (size, len(exact)), rng) + exact)
 
     def output_law(self) -> LogDensity | None:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         noise = np.subtract(outputs.values, self.statistics(dataset), dtype=np.float64)
         return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))
 
     def guarantee(self) -> Guarantee:
-        """Advanced composition of `n_parts` times `PureDP(epsilon_each)`, quoted at delta."""
+        """Return the advanced composition of `n_parts` times `PureDP(epsilon_each)`, quoted at delta."""
         parts = [PureDP(self.epsilon_each, self.relation)] * self.n_parts
         composed = compose(parts, accounting="advanced", form="drv10")
         return composed.calibrated_at(self.delta) if isinstance(composed, ProfileGuarantee) else composed
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Of `worst_case()`: that of as many independent numbers as move; exact up to a grid of 1e-4 in epsilon."""
+        """Return the curve of `worst_case()`, of the numbers that move; exact up to a grid of 1e-4 in epsilon."""
         n, shift = self.moved
         return Repeated(Laplace(shift, relation=self.relation), n).exact_guarantee()
 

@@ -1,4 +1,4 @@
-"""A synthetic record is made of a record, and released if enough other records could have given it."""
+"""Release of a synthetic record generated from a seed record, if enough other records could have produced it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .seeds import SeedBasedSynthesis, SeedGenerator
 from .theorem import DeniabilityDP, pass_log_probability
 
 NOT_RELEASED = -1
-"""The output of a run that releases nothing."""
+"""Output of a run that releases nothing."""
 LARGEST = 2**16
-"""Outputs up to which the chance that nothing is released is added up over all of them."""
+"""Largest number of outputs for which the probability of releasing nothing is computed as a sum over all of them."""
 
 
 @dataclass(frozen=True)
@@ -34,32 +34,32 @@ class DeniableRelease(Mechanism):
 
         seed d      uniform on the dataset;  y = M(d)
         bucket      the records d_a whose Pr[y = M(d_a)] lies in the same interval (gamma^-(i + 1), gamma^-i]
-        released    if the bucket holds k' >= k + Laplace(1 / epsilon0) records, the seed among them
+        released    if the bucket holds k' >= k + Laplace(1 / epsilon0) records, including the seed
 
     and, whatever the data, only in half of the runs. (Bindschaedler, Shokri and Gunter 2017, mechanism 1 with privacy
-    test 2; the half is ours.)
+    test 2; withholding half of the runs is added here.)
 
-    The published mechanism has a guarantee for what it releases, and none for whether it does: with n records that all
-    pass and one that cannot, nothing is released in 1 run of n + 1, and never without it. Where half of the runs are
-    withheld at random, the outcome "nothing" has a probability of at least 1/2, and what it gives away is covered: if a
-    law F on the records keeps (epsilon, delta) for all sets of records, then F / 2, completed by "nothing", keeps it
-    for all events.
+    The published mechanism has a guarantee for the released records, but none for the event that nothing is released:
+    with n records that all pass and one that cannot, nothing is released in 1 of n + 1 runs, and never without this
+    record. If half of the runs are withheld at random, the outcome "nothing" has a probability of at least 1/2, and its
+    leak is covered: if a law F on the records satisfies (epsilon, delta) for all sets of records, then F / 2, completed
+    by "nothing", satisfies it for all events.
 
     Args:
-        generator: makes y of a seed; public, or privately learned from other records.
-        k: records that a released record should have, >= 2.
+        generator: draws y from a seed; public, or privately learned from other records.
+        k: number of records that could have produced a released record, >= 2.
         gamma: largest ratio of the probabilities of two records of a bucket, > 1.
-        epsilon0: of the noise of the threshold, > 0.
+        epsilon0: epsilon of the noise on the threshold, > 0.
         t: None: the claim is the whole curve of the theorem; a whole number 1 <= t < k: its statement for this t, an
             (epsilon, delta) that composes with others (`Repeated`).
         relation: add_remove or replace_one; the theorem holds for both.
 
-    The output is the number of a cell of the domain (`generator.domain.records_in` turns it into a record), or -1 where
+    The output is the number of a cell of the domain (`generator.domain.records_in` turns it into a record), or -1 if
     nothing is released.
 
     Guarantees:
-        * `DeniabilityDP(k, gamma, epsilon0)`, for all events; under add_remove for datasets of k records at least.
-        * The output law is exact. Where the domain has more than 65,536 cells, that of "nothing" is not computed.
+        * `DeniabilityDP(k, gamma, epsilon0)`, for all events; under add_remove for datasets of at least k records.
+        * The output law is exact. If the domain has more than 65,536 cells, the law of "nothing" is not computed.
 
     Example:
         >>> mechanism = DeniableRelease(k=20, gamma=2.0, epsilon0=1.0)
@@ -87,103 +87,106 @@ class DeniableRelease(Mechanism):
 
     @property
     def withheld(self) -> float:
-        """Share of the runs in which nothing is released whatever the data."""
+        """Share of the runs that release nothing, independently of the data."""
         return 0.5
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` numbers of cells, or -1, shape `(size,)`."""
+        """Return `size` cell numbers, or -1 for no release, shape `(size,)`."""
         cells = self._cells(dataset)
         seeds = cells[rng.integers(len(cells), size=size)]
         outputs = self.generator.draw(seeds, rng)
         _, _, crowds = self._levels(outputs, cells)
-        own = np.take_along_axis(crowds, self.generator.levels(outputs, seeds)[:, np.newaxis], axis=1)[:, 0]
-        given = self._passes(own - self.k, rng) & (rng.random(size) >= self.withheld)
-        return Outputs(np.where(given, outputs, NOT_RELEASED))
+        seed_crowds = np.take_along_axis(crowds, self.generator.levels(outputs, seeds)[:, np.newaxis], axis=1)[:, 0]
+        released = self._passes(seed_crowds - self.k, rng) & (rng.random(size) >= self.withheld)
+        return Outputs(np.where(released, outputs, NOT_RELEASED))
 
     def _passes(self, excess: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Whether k' records pass, of each excess k' - k."""
+        """Return True where k' records pass the test, for each excess k' - k."""
         return np.asarray(excess >= draw_laplace(1.0 / self.epsilon0, excess.shape, rng))
 
     def _log_pass(self, excess: Floats) -> Floats:
-        """Log probability of it."""
+        """Return the log probability that k' records pass, for each excess k' - k."""
         return pass_log_probability(excess, self.epsilon0)
 
     def _log_fail(self, excess: Floats) -> Floats:
-        """Log probability that they do not."""
+        """Return the log probability that k' records fail, for each excess k' - k."""
         return pass_log_probability(-np.asarray(excess), self.epsilon0)
 
     def _cells(self, dataset: Dataset) -> Ints:
         cells = self.generator.cells(dataset)
         if not len(cells):
-            raise ParameterError("the dataset must hold a record to make others of, but is empty.", argument="dataset")
+            raise ParameterError("the dataset must hold at least one seed record, but is empty.", argument="dataset")
         return cells
 
     def _levels(self, outputs: Ints, cells: Ints) -> tuple[Floats, Floats, Floats]:
-        """Log probability, number of records, and number of records of the bucket, at each level of each output."""
+        """Return log probability, number of records, and number in the bucket, at each level of each output."""
         log_p = self.generator.log_levels(outputs)
         counts = self.generator.counts(outputs, cells)
         bucket = buckets(log_p, self.gamma)
-        same = bucket[:, :, np.newaxis] == bucket[:, np.newaxis, :]
-        return log_p, counts, (same * counts[:, np.newaxis, :]).sum(axis=2)
+        same_bucket = bucket[:, :, np.newaxis] == bucket[:, np.newaxis, :]
+        return log_p, counts, (same_bucket * counts[:, np.newaxis, :]).sum(axis=2)
 
     def output_law(self) -> LogDensity | None:
-        """Its own, see `log_density`; None where the domain is large."""
+        """Return self, whose `log_density` is exact; None if the domain is large."""
         return self if self.generator.n_outputs <= LARGEST else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf for what is no output."""
+        """Return the log probability of each output under `dataset`, `(size,)`; -inf for an impossible output."""
         cells, values = self._cells(dataset), np.asarray(outputs.values)
         possible = (values >= 0) & (values < self.generator.n_outputs) & (values == np.floor(values))
-        found = np.full(values.shape, -np.inf)
-        known, at = np.unique(values[possible].astype(np.int64), return_inverse=True)
-        found[possible] = self.log_released(known, cells)[at]
+        log_probabilities = np.full(values.shape, -np.inf)
+        distinct, index = np.unique(values[possible].astype(np.int64), return_inverse=True)
+        log_probabilities[possible] = self.log_released(distinct, cells)[index]
         nothing = values == NOT_RELEASED
         if nothing.any():
-            found[nothing] = self.log_not_released(cells)
-        return found
+            log_probabilities[nothing] = self.log_not_released(cells)
+        return log_probabilities
 
     def log_released(self, outputs: Ints, cells: Ints) -> Floats:
-        """Log probability that each of `outputs` is released, from the records `cells`; for domains of any size."""
+        """Return the log probability that each of `outputs` is released, for the records `cells`; any domain size."""
         log_p, counts, crowds = self._levels(outputs, cells)
         with np.errstate(divide="ignore"):
-            each = log_p + np.log(counts) + self._log_pass(crowds - self.k)
-        return np.asarray(logsumexp(each, axis=1) - math.log(len(cells)) + math.log1p(-self.withheld))
+            log_terms = log_p + np.log(counts) + self._log_pass(crowds - self.k)
+        return np.asarray(logsumexp(log_terms, axis=1) - math.log(len(cells)) + math.log1p(-self.withheld))
 
     def log_not_released(self, cells: Ints) -> float:
-        """Log probability that nothing is released, a sum over all outputs."""
+        """Return the log probability that nothing is released, as a sum over all outputs."""
         log_p, counts, crowds = self._levels(np.arange(self.generator.n_outputs), cells)
         with np.errstate(divide="ignore"):
             failed = logsumexp(log_p + np.log(counts) + self._log_fail(crowds - self.k)) - math.log(len(cells))
             return float(np.logaddexp(np.log(self.withheld), math.log1p(-self.withheld) + failed))
 
     def log_law(self, dataset: Dataset) -> Floats:
-        """Log probabilities of all outputs, that of "nothing" last, shape `(n_outputs + 1,)`."""
+        """Return log probabilities of all outputs, with "nothing" last, shape `(n_outputs + 1,)`."""
         cells = self._cells(dataset)
         released = self.log_released(np.arange(self.generator.n_outputs), cells)
         return np.append(released, self.log_not_released(cells))
 
     def law(self, dataset: Dataset) -> Floats:
-        """Probabilities of all outputs, in the order of `log_law`."""
+        """Return probabilities of all outputs, in the order of `log_law`."""
         return np.exp(self.log_law(dataset))
 
     def guarantee(self) -> Guarantee:
-        """`DeniabilityDP(k, gamma, epsilon0)`, or what it says of t."""
+        """Return `DeniabilityDP(k, gamma, epsilon0)`, or its statement for t."""
         theorem = DeniabilityDP(self.k, self.gamma, self.epsilon0, self.relation)
         return theorem if self.t is None else theorem.at(self.t)
 
     def worst_case(self) -> Neighbours:
-        """k - 1 records of one kind, and k + 1 of another; side 1 has a k-th of the first, added or in place of one."""
+        """Return k - 1 records of one kind and k + 1 of another; side 1 has one more of the first kind.
+
+        This record is added, or replaces one of the other kind.
+        """
         first, other = self.generator.two_records()
         return self._pair(first, self.k - 1, other, self.k + 1)
 
     def _pair(self, kind: Dataset, n_kind: int, other: Dataset, n_other: int) -> Neighbours:
-        """So many records of two kinds; side 1 has one more of the first."""
+        """Return a pair with `n_kind` and `n_other` records of two kinds; side 1 has one more of the first kind."""
         d0 = np.concatenate([np.repeat(kind, n_kind, axis=0), np.repeat(other, n_other, axis=0)])
         rest = d0 if self.relation is Relation.ADD_REMOVE else d0[:-1]
         return Neighbours(d0, np.concatenate([kind, rest]), self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of `worst_case()`; None where the domain is large."""
+        """Return the exact curve of `worst_case()`; None if the domain is large."""
         if self.generator.n_outputs > LARGEST:
             return None
         pair = self.worst_case()
@@ -194,8 +197,8 @@ class DeniableRelease(Mechanism):
         sizes = [len(self._cells(neighbours.side(side))) for side in (0, 1)]
         if self.relation is Relation.ADD_REMOVE and min(sizes) < self.k:
             raise NeighboursError(
-                f"each side must have k = {plural(self.k, 'record')} at least, which the theorem asks for, but one "
-                f"has {min(sizes)}. Give more records, or a smaller k.",
+                f"each side must have at least k = {plural(self.k, 'record')}, as the theorem requires, but one "
+                f"has {min(sizes)}. Use more records, or a smaller k.",
                 argument="k",
             )
         check_records(neighbours)

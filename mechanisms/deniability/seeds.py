@@ -1,12 +1,12 @@
-"""Generators that make a synthetic record of a seed record, with the probability of each.
+"""Generators that draw a synthetic record from a seed record, with the probability of each output.
 
-    SeedGenerator         what a privacy test needs of one
+    SeedGenerator         the interface that a privacy test needs
     SeedBasedSynthesis    a Bayesian network that keeps some attributes of the seed and draws the others
     TableGenerator        any generator of few records, as a table of probabilities
 
-Records are numbers of cells. Of an output, every generator here knows a few levels: at each of them Pr[output | seed]
-is one number, and the records of a dataset are counted. So a test of thousands of outputs on a large dataset takes no
-table of outputs by records.
+Records are cell numbers. For each output, every generator in this module has a few levels: at each level Pr[output |
+seed] is one number, and the records of a dataset at this level are counted. So a test of thousands of outputs on a
+large dataset needs no table of outputs by records.
 """
 
 from __future__ import annotations
@@ -28,53 +28,55 @@ from .network import BayesianNetwork, Ints, chain
 
 
 class SeedGenerator(ABC):
-    """Draws a synthetic record y given a seed record d, and knows Pr[y | d]."""
+    """Generator of a synthetic record y given a seed record d, with known Pr[y | d]."""
 
     @property
     @abstractmethod
     def n_outputs(self) -> int:
-        """How many different outputs there may be."""
+        """Number of possible outputs."""
 
     @abstractmethod
     def cells(self, dataset: Dataset) -> Ints:
-        """The records of a dataset as cell numbers, shape `(n_records,)`; raises `ParameterError` for others."""
+        """Return the records of a dataset as cell numbers, shape `(n_records,)`; raise `ParameterError` for others."""
 
     @abstractmethod
     def draw(self, seeds: Ints, rng: np.random.Generator) -> Ints:
-        """One output for each of the seeds `(size,)`, shape `(size,)`."""
+        """Return one output for each of the seeds `(size,)`, shape `(size,)`."""
 
     @abstractmethod
     def log_levels(self, outputs: Ints) -> Floats:
-        """log Pr[output | seed] at each of its levels, -inf where impossible: shape `(size, n_levels)`."""
+        """Return log Pr[output | seed] at each level of an output, -inf if impossible: shape `(size, n_levels)`."""
 
     @abstractmethod
     def levels(self, outputs: Ints, seeds: Ints) -> Ints:
-        """The level of each output from each seed, pair by pair, shape `(size,)`; -1 where it is impossible."""
+        """Return the level of each output from each seed, pair by pair, shape `(size,)`; -1 if it is impossible."""
 
     @abstractmethod
     def counts(self, outputs: Ints, cells: Ints) -> Floats:
-        """How many of the records `cells` `(n,)` stand at each level of each output, shape `(size, n_levels)`."""
+        """Return the number of records `cells` `(n,)` at each level of each output, shape `(size, n_levels)`."""
 
     @abstractmethod
     def two_records(self) -> tuple[Dataset, Dataset]:
-        """Datasets of one record each, whose outputs are as different as this generator makes them."""
+        """Return two datasets of one record each, whose outputs differ as much as this generator allows."""
 
     def log_probabilities(self, outputs: Ints, seeds: Ints) -> Floats:
-        """log Pr[output | seed], pair by pair, shape `(size,)`."""
+        """Return log Pr[output | seed], pair by pair, shape `(size,)`."""
         level = self.levels(outputs, seeds)
-        found = np.take_along_axis(self.log_levels(outputs), np.maximum(level, 0)[:, np.newaxis], axis=1)[:, 0]
-        return np.where(level < 0, -np.inf, found)
+        log_probabilities = np.take_along_axis(self.log_levels(outputs), np.maximum(level, 0)[:, np.newaxis], axis=1)[
+            :, 0
+        ]
+        return np.where(level < 0, -np.inf, log_probabilities)
 
 
 @dataclass(frozen=True)
 class SeedBasedSynthesis(SeedGenerator):
-    """Keeps the first m - omega attributes of the seed, in the order of a network, and draws the others from it.
+    """Generator that keeps the first m - omega attributes of the seed, in a network's order, and draws the others.
 
-    Each drawn attribute follows its table given its parents, as kept or as drawn before. omega is uniform on
-    `resampled`, for each output anew. (Bindschaedler, Shokri and Gunter 2017, section 3.)
+    Each drawn attribute follows its table given its parents, kept or already drawn. For each output omega is drawn
+    uniformly from `resampled`. (Bindschaedler, Shokri and Gunter 2017, section 3.)
 
-    All records that agree with the output y on what was kept make it with the same probability, whatever else they
-    are. With several omega, the probability depends on the number of first attributes on which a record agrees:
+    All records that agree with the output y on the kept attributes produce y with the same probability, whatever their
+    other values. With several omega, the probability depends on the number of first attributes on which they agree:
 
         Pr[y | d] = mean over omega of [d agrees with y on the first m - omega] product of Pr[y_i | parents in y]
 
@@ -101,7 +103,7 @@ class SeedBasedSynthesis(SeedGenerator):
             raise ParameterError(
                 argument="resampled", value=self.resampled, allowed=f"hold distinct whole numbers from 0 to {m}"
             )
-        self.network.domain.cells(np.zeros((0, m), dtype=np.int64))  # refuses cells too many to be numbered
+        self.network.domain.cells(np.zeros((0, m), dtype=np.int64))  # refuses a domain with too many cells to number
 
     @property
     def domain(self) -> Domain:
@@ -110,17 +112,17 @@ class SeedBasedSynthesis(SeedGenerator):
 
     @property
     def n_outputs(self) -> int:
-        """The cells of the domain."""
+        """Number of cells of the domain."""
         return self.domain.n_cells
 
     @cached_property
     def kept(self) -> tuple[int, ...]:
-        """How many attributes are kept, one number a level, increasing."""
+        """Number of kept attributes at each level, increasing."""
         return tuple(len(self.network.order) - omega for omega in reversed(self.resampled))
 
     @cached_property
     def _rest(self) -> Ints:
-        """Cells of the attributes that are not kept, at each level."""
+        """Number of cells of the attributes that are not kept, at each level."""
         shape = [self.domain.shape[place] for place in self.network.places]
         return np.array([np.prod(shape[kept:], dtype=np.int64) for kept in self.kept])
 
@@ -128,34 +130,36 @@ class SeedBasedSynthesis(SeedGenerator):
         return self.domain.cells(self.domain.records(dataset))
 
     def _prefixes(self, cells: Ints) -> Ints:
-        """What is kept of each record at each level, as one number, shape `(n, n_levels)`."""
+        """Return the kept attributes of each record at each level, as one number, shape `(n, n_levels)`."""
         keys = self.domain.cells(self.domain.records_in(cells), self.network.order)
         return np.asarray(keys[:, np.newaxis] // self._rest)
 
     def draw(self, seeds: Ints, rng: np.random.Generator) -> Ints:
-        kept = np.array(self.kept)[rng.integers(len(self.kept), size=len(seeds))]
-        return self.domain.cells(self.network.resample(self.domain.records_in(seeds), kept, rng))
+        n_kept = np.array(self.kept)[rng.integers(len(self.kept), size=len(seeds))]
+        return self.domain.cells(self.network.resample(self.domain.records_in(seeds), n_kept, rng))
 
     def log_levels(self, outputs: Ints) -> Floats:
-        each = self.network.log_conditionals(self.domain.records_in(outputs))
-        drawn = np.cumsum(np.column_stack([each, np.zeros(len(each))])[:, ::-1], axis=1)[:, ::-1]
+        log_conditionals = self.network.log_conditionals(self.domain.records_in(outputs))
+        drawn = np.cumsum(np.column_stack([log_conditionals, np.zeros(len(log_conditionals))])[:, ::-1], axis=1)[
+            :, ::-1
+        ]
         return np.asarray(np.logaddexp.accumulate(drawn[:, self.kept], axis=1) - np.log(len(self.kept)))
 
     def levels(self, outputs: Ints, seeds: Ints) -> Ints:
         return np.asarray((self._prefixes(outputs) == self._prefixes(seeds)).sum(axis=1) - 1)
 
     def counts(self, outputs: Ints, cells: Ints) -> Floats:
-        known = np.sort(self.domain.cells(self.domain.records_in(cells), self.network.order))
-        wanted = self._prefixes(outputs)
-        found = np.zeros((len(outputs), len(self.kept) + 1))
+        sorted_records = np.sort(self.domain.cells(self.domain.records_in(cells), self.network.order))
+        output_prefixes = self._prefixes(outputs)
+        n_matching = np.zeros((len(outputs), len(self.kept) + 1))
         for level, rest in enumerate(self._rest):
-            prefixes = known // rest
-            found[:, level] = np.searchsorted(prefixes, wanted[:, level], side="right")
-            found[:, level] -= np.searchsorted(prefixes, wanted[:, level], side="left")
-        return found[:, :-1] - found[:, 1:]
+            prefixes = sorted_records // rest
+            n_matching[:, level] = np.searchsorted(prefixes, output_prefixes[:, level], side="right")
+            n_matching[:, level] -= np.searchsorted(prefixes, output_prefixes[:, level], side="left")
+        return n_matching[:, :-1] - n_matching[:, 1:]
 
     def two_records(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """All first values; and the last value of the first attribute of the order that has two."""
+        """Return two records: all first values; and the last value of the first attribute with several values."""
         first = np.zeros((1, len(self.network.order)), dtype=np.int64)
         other = first.copy()
         place = next((place for place in self.network.places if self.domain.shape[place] > 1), 0)
@@ -165,7 +169,7 @@ class SeedBasedSynthesis(SeedGenerator):
 
 @dataclass(frozen=True, eq=False)
 class TableGenerator(SeedGenerator):
-    """Any generator of few records: row d holds Pr[y | d] of all outputs y.
+    """Any generator of few records: row d holds Pr[y | d] for all outputs y.
 
     Args:
         probabilities: `(n_seeds, n_outputs)`; each row sums to 1 within 1e-9.
@@ -181,14 +185,16 @@ class TableGenerator(SeedGenerator):
 
     def __post_init__(self) -> None:
         table: ArrayLike = np.array(self.probabilities, dtype=np.float64)
-        given = np.asarray(table)
-        if given.ndim != 2 or not (np.all(given >= 0.0) and np.all(np.abs(given.sum(axis=1) - 1.0) <= 1e-9)):
+        probabilities = np.asarray(table)
+        if probabilities.ndim != 2 or not (
+            np.all(probabilities >= 0.0) and np.all(np.abs(probabilities.sum(axis=1) - 1.0) <= 1e-9)
+        ):
             raise ParameterError("probabilities must be a table whose rows sum to 1.", argument="probabilities")
-        object.__setattr__(self, "probabilities", given)
+        object.__setattr__(self, "probabilities", probabilities)
 
     @property
     def table(self) -> Floats:
-        """The probabilities."""
+        """Probabilities as an array, `(n_seeds, n_outputs)`."""
         return np.asarray(self.probabilities)
 
     @property
@@ -214,5 +220,5 @@ class TableGenerator(SeedGenerator):
         return np.where(self.table.T[outputs] > 0.0, histogram, 0.0)
 
     def two_records(self) -> tuple[Ints, Ints]:
-        """The first record and the last."""
+        """Return the first and the last record."""
         return np.array([0]), np.array([len(self.table) - 1])

@@ -1,4 +1,4 @@
-"""Private structure learning: which attributes are the parents of which, from noisy entropies."""
+"""Private structure learning: the parents of each attribute, from noisy entropies."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .parts import LaplaceParts
 
 
 def entropy_sensitivity(n_records: int) -> float:
-    """Largest change of an entropy in bits when one of n records is replaced: log2 n - (1 - 1/n) log2 (n - 1).
+    """Return the largest change of an entropy of n records, in bits: log2 n - (1 - 1/n) log2 (n - 1).
 
-    With f(c) = c log2 c, the entropy is log2 n - (1/n) sum of f(counts), and a replacement takes f(a) - f(a - 1) from
-    the sum and adds f(b + 1) - f(b). These steps grow with the count, from 0 for the first record of a cell: the
-    difference is largest where all records share a cell, and one leaves it for an empty one. It is below
-    (log2 n + 1 / ln 2) / n.
+    The change is for one replaced record. With f(c) = c log2 c, the entropy is log2 n - (1/n) sum of f(counts), and a
+    replacement subtracts f(a) - f(a - 1) from the sum and adds f(b + 1) - f(b). These steps grow with the count, from 0
+    for the first record of a cell: the difference is largest if all records share a cell and one moves to an empty
+    cell. It is below (log2 n + 1 / ln 2) / n.
 
     Example:
         >>> round(entropy_sensitivity(100), 7), round((math.log2(100) + 1 / math.log(2)) / 100, 7)
@@ -42,20 +42,20 @@ def entropy_sensitivity(n_records: int) -> float:
 
 @dataclass(frozen=True)
 class NoisyEntropies(LaplaceParts):
-    """Entropies of all attributes and of all pairs of them, with Laplace noise; and the structure that they suggest.
+    """Entropies of all attributes and of all pairs of them, with Laplace noise, and the structure learned from them.
 
     There are m (m + 1) / 2 entropies of m attributes, each with noise of scale `entropy_sensitivity` / epsilon_each.
     From them the correlations 2 - 2 H(i, j) / (H(i) + H(j)) follow, and from these, by correlation-based feature
     selection, an order of the attributes and the parents of each (`learn_structure`): post-processing.
-    (Bindschaedler, Shokri and Gunter 2017, section 3, which has `buckets` and `epsilon_n` as well.)
+    (Bindschaedler, Shokri and Gunter 2017, section 3, which also has `buckets` and `epsilon_n`.)
 
     With `buckets` each attribute x_i has a coarse copy b_i, and there are m (m + 1) entropies: of the x_i, of the b_i
-    and of the pairs (x_i, b_j), i != j. A parent counts by its copy: corr(i, j) = 2 - 2 H(x_i, b_j) / (H(x_i) +
+    and of the pairs (x_i, b_j), i != j. The copy stands for a parent: corr(i, j) = 2 - 2 H(x_i, b_j) / (H(x_i) +
     H(b_j)).
 
     With `epsilon_n` the number of records is private, and the relation is add_remove. It is released first, with
-    Laplace noise of scale 1 / epsilon_n. As the sensitivity falls with n, the noise on the entropies is for the lower
-    limit noisy n - ln(1 / delta) / epsilon_n, which exceeds n with probability delta / 2. So
+    Laplace noise of scale 1 / epsilon_n. As the sensitivity falls with n, the noise on the entropies is scaled for the
+    lower limit noisy n - ln(1 / delta) / epsilon_n, which exceeds n with probability delta / 2. So
 
         epsilon = epsilon_n + epsilon_each sqrt(2 k ln(2 / delta)) + k epsilon_each (e^epsilon_each - 1),
 
@@ -63,16 +63,16 @@ class NoisyEntropies(LaplaceParts):
     III.3), and half for the limit. (The source uses the noisy n itself, whose noise is too small where it exceeds n.)
 
     Args:
-        domain: the attributes; a dict will do.
+        domain: the attributes; may be a dict.
         n_records: n, >= 2: a public number; with `epsilon_n` the size of `worst_case()` only.
-        epsilon_each: of one entropy, > 0.
-        delta: at which the claim is quoted, strictly between 0 and 1; far below 1 / n.
-        view: "entropies", an output being all of them, after the noisy n if there is one: those of the attributes, then
-            those of the pairs in the order of `itertools.combinations`, or with `buckets` of the copies and of the
-            pairs row by row; or "structure": the matrix `(m, m)` that is 1 at [i, j] where j is a parent of i.
-        max_parents, max_cells: of an attribute; cells are combinations of values of its parents.
-        buckets: of each attribute, the bucket 0, 1, ... of each of its values; a dict of lists. None: no copies.
-        epsilon_n: of the number of records, > 0; None where it is public.
+        epsilon_each: epsilon of one entropy, > 0.
+        delta: delta at which the claim is quoted, strictly between 0 and 1; far below 1 / n.
+        view: "entropies", an output with all entropies, after the noisy n if there is one: those of the attributes,
+            then those of the pairs in the order of `itertools.combinations`, or with `buckets` those of the copies and
+            of the pairs row by row; or "structure": the matrix `(m, m)` that is 1 at [i, j] if j is a parent of i.
+        max_parents, max_cells: limits for each attribute; cells are combinations of values of its parents.
+        buckets: for each attribute, the bucket 0, 1, ... of each of its values; a dict of lists. None: no copies.
+        epsilon_n: epsilon of the number of records, > 0; None if this number is public.
 
     Guarantees:
         * (epsilon, delta)-DP by advanced composition: under replace_one for each delta, and with `epsilon_n` under
@@ -112,22 +112,22 @@ class NoisyEntropies(LaplaceParts):
 
     @property
     def n_parts(self) -> int:
-        """m (m + 1) / 2, or twice that with `buckets`."""
+        """Number of entropies: m (m + 1) / 2, or twice that with `buckets`."""
         m = len(self.domain.names)
         return m * (m + 1) // (2 if self.buckets is None else 1)
 
     @property
     def scale(self) -> float:
-        """`entropy_sensitivity(n_records)` / epsilon_each: that of a public number of records."""
+        """Noise scale for a public number of records: `entropy_sensitivity(n_records)` / epsilon_each."""
         return entropy_sensitivity(self.n_records) / self.epsilon_each
 
     @property
     def moved(self) -> tuple[int, float]:
-        """All of them, by the sensitivity."""
+        """Number of entropies, which all move, and their move in units of the scale."""
         return self.n_parts, self.epsilon_each
 
     def statistics(self, dataset: Dataset) -> Floats:
-        """Entropies in bits of the attributes, of their copies and of the pairs, shape `(n_parts,)`."""
+        """Return entropies in bits of the attributes, of their copies and of the pairs, shape `(n_parts,)`."""
         records = self.domain.records(dataset)
         if self.epsilon_n is None and len(records) != self.n_records:
             raise ParameterError(
@@ -147,8 +147,10 @@ class NoisyEntropies(LaplaceParts):
         return np.array([_entropy(both, records, of) for of in (*zip(names), *zip(copies), *pairs)])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` vectors of noisy entropies, after the noisy number of records if that is private, or learned
-        structures, `(size, m, m)`."""
+        """Return `size` vectors of noisy entropies, or learned structures, `(size, m, m)`.
+
+        A private number of records is released first in each vector.
+        """
         noisy = super().release(dataset, size, rng) if self.epsilon_n is None else self._with_n(dataset, size, rng)
         return noisy if self.view == "entropies" else Outputs(self.learn(noisy.values)[0].astype(np.int8))
 
@@ -173,9 +175,9 @@ class NoisyEntropies(LaplaceParts):
             return super().log_density(outputs, dataset)
         n, scales = outputs.values[:, 0], self._scales(outputs.values[:, :1])
         noise = (outputs.values[:, 1:] - self.statistics(dataset)) / scales
-        of_n = laplace_log_density(n - len(self.domain.records(dataset)), 1.0 / self._epsilon_n)
-        of_entropies = laplace_log_density(noise, 1.0).sum(axis=1) - self.n_parts * np.log(scales[:, 0])
-        return np.asarray(of_n + of_entropies)
+        log_n = laplace_log_density(n - len(self.domain.records(dataset)), 1.0 / self._epsilon_n)
+        log_entropies = laplace_log_density(noise, 1.0).sum(axis=1) - self.n_parts * np.log(scales[:, 0])
+        return np.asarray(log_n + log_entropies)
 
     def guarantee(self) -> Guarantee:
         """Return the advanced composition of all entropies, and with `epsilon_n` its sum with that of n at delta."""
@@ -185,20 +187,20 @@ class NoisyEntropies(LaplaceParts):
         return ApproximateDP(self.epsilon_n + composed.epsilon(0.5 * self.delta), self.delta, self.relation)
 
     def learn(self, noisy: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Parents `(size, m, m)` and orders `(size, m)` from noisy outputs of the view "entropies"."""
+        """Return parents `(size, m, m)` and orders `(size, m)` from noisy outputs of the view "entropies"."""
         entropies = noisy if self.epsilon_n is None else noisy[:, 1:]
         return learn_structure(entropies, self.domain.shape, self.max_parents, self.max_cells)
 
     def output_law(self) -> LogDensity | None:
-        """Return the law of the entropies; that of the structures is not known."""
+        """Return the law of the entropies; None for structures, whose law is not known."""
         return self if self.view == "entropies" else None
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of `worst_case()` where the entropies are seen and the number of records is public."""
+        """Return the exact curve of `worst_case()` if the entropies are released and n is public; otherwise None."""
         return super().exact_guarantee() if self.view == "entropies" and self.epsilon_n is None else None
 
     def worst_case(self) -> Neighbours:
-        """All records are the same on side 0; on side 1 one of them, or one more, differs in all attributes."""
+        """Return all records equal on side 0; on side 1 one of them, or one more, differs in all attributes."""
         d0 = np.zeros((self.n_records, len(self.domain.names)), dtype=np.int64)
         other = np.array(self.domain.shape) - 1
         if self.buckets is not None:
@@ -220,41 +222,44 @@ def _entropy(domain: Domain, records: NDArray[np.int64], names: tuple[str, ...])
 def _checked_buckets(buckets: Any, domain: Domain) -> tuple[tuple[int, ...], ...]:
     """Return the buckets of each attribute, in the order of `domain`."""
     advice = 'Write buckets={"age": [0, 0, 1, 1]} for 4 values in 2 buckets.'
-    given = buckets if isinstance(buckets, Mapping) else dict(zip(domain.names, buckets, strict=False))
-    if set(given) != set(domain.names):
+    by_name = buckets if isinstance(buckets, Mapping) else dict(zip(domain.names, buckets, strict=False))
+    if set(by_name) != set(domain.names):
         raise ParameterError(
-            argument="buckets", value=sorted(given), allowed=f"have one entry for each of {domain.names}", advice=advice
+            argument="buckets",
+            value=sorted(by_name),
+            allowed=f"have one entry for each of {domain.names}",
+            advice=advice,
         )
     for name, n_values in domain.attributes:
-        bucket = np.asarray(given[name])
+        bucket = np.asarray(by_name[name])
         if bucket.shape != (n_values,) or bucket.dtype.kind not in "iu" or bucket.min() < 0 or np.ptp(bucket) == 0:
             raise ParameterError(
                 argument=f"buckets[{name!r}]",
-                value=given[name],
+                value=by_name[name],
                 allowed=f"be {n_values} whole numbers >= 0, at least two of them different",
                 advice=advice,
             )
-    return tuple(tuple(int(bucket) for bucket in given[name]) for name in domain.names)
+    return tuple(tuple(int(bucket) for bucket in by_name[name]) for name in domain.names)
 
 
 def learn_structure(
     entropies: Floats, shape: tuple[int, ...], max_parents: int, max_cells: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Parents of each attribute by correlation-based feature selection, for many runs at once.
+    """Return the parents of each attribute by correlation-based feature selection, for many runs at once.
 
-    The order starts with the attribute that is correlated with all others most, and goes on with the one that is
-    correlated most with one that has its place. The parents of an attribute come before it: one after another is taken
-    in, as long as the merit of the set grows,
+    The order starts with the attribute with the largest sum of correlations to all others, and continues with the
+    attribute with the largest correlation to one already in the order. The parents of an attribute come before it: they
+    are added one by one, as long as the merit of the set grows,
 
         merit(P) = sum of corr(i, j) over j in P / sqrt(|P| + sum of corr(j, k) over j != k in P)     (Hall 1999)
 
     Args:
         entropies: `(size, m (m + 1) / 2)`, or `(size, m (m + 1))` with buckets, as `NoisyEntropies` lists them.
         shape: number of values of each attribute.
-        max_parents, max_cells: of an attribute.
+        max_parents, max_cells: limits for each attribute.
 
     Returns:
-        `(size, m, m)`, True at [run, i, j] where j is a parent of i; and the order, `(size, m)`.
+        `(size, m, m)`, True at [run, i, j] if j is a parent of i; and the order, `(size, m)`.
     """
     size, m = len(entropies), len(shape)
     corr = _correlations(entropies, m)
@@ -262,16 +267,16 @@ def learn_structure(
     placed, parents = np.zeros((size, m), dtype=bool), np.zeros((size, m, m), dtype=bool)
     order[:, 0] = corr.sum(axis=2).argmax(axis=1)
     placed[runs, order[:, 0]] = True
-    for at in range(1, m):
+    for position in range(1, m):
         nearest = np.where(placed[:, np.newaxis, :], corr, -1.0).max(axis=2)
-        order[:, at] = np.where(placed, -1.0, nearest).argmax(axis=1)
-        parents[runs, order[:, at]] = _selected(corr, order[:, at], placed, shape, max_parents, max_cells)
-        placed[runs, order[:, at]] = True
+        order[:, position] = np.where(placed, -1.0, nearest).argmax(axis=1)
+        parents[runs, order[:, position]] = _selected(corr, order[:, position], placed, shape, max_parents, max_cells)
+        placed[runs, order[:, position]] = True
     return parents, order
 
 
 def _correlations(entropies: Floats, m: int) -> Floats:
-    """Symmetrical uncertainties in [0, 1] of x_i and the copy of x_j, `(size, m, m)`, with zeros on the diagonal."""
+    """Return symmetrical uncertainties in [0, 1] of x_i and the copy of x_j, `(size, m, m)`, with a zero diagonal."""
     coarse = entropies.shape[1] == m * (m + 1) and m > 0
     single = np.maximum(entropies[:, :m], 0.0)
     copies = np.maximum(entropies[:, m : 2 * m], 0.0) if coarse else single
@@ -287,13 +292,13 @@ def _correlations(entropies: Floats, m: int) -> Floats:
 def _selected(
     corr: Floats, child: NDArray[np.int64], allowed: NDArray[np.bool_], shape: tuple[int, ...], most: int, cells: int
 ) -> NDArray[np.bool_]:
-    """Parents of `child` `(size,)` among `allowed` `(size, m)`, the same shape."""
+    """Return the parents of `child` `(size,)` among `allowed` `(size, m)`, the same shape."""
     runs, m = np.arange(len(child)), len(shape)
-    log_size, own = np.log(np.array(shape)), corr[np.arange(len(child)), child]
+    log_size, child_corr = np.log(np.array(shape)), corr[np.arange(len(child)), child]
     chosen, best = np.zeros((len(child), m), dtype=bool), np.zeros(len(child))
     for _ in range(min(most, m - 1)):
         n_chosen = chosen.sum(axis=1, keepdims=True)
-        to_child = (own * chosen).sum(axis=1, keepdims=True) + own
+        to_child = (child_corr * chosen).sum(axis=1, keepdims=True) + child_corr
         among = np.einsum("rj,rjk,rk->r", chosen, corr, chosen)[:, np.newaxis]
         added = np.einsum("rjk,rk->rj", corr + corr.transpose(0, 2, 1), chosen)
         merit = to_child / np.sqrt(n_chosen + 1.0 + among + added)

@@ -1,4 +1,4 @@
-"""What a randomised privacy test promises: a curve, the best of one (epsilon, delta) for each number of records t."""
+"""Guarantee of a randomised privacy test: the best of one (epsilon, delta) for each number of records t."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from .definition import check_gamma
 
 @dataclass(frozen=True, repr=False)
 class DeniabilityDP(ProfileGuarantee):
-    """A synthetic record that is released if k' records could have given it, and k' >= k + Laplace(1 / epsilon0).
+    """Guarantee of a synthetic record released if k' >= k + Laplace(1 / epsilon0) records could have produced it.
 
     For every whole number t from 1 to k - 1 the release is (epsilon_t, delta_t)-DP with
 
         epsilon_t = epsilon0 + ln(1 + gamma / t)        delta_t = e^(-epsilon0 (k - t))
 
-    The curve is the best of all t at each point. (Bindschaedler, Shokri and Gunter 2017, theorem 1.)
+    The curve is the best over all t at each point. (Bindschaedler, Shokri and Gunter 2017, theorem 1.)
 
     Args:
-        k: records that a released record should have, >= 2.
+        k: number of records that could have produced a released record, >= 2.
         gamma: largest ratio of the probabilities of two of them, > 1.
-        epsilon0: of the noise of the threshold, > 0.
-        relation: the neighbouring relation; None takes that of the pair it is compared on.
+        epsilon0: epsilon of the noise on the threshold, > 0.
+        relation: the neighbouring relation; None takes the relation of the pair.
 
     Guarantees:
         * An upper bound (`exact` is False), for events of released records. The outcome that nothing is released is
-          covered where half of all runs are withheld whatever the data: see `DeniableRelease`.
-        * Under add_remove both datasets must have k records at least; under replace_one nothing is asked of them.
+          covered if half of all runs are withheld, whatever the data: see `DeniableRelease`.
+        * Under add_remove both datasets must have at least k records; under replace_one there is no such condition.
 
     Example:
         >>> claim = DeniabilityDP(50, 4.0, 1.0)
@@ -68,7 +68,7 @@ class DeniabilityDP(ProfileGuarantee):
         return self.epsilon0 + np.log1p(self.gamma / t), np.exp(-self.epsilon0 * (self.k - t))
 
     def at(self, t: int) -> ApproximateDP:
-        """The statement for one t, 1 <= t < k."""
+        """Return the statement for one t, 1 <= t < k."""
         whole(1, t=t)
         if t >= self.k:
             raise ParameterError(argument="t", value=t, allowed=f"be below k = {self.k}")
@@ -100,7 +100,7 @@ class DeniabilityDP(ProfileGuarantee):
 
 
 def pass_log_probability(excess: Floats, epsilon0: float) -> Floats:
-    """Log probability that k' >= k + Laplace(1 / epsilon0), of each excess k' - k.
+    """Return the log probability that k' >= k + Laplace(1 / epsilon0), for each excess k' - k.
 
     Example:
         >>> np.exp(pass_log_probability(np.array([-1.0, 0.0, 1.0]), 1.0)).round(6)

@@ -1,4 +1,4 @@
-"""Any executable as a mechanism, in whatever language it is written."""
+"""Executables in any language as mechanisms."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from ..validation import positive
 from .forms import Raised
 
 BATCH_SECONDS = 600.0
-"""That one batch may take, unless it is said otherwise."""
+"""Default time limit of one batch in seconds."""
 LAST_WORDS = 500
-"""Characters of its stderr that are shown of a program that failed."""
+"""Number of final characters of stderr that are shown for a failed program."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A function of many runs that asks a program: give it to `FunctionMechanism`, or to `audit`.
+    r"""Function of many runs that calls a program; pass it to `FunctionMechanism`, or to `audit`.
 
     The program is started once for each batch of runs. It reads one JSON object from its standard input,
 
         {"dataset": ..., "size": 1000, "seed": 123456789}
 
     and writes `size` lines to its standard output, each the outcome of one run as JSON: a number, a list, an object,
-    a string, null or NaN. It should draw all of its randomness from the seed, so that an audit can be repeated; one
-    that does not is audited just as well.
+    a string, null or NaN. It should draw all of its randomness from the seed, so that an audit can be repeated; a
+    program that does not can still be audited.
 
     Args:
-        line: the command line, such as "Rscript release.R"; split as a POSIX shell does, but no shell runs it.
-        timeout: seconds that one batch may take, > 0. Then the program is killed, and so are the processes that it has
-            started; these are also killed when the program itself has ended.
+        line: the command line, such as "Rscript release.R"; split as in a POSIX shell, but no shell runs it.
+        timeout: time limit of one batch in seconds, > 0. When it expires, the program and the processes that it has
+            started are killed; these processes are also killed when the program has ended.
 
     Raises:
         ParameterError: an empty or unfinished command line.
@@ -49,7 +49,7 @@ class Command:
 
     Example:
         >>> import sys
-        >>> program = "import json, sys; q = json.load(sys.stdin); print('1.5\\\\n' * q['size'])"
+        >>> program = "import json, sys; q = json.load(sys.stdin); print('1.5\\n' * q['size'])"
         >>> Command(shlex.join([sys.executable, "-c", program]))([1, 2], 3, np.random.default_rng(0))
         [1.5, 1.5, 1.5]
     """
@@ -72,55 +72,55 @@ class Command:
 
     @property
     def __name__(self) -> str:
-        """The command line, for messages."""
+        """Command line, for messages."""
         return self.line
 
     def __call__(self, dataset: Dataset, size: int, rng: np.random.Generator) -> list[Any]:
-        """The outcomes of `size` runs."""
+        """Return the outcomes of `size` runs."""
         request = {"dataset": dataset, "size": size, "seed": int(rng.integers(2**53))}
         try:
-            asked = json.dumps(request, default=_plain)
+            request_text = json.dumps(request, default=_plain)
         except (TypeError, ValueError, RecursionError) as error:
             raise ReleaseError(f"the dataset cannot be sent to {self.line!r} as JSON: {error}.") from error
-        lines = [line for line in self._ask(asked).split("\n") if line.strip()]
+        lines = [line for line in self._ask(request_text).split("\n") if line.strip()]
         if len(lines) != size:
             raise ReleaseError(
                 f"{self.line!r} was asked for size={plural(size, 'run')} and wrote {plural(len(lines), 'line')}: "
-                "expected one a run."
+                "expected one per run."
             )
         return [self._outcome(line) for line in lines]
 
     def _ask(self, request: str) -> str:
-        """What the program writes when it reads `request`; raises `ReleaseError` where it fails."""
-        code, out, last = self._started(request)
+        """Return the output of the program for the input `request`; raise `ReleaseError` if it fails."""
+        code, out, stderr_tail = self._started(request)
         if code != 0:
-            raise ReleaseError(f"{self.line!r} ended with exit code {code}. Its last words on stderr: {last}")
+            raise ReleaseError(f"{self.line!r} ended with exit code {code}. The end of its stderr: {stderr_tail}")
         return out
 
     def _started(self, request: str, **environment: str) -> tuple[int, str, str]:
-        """Exit code of the program, what it wrote, and its last words on stderr, when it reads `request`.
+        """Return exit code, output and the end of stderr of the program for the input `request`.
 
-        It is a process group of its own and writes to files, so that neither a child that it leaves behind nor what it
-        does not read can hold it up; whatever is left of the group in the end is killed.
+        The program runs in a separate process group and writes to files, so that neither a child process that it
+        leaves running nor input that it does not read can block the caller; the rest of the group is killed at the end.
         """
-        with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as err:
-            asked.write(request.encode())
-            asked.seek(0)
-            code = self._run(asked, out, err, environment)
+        with TemporaryFile() as stdin, TemporaryFile() as out, TemporaryFile() as err:
+            stdin.write(request.encode())
+            stdin.seek(0)
+            code = self._run(stdin, out, err, environment)
             out.seek(0)
             err.seek(max(0, err.seek(0, os.SEEK_END) - 4 * LAST_WORDS))
-            last = err.read().decode("utf-8", "replace").strip()[-LAST_WORDS:] or "nothing"
+            stderr_tail = err.read().decode("utf-8", "replace").strip()[-LAST_WORDS:] or "nothing"
             try:
-                return code, out.read().decode(errors="strict" if code == 0 else "replace"), last
+                return code, out.read().decode(errors="strict" if code == 0 else "replace"), stderr_tail
             except UnicodeDecodeError as error:
-                raise ReleaseError(f"{self.line!r} wrote what is not UTF-8 ({error}). Write UTF-8.") from error
+                raise ReleaseError(f"{self.line!r} wrote output that is not UTF-8 ({error}). Write UTF-8.") from error
 
-    def _run(self, asked: IO[bytes], out: IO[bytes], err: IO[bytes], environment: dict[str, str]) -> int:
-        """The exit code of the program."""
+    def _run(self, stdin: IO[bytes], out: IO[bytes], err: IO[bytes], environment: dict[str, str]) -> int:
+        """Return the exit code of the program."""
         try:
             process = subprocess.Popen(
                 shlex.split(self.line),
-                stdin=asked,
+                stdin=stdin,
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
@@ -133,7 +133,7 @@ class Command:
         overdue = threading.Event()
 
         def stop() -> None:
-            overdue.set()  # before the kill: a machine under load may see the end before the clock does
+            overdue.set()  # before the kill: under load the process may be seen to end before the clock expires
             _end_group(process)
 
         alarm = threading.Timer(self.timeout, stop)
@@ -156,23 +156,23 @@ class Command:
             return json.loads(line)
         except (ValueError, RecursionError) as error:
             raise ReleaseError(
-                f"{self.line!r} wrote {line[:80]!r}, which is not JSON. Write one JSON value a line."
+                f"{self.line!r} wrote {line[:80]!r}, which is not JSON. Write one JSON value per line."
             ) from error
 
 
 @dataclass(frozen=True)
 class PlainCommand(Command):
-    """As `Command`, for a program that knows nothing of this library: a dataset in, one release a line out.
+    """Like `Command`, for a program without knowledge of this library: a dataset as input, one release per line.
 
-    It reads the dataset from its standard input, one record a line: a number, the numbers of a vector with blanks
-    between them, or a text; of anything else one line of JSON. Each line that it writes is one release: a number,
-    several with blanks or commas between them, JSON, or any other text, which is a release too. It is started again
-    until there are enough lines; what it writes beyond them is left out.
+    It reads the dataset from its standard input, one record per line: a number, the numbers of a vector separated by
+    blanks, or a text; for any other dataset one line of JSON. Each line that it writes is one release: a number,
+    several numbers separated by blanks or commas, JSON, or any other text. It is started again until there are enough
+    lines; additional lines are ignored.
 
-    Its environment says DPASSAY_RUNS, the number of lines that are still wanted, and DPASSAY_SEED, fresh for every
-    start. It may heed them, which is faster and can be repeated, or not. A start that fails is a release after the
-    lines that it wrote: the exception `ProgramFailed` with its exit code, or signal; one that writes nothing is the
-    empty text.
+    Its environment has DPASSAY_RUNS, the number of lines still needed, and DPASSAY_SEED, new for every
+    start. The program may use them, which is faster and makes runs repeatable, or ignore them. A start that fails
+    counts as a release after the lines that it wrote: the exception `ProgramFailed` with its exit code, or signal; a
+    start that writes nothing counts as the empty text.
 
     Raises:
         ReleaseError: when called: the program cannot be started, or takes longer than `timeout` seconds.
@@ -183,15 +183,17 @@ class PlainCommand(Command):
     """
 
     def __call__(self, dataset: Dataset, size: int, rng: np.random.Generator) -> list[Any]:
-        """`size` releases."""
-        asked, found = _as_lines(dataset), list[Any]()
-        while len(found) < size:
-            wanted = {"DPASSAY_RUNS": str(size - len(found)), "DPASSAY_SEED": str(int(rng.integers(2**31)))}
-            code, out, _ = self._started(asked, **wanted)
-            found += [self._outcome(line) for line in out.splitlines() if line.strip()] or ([""] if code == 0 else [])
+        """Return `size` releases."""
+        dataset_text, releases = _as_lines(dataset), list[Any]()
+        while len(releases) < size:
+            environment = {"DPASSAY_RUNS": str(size - len(releases)), "DPASSAY_SEED": str(int(rng.integers(2**31)))}
+            code, out, _ = self._started(dataset_text, **environment)
+            releases += [self._outcome(line) for line in out.splitlines() if line.strip()] or (
+                [""] if code == 0 else []
+            )
             if code != 0:
-                found.append(Raised("ProgramFailed", f"exit code {code}" if code > 0 else f"signal {-code}"))
-        return found[:size]
+                releases.append(Raised("ProgramFailed", f"exit code {code}" if code > 0 else f"signal {-code}"))
+        return releases[:size]
 
     def _outcome(self, line: str) -> Any:
         with suppress(ValueError, RecursionError):
@@ -203,7 +205,7 @@ class PlainCommand(Command):
 
 
 def _as_lines(dataset: Dataset) -> str:
-    """A dataset as text, one record a line."""
+    """Return a dataset as text, one record per line."""
     plain = dataset.tolist() if isinstance(dataset, np.ndarray | np.generic) else dataset
     records = plain if isinstance(plain, list | tuple) else [plain]
     return "".join(f"{_as_line(record)}\n" for record in records)
@@ -218,7 +220,7 @@ def _as_line(record: Any) -> str:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Kills a program and all the processes that it has started, but for those that left its group."""
+    """Kill a program and all processes that it has started, except for those that left its group."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -227,7 +229,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and numbers of numpy as JSON has them."""
+    """Return arrays and numbers of numpy as JSON values."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier as a learner: membership attacks on other people's models."""
+"""Any scikit-learn classifier as a learner, for membership attacks on user models."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..relation import Relation
 
 @dataclass(frozen=True, eq=False)
 class EstimatorLearner:
-    """Trains one clone of a scikit-learn classifier on each subset of the records.
+    """Learner that trains one clone of a scikit-learn classifier on each subset of the records.
 
-    Each clone gets its own random state, drawn from `rng`, wherever the estimator (or a step of a pipeline) has one. A
-    class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
-    Warnings that training has not converged are not shown: an over- or underfitted model is a fair target. Several
-    models at a time are trained by `n_jobs` of `dpassay.audit.games.train_shadows`.
+    Each clone gets a separate random state, drawn from `rng`, wherever the estimator (or a step of a pipeline) has one.
+    A class that a subset lacks gets probability 0; a subset of a single class gives a model that always predicts it.
+    Warnings that training has not converged are suppressed: an over- or underfitted model is a valid target. Several
+    models are trained in parallel by `n_jobs` of `dpassay.audit.games.train_shadows`.
 
-    Canaries that are examples can be put in (`TakesCanaries`), and the membership game be played; of the steps of its
-    training, if it has any, nothing is seen.
+    Canaries that are examples can be inserted (`TakesCanaries`), so the membership game can be played; intermediate
+    steps of the training, if there are any, are not observed.
 
     Args:
         estimator: a classifier with `fit` and `predict_proba`, or `predict_log_proba`; it is cloned, never changed.
 
     Raises:
-        ParameterError: an estimator that gives no probabilities.
+        ParameterError: the estimator gives no probabilities.
 
     Example:
         >>> from sklearn.naive_bayes import GaussianNB
@@ -61,11 +61,11 @@ class EstimatorLearner:
 
     @property
     def relation(self) -> Relation:
-        """A record is trained on, or it is not there."""
+        """Relation between training with a record and without it: add_remove."""
         return Relation.ADD_REMOVE
 
     def check_data(self, data: TrainingData) -> None:
-        """Raises `ParameterError` for gradient records, and for labels that are no classes."""
+        """Raise `ParameterError` for gradient records, and for labels that are not classes."""
         if data.n_gradients:
             raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
         if (data.y != np.rint(data.y)).any() or (data.y < 0).any():
@@ -74,16 +74,16 @@ class EstimatorLearner:
             )
 
     def count_classes(self, data: TrainingData) -> int:
-        """Those that the labels of `data` name."""
+        """Return the number of classes in the labels of `data`."""
         return int(data.y.max(initial=0)) + 1
 
     def initial_models(self, data: TrainingData) -> None:
-        """Not known: an estimator predicts nothing before it is fitted."""
+        """Return None: an estimator predicts nothing before it is fitted."""
 
     def fit_subsets(
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> EstimatorClassifiers:
-        """One clone a row of `inclusion`, `(n_models, n_records)`; raises `ParameterError` on an empty subset."""
+        """Return one clone per row of `inclusion`, `(n_models, n_records)`; refuse an empty subset."""
         inclusion = np.asarray(inclusion, dtype=np.bool_)
         y = self._labels(records, inclusion)
         seeds = rng.integers(2**31 - 1, size=len(inclusion))
@@ -97,7 +97,7 @@ class EstimatorLearner:
         self.check_data(records)
         if inclusion.ndim != 2 or inclusion.shape[1] != len(records):
             raise ParameterError(
-                f"inclusion must have shape (n_models, {len(records)}), one column a record, but has "
+                f"inclusion must have shape (n_models, {len(records)}), one column per record, but has "
                 f"{inclusion.shape}.",
                 argument="inclusion",
             )
@@ -114,8 +114,8 @@ class EstimatorClassifiers:
     """Fitted scikit-learn classifiers.
 
     Args:
-        models: fitted, each with its `classes_`.
-        n_classes: classes of all records together.
+        models: fitted classifiers, each with its `classes_`.
+        n_classes: number of classes of all records together.
     """
 
     models: Sequence[Any]
@@ -125,20 +125,20 @@ class EstimatorClassifiers:
         return len(self.models)
 
     def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
-        """Log probability of each class, `(n_models, n, n_classes)`; -inf for classes that a model has never seen."""
+        """Return the log probability of each class, `(n_models, n, n_classes)`; -inf for classes without records."""
         log_p = np.full((len(self), len(X), self.n_classes), -np.inf)
         with np.errstate(divide="ignore"):
-            for of_model, model in zip(log_p, self.models, strict=True):
+            for model_log_p, model in zip(log_p, self.models, strict=True):
                 if hasattr(model, "predict_log_proba"):
-                    of_model[:, model.classes_] = model.predict_log_proba(X)
+                    model_log_p[:, model.classes_] = model.predict_log_proba(X)
                 else:
-                    of_model[:, model.classes_] = np.log(model.predict_proba(X))
+                    model_log_p[:, model.classes_] = np.log(model.predict_proba(X))
         return log_p
 
 
 @dataclass(frozen=True, eq=False)
 class _OneClass:
-    """What a subset of a single class teaches."""
+    """Classifier learned from a subset of a single class."""
 
     classes_: NDArray[np.int64]
 
@@ -147,7 +147,7 @@ class _OneClass:
 
 
 def _fit(estimator: Any, X: Floats, y: NDArray[np.int64], seed: int) -> Any:
-    """A clone of the estimator with its own random states, fitted."""
+    """Return a fitted clone of the estimator with new random states."""
     from sklearn.base import clone
     from sklearn.exceptions import ConvergenceWarning
 

@@ -1,6 +1,6 @@
-"""What the first runs of a function show: what it keeps from one run to the next, and where it draws randomness from.
+"""First runs of a function: what it stores from one run to the next, and where it draws randomness from.
 
-A function that keeps something may repeat itself, and one that draws from elsewhere cannot be repeated by a seed.
+A function that stores something may repeat itself, and one that draws from elsewhere cannot be repeated by a seed.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ from .calls.same_seed import SameSeed
 from .mutation import content_digest, is_small
 
 INSTALLED = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, sys.base_prefix)})
-"""Where installed packages and Python lie."""
+"""Folders of installed packages and of Python."""
 BY_VALUE = "dpassay_target_"
-"""What modules are called that only a file names."""
+"""Prefix of the names of modules that are loaded from a file only."""
 DESCRIPTORS = (FunctionType, staticmethod, classmethod, property, GetSetDescriptorType, MemberDescriptorType)
 NUMBERLESS = (str, bytes, type, ModuleType, BuiltinFunctionType, np.ufunc, random.SystemRandom)
-"""What holds no noise of earlier runs."""
+"""Types that hold no noise of earlier runs."""
 OWN_GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 MOST = 1000
-"""Things that are looked into."""
+"""Largest number of objects that are inspected."""
 DIGITS = 6
-"""Of a number, beyond which it was computed or drawn, and not written down."""
+"""Number of digits above which a number was computed or drawn, not written by a person."""
 POOL = 8
-"""Numbers that a pool of noise has at least."""
+"""Smallest number of values in a pool of noise."""
 ELSEWHERE = "the operating system's entropy, the time or another source"
 
 
 Address = tuple[str, str, str]
-"""Module, file and name."""
+"""Module, file and name of an object."""
 
 
 @dataclass(frozen=True)
 class FirstRuns:
-    """What the first runs of a function showed.
+    """Findings of the first runs of a function.
 
     Args:
-        changed: what the function keeps and changed in these runs, such as "its closure 'cache'"; empty if nothing.
-        held: what it holds from before these runs and did not change, and what a copy of it holds too; None, texts and
-            what an import makes anew are left out. It may be noise that was drawn earlier.
-        written: those of them that are one number of few digits, as one writes down an option such as epsilon = 0.5.
-        pools: what holds many numbers that look drawn and did not change, whether a copy holds them or an import makes
-            them anew.
-        generators: generators of its own, named alike.
-        ignores_rng: whether no run drew from the rng that it was given.
-        compared: what runs with the same seeds on both sides showed.
-        sources: where it drew from besides the rng that it was given, and besides the global random states of numpy and
-            Python, which an audit seeds; empty where the same rng gave the same results.
+        changed: objects that the function stores and that changed in these runs, such as "its closure 'cache'".
+        held: objects that it stores from before these runs, that did not change, and that a copy of the function also
+            stores; None, texts and objects that an import creates again are omitted. They may be noise drawn earlier.
+        written: those of them that are one number of few digits, like an option such as epsilon = 0.5.
+        pools: unchanged objects with many numbers that look drawn, whether a copy stores them or an import
+            creates them again.
+        generators: generators that the function stores, named in the same way.
+        sources: sources of randomness other than the given rng and the global random states of numpy and Python, which
+            an audit seeds; empty if the same rng gave the same results.
+        ignores_rng: True if no run drew from the given rng.
+        compared: findings of runs with the same seeds on both sides.
     """
 
     changed: tuple[str, ...] = ()
@@ -80,31 +80,31 @@ class FirstRuns:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of a result should know of this, a sentence each."""
-        found = list(self.compared.warnings)
+        """Warnings for the reader of a result, one sentence each."""
+        messages = list(self.compared.warnings)
         if self.sources:
-            found.append(
-                f"the results depend on {' and '.join(self.sources)}, and not only on the rng that is given: no seed "
+            messages.append(
+                f"the results depend on {' and '.join(self.sources)}, and not only on the given rng: no seed "
                 "repeats these runs."
             )
         elif self.ignores_rng:
-            found.append(
-                "the rng that is given was never drawn from in the first runs: noise from elsewhere, or none, is not "
-                "noise that a seed repeats."
+            messages.append(
+                "the given rng was never drawn from in the first runs: noise from elsewhere, or none, cannot be "
+                "repeated by a seed."
             )
-        return tuple(found)
+        return tuple(messages)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What could change from one run to the next.
+    """State of a function that could change from one run to the next.
 
     Args:
-        kept: a digest of each thing that the function keeps, by name, generators left out.
-        numbers: the numbers in each of these, by name and place.
-        copied: names of those that a copy of the function holds too, since no import makes them anew.
+        kept: a digest of each object that the function stores, by name, without generators.
+        numbers: the numbers in each of these objects, by name and place.
+        copied: names of those that a copy of the function also stores, since no import creates them again.
         generators: the state of each generator among them, by name.
-        shared: the states of the generators that all code of a process shares, of numpy and of Python.
+        shared: the states of the generators of numpy and of Python that all code of a process shares.
     """
 
     kept: dict[str, bytes]
@@ -115,37 +115,41 @@ class Snapshot:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Snapshot:
-        """That of `function`, now."""
-        held = {one.name: one for one in _held(function, set())}
-        own = {name: one.value for name, one in held.items() if _safely(partial(is_generator, one.value), False)}
-        generators = {name: _safely(partial(_state, thing), "") for name, thing in own.items()}
-        rest = {name: one for name, one in held.items() if name not in own}
-        kept = {name: _digest(one.value) for name, one in rest.items()}
-        numbers = {name: _safely(partial(_numbers, one.value), {"": math.nan}) for name, one in rest.items()}
-        copied = frozenset(name for name, one in rest.items() if not one.imported)
+        """Return the snapshot of `function` at this moment."""
+        held = {item.name: item for item in _held(function, set())}
+        generator_values = {
+            name: item.value for name, item in held.items() if _safely(partial(is_generator, item.value), False)
+        }
+        generators = {name: _safely(partial(_state, value), "") for name, value in generator_values.items()}
+        others = {name: item for name, item in held.items() if name not in generator_values}
+        kept = {name: _digest(item.value) for name, item in others.items()}
+        numbers = {name: _safely(partial(_numbers, item.value), {"": math.nan}) for name, item in others.items()}
+        copied = frozenset(name for name, item in others.items() if not item.imported)
         return cls(kept, numbers, copied, generators, _shared_states())
 
     def seen_after(self, function: Callable[..., Any], *, repeated: bool) -> FirstRuns:
-        """What was seen in runs since then; `repeated` says whether the same rng gave the same results."""
-        now = type(self).of(function)
-        changed = {name for name, digest in now.kept.items() if self.kept.get(name) != digest}
-        shared = now.shared != self.shared
+        """Return the findings of the runs since this snapshot; `repeated`: the same rng gave the same results."""
+        current = type(self).of(function)
+        changed = {name for name, digest in current.kept.items() if self.kept.get(name) != digest}
+        shared = current.shared != self.shared
         sources = [
-            f"a generator of its own, {name}"
-            for name, state in now.generators.items()
+            f"a separate generator, {name}"
+            for name, state in current.generators.items()
             if state != self.generators.get(name)
         ]
         if not (sources or shared or repeated):
-            sources = [f"what it keeps from run to run, {' and '.join(sorted(changed))}" if changed else ELSEWHERE]
+            sources = [
+                f"data that it stores from run to run, {' and '.join(sorted(changed))}" if changed else ELSEWHERE
+            ]
         changed, first = _remember(function, changed, self)
-        held = {name: _unchanged(before, now.numbers.get(name, {})) for name, before in first.numbers.items()}
+        held = {name: _unchanged(before, current.numbers.get(name, {})) for name, before in first.numbers.items()}
         names = tuple(name for name, values in held.items() if values and name in first.copied)
         return FirstRuns(
             changed=tuple(sorted(changed)),
             held=names,
             written=tuple(name for name in names if len(held[name]) == 1 and not _is_long(held[name][0])),
             pools=tuple(name for name, values in held.items() if _looks_drawn(values)),
-            generators=tuple(now.generators),
+            generators=tuple(current.generators),
             sources=tuple(sources),
         )
 
@@ -154,59 +158,62 @@ _SEEN: weakref.WeakKeyDictionary[Any, tuple[set[str], Snapshot]] = weakref.WeakK
 
 
 def _remember(function: Callable[..., Any], changed: set[str], before: Snapshot) -> tuple[set[str], Snapshot]:
-    """What changed in this or in earlier first runs of `function` in this process, since a memory is filled only once;
-    and what it held before the first of them."""
+    """Return everything that changed in any first runs of `function` in this process, and the first snapshot.
+
+    Earlier first runs count as well, since a memory is filled only once.
+    """
     try:
-        seen, first = _SEEN.setdefault(function, (set(), before))
-    except TypeError:  # nothing can be noted of it
+        all_changed, first = _SEEN.setdefault(function, (set(), before))
+    except TypeError:  # the function cannot be a key
         return changed, before
-    seen |= changed
-    return seen, first
+    all_changed |= changed
+    return all_changed, first
 
 
 def state_before(function: Callable[..., Any]) -> dict[str, str] | None:
-    """Digests of what `function` held before it first ran in this process, by name; None where that is not known."""
-    seen = _safely(lambda: _SEEN.get(function), None)
-    return None if seen is None else {name: digest.hex() for name, digest in seen[1].kept.items()}
+    """Return digests of the objects that `function` stored before its first run in this process, by name, or None."""
+    remembered = _safely(lambda: _SEEN.get(function), None)
+    return None if remembered is None else {name: digest.hex() for name, digest in remembered[1].kept.items()}
 
 
-def _unchanged(before: dict[str, float], now: dict[str, float]) -> list[float]:
-    """The numbers that are still in their places; NaN stands for what cannot be read."""
-    return [value for place, value in before.items() if place in now and repr(now[place]) == repr(value)]
+def _unchanged(before: dict[str, float], after: dict[str, float]) -> list[float]:
+    """Return the numbers that are unchanged in their places; NaN stands for unreadable objects."""
+    return [value for place, value in before.items() if place in after and repr(after[place]) == repr(value)]
 
 
 def _is_long(value: float) -> bool:
-    """Whether a number has many digits, or cannot be read."""
+    """Return True if a number has many digits, or cannot be read."""
     return math.isnan(value) or len(repr(float(value)).strip("-").replace(".", "").strip("0")) > DIGITS
 
 
 def _looks_drawn(values: list[float]) -> bool:
-    """Whether these look like a pool of noise, and not like a list of options: `POOL` numbers or more, of many digits,
-    or some of which come again, but not all.
+    """Return True if the values look like a pool of noise, and not like a list of options.
+
+    That is: `POOL` numbers or more, of many digits, or of which some but not all are repeated.
 
     >>> [_looks_drawn(values) for values in (range(10), [0.1] * 10, [0, 1] * 5, [k / 7 for k in range(10)])]
     [False, False, True, True]
     """
-    long = sum(map(_is_long, values))
-    return long >= POOL or (len(values) >= POOL and 1 < len(set(values)) < len(values))
+    n_long = sum(map(_is_long, values))
+    return n_long >= POOL or (len(values) >= POOL and 1 < len(set(values)) < len(values))
 
 
 def is_generator(thing: Any) -> bool:
-    """Whether `thing` is a stateful source of random numbers, of numpy, Python or torch."""
+    """Return True if `thing` is a stateful source of random numbers of numpy, Python or torch."""
     torch = type(thing).__module__.partition(".")[0] == "torch" and type(thing).__name__ == "Generator"
     return torch or (isinstance(thing, OWN_GENERATORS) and not isinstance(thing, random.SystemRandom))
 
 
 def _state(generator: Any) -> str:
-    """The state of a generator, as text."""
+    """Return the state of a generator as text."""
     for name in ("bit_generator", "get_state", "getstate", "state"):
-        if (found := getattr(generator, name, None)) is not None:
-            return repr(found.state if name == "bit_generator" else found() if callable(found) else found)
+        if (accessor := getattr(generator, name, None)) is not None:
+            return repr(accessor.state if name == "bit_generator" else accessor() if callable(accessor) else accessor)
     return ""
 
 
 def _shared_states() -> tuple[Any, ...]:
-    legacy = np.random.get_state()  # noqa: NPY002 - looked at, never drawn from
+    legacy = np.random.get_state()  # noqa: NPY002 - read only, never drawn from
     torch = sys.modules.get("torch")
     third = None if torch is None else torch.get_rng_state().tolist()
     return (legacy[0], legacy[1].tobytes(), *legacy[2:]), random.getstate(), third  # type: ignore[index]
@@ -214,9 +221,9 @@ def _shared_states() -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class _Held:
-    """One thing that a function holds; `imported` says that an import makes it anew, so that no copy carries it.
+    """One object that a function stores; `imported`: an import creates it again, so that no copy contains it.
 
-    `address` is where an import makes it: module, file and name.
+    `address` is the place where an import creates it: module, file and name.
     """
 
     name: str
@@ -226,71 +233,71 @@ class _Held:
 
 
 def _held(thing: Any, seen: set[int], prefix: str = "its", *, imported: bool = False) -> Iterator[_Held]:
-    """Everything that a function may keep from run to run, followed into the functions behind it."""
+    """Yield every object that a function may store from run to run, including those of the functions behind it."""
     if id(thing) in seen or len(seen) > MOST:
         return
     seen.add(id(thing))
     imported = imported or address_of(thing, top=len(seen) == 1) is not None
     nothing: list[tuple[str, str, Any]] = []
-    for kind, name, given in _safely(lambda: list(_parts(thing)), nothing):
-        called = f"{prefix} {kind} {name!r}" if kind else prefix
-        value = _safely(partial(_owner, given), given)
+    for kind, name, part in _safely(lambda: list(_parts(thing)), nothing):
+        label = f"{prefix} {kind} {name!r}" if kind else prefix
+        value = _safely(partial(_owner, part), part)
         place = _safely(partial(_place, value), "plain")
         if place == "code":
             yield from _held(value, seen, prefix, imported=imported)
         elif place == "plain":
             address = _safely(partial(_address_of_global, thing, name), None) if kind == "global" else None
-            yield _Held(called, value, imported, address)
+            yield _Held(label, value, imported, address)
         else:
-            yield from _held(value, seen, called, imported=imported)
+            yield from _held(value, seen, label, imported=imported)
 
 
 def globals_of(function: Callable[..., Any]) -> dict[str, Address]:
-    """Where an import makes the globals that a copy of `function` would carry, by name."""
+    """Return where an import creates the globals that a copy of `function` would contain, by name."""
     held = _held(function, set())
-    return {one.name: one.address for one in held if one.address is not None and not one.imported}
+    return {item.name: item.address for item in held if item.address is not None and not item.imported}
 
 
 def digest_of(address: Address, module: ModuleType) -> str:
-    """A digest of one of these, in its module."""
+    """Return a digest of the global at `address`, in its module."""
     return _digest(vars(module)[address[2]]).hex()
 
 
 def _owner(value: Any) -> Any:
-    """The generator behind a function of its own, such as rng.random; `value` where it is none."""
+    """Return the generator to which a method such as rng.random belongs; `value` if there is none."""
     owner = value.__self__ if isinstance(value, BuiltinFunctionType) else None
     return owner if is_generator(owner) else value
 
 
 def generators_of(function: Callable[..., Any]) -> list[Any]:
-    """The generators of its own."""
-    return [one.value for one in _held(function, set()) if _safely(partial(is_generator, one.value), False)]
+    """Return the generators that a function stores."""
+    return [item.value for item in _held(function, set()) if _safely(partial(is_generator, item.value), False)]
 
 
 def _numbers(value: Any) -> dict[str, float]:
-    """The numbers in `value`, by their place; none in None, texts, types and modules, NaN for what cannot be read."""
-    found: dict[str, float] = {}
-    waiting = [("", value)]
-    while waiting and len(found) < MOST:
-        place, one = waiting.pop()
-        if isinstance(one, dict):
-            waiting += [(f"{place}[{key!r}]", item) for key, item in one.items()]
-        elif isinstance(one, (set, frozenset)):
-            waiting.append((place, sorted(one, key=repr)))
-        elif isinstance(one, (list, tuple, np.ndarray)):
-            waiting += [(f"{place}[{i}]", item) for i, item in enumerate(one[:MOST])]
-        elif isinstance(one, (bool, int, float, np.number, np.bool_)):
-            found[place] = float(one)
-        elif one is not None and not isinstance(one, NUMBERLESS):
-            found[place] = math.nan
-    return found
+    """Return the numbers in `value`, by place; none in None, texts, types and modules, NaN for unreadable objects."""
+    numbers: dict[str, float] = {}
+    pending = [("", value)]
+    while pending and len(numbers) < MOST:
+        place, item = pending.pop()
+        if isinstance(item, dict):
+            pending += [(f"{place}[{key!r}]", entry) for key, entry in item.items()]
+        elif isinstance(item, (set, frozenset)):
+            pending.append((place, sorted(item, key=repr)))
+        elif isinstance(item, (list, tuple, np.ndarray)):
+            pending += [(f"{place}[{i}]", entry) for i, entry in enumerate(item[:MOST])]
+        elif isinstance(item, (bool, int, float, np.number, np.bool_)):
+            numbers[place] = float(item)
+        elif item is not None and not isinstance(item, NUMBERLESS):
+            numbers[place] = math.nan
+    return numbers
 
 
 T = TypeVar("T")
 
 
 def _safely(look: Callable[[], T], otherwise: T) -> T:
-    """What `look` gives, or `otherwise`: things of strangers may do anything when they are looked at.
+    """Return the result of `look`, or `otherwise` if it raises: reading user objects can run any code.
 
     A real interrupt is noted by the guard, which raises it again.
     """
@@ -301,7 +308,7 @@ def _safely(look: Callable[[], T], otherwise: T) -> T:
 
 
 def _place(value: Any) -> str:
-    """How `value` is looked into: "code" is followed, things with "insides" have attributes, "plain" ones are read."""
+    """Return how `value` is inspected: "code" is followed, "insides" has attributes, "plain" is read."""
     if isinstance(value, type):
         return "insides" if is_users(sys.modules.get(value.__module__)) else "plain"
     if _is_code(value):
@@ -310,7 +317,7 @@ def _place(value: Any) -> str:
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:
-    """Kind, name and value of the things that `thing` holds."""
+    """Yield kind, name and value of the objects that `thing` stores."""
     if isinstance(thing, FunctionType):
         yield from _parts_of_function(thing)
     elif isinstance(thing, MethodType):
@@ -329,12 +336,12 @@ def _parts(thing: Any) -> Iterator[tuple[str, str, Any]]:
     else:
         yield from (("attribute", name, value) for name, value in getattr(thing, "__dict__", {}).items())
         yield "class", type(thing).__name__, type(thing)
-        call = getattr(type(thing), "__call__", None)  # noqa: B004 - the function, not whether there is one
+        call = getattr(type(thing), "__call__", None)  # noqa: B004 - the function itself is needed
         yield from [("", "", call)] if isinstance(call, FunctionType) else []
 
 
 def _names(code: CodeType) -> set[str]:
-    """Global names and attributes that a function reads, those of the functions inside it too."""
+    """Return the global names and attributes that a function reads, including those of its inner functions."""
     inner = [_names(const) for const in code.co_consts if isinstance(const, CodeType)]
     return set(code.co_names).union(*inner)
 
@@ -351,7 +358,10 @@ def _parts_of_function(function: FunctionType) -> Iterator[tuple[str, str, Any]]
         value = function.__globals__[name]
         yield "global", name, value
         if isinstance(value, ModuleType) and is_users(value):
-            yield from (("global", f"{name}.{one}", vars(value)[one]) for one in sorted(names & vars(value).keys()))
+            yield from (
+                ("global", f"{name}.{attribute}", vars(value)[attribute])
+                for attribute in sorted(names & vars(value).keys())
+            )
     defaults = function.__defaults__ or ()
     named = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
     yield from (("default", name, value) for name, value in zip(named, defaults, strict=True))
@@ -360,7 +370,7 @@ def _parts_of_function(function: FunctionType) -> Iterator[tuple[str, str, Any]]
 
 
 def is_users(module: Any) -> bool:
-    """Whether a module is somebody's own: neither of this library, nor of Python, nor installed."""
+    """Return True if a module is user code: not of this library, of Python, or installed."""
     file = getattr(module, "__file__", None)
     name = getattr(module, "__name__", "")
     if not isinstance(file, str) or name.partition(".")[0] == "dpassay":
@@ -377,10 +387,10 @@ def _address_of_global(function: FunctionType, name: str) -> Address | None:
 
 
 def address_of(thing: Any, *, top: bool = True) -> Address | None:
-    """Module, file and name by which a fresh interpreter makes `thing` anew; None where it has no such name.
+    """Return module, file and name by which a fresh interpreter creates `thing` again; None if there is no such name.
 
-    Things of `__main__` have none, since a program is not run twice. A module that only a file names, such as one that
-    `dpassay check` loads, can be run again for the `top` thing alone: what is behind it travels as a copy.
+    Objects of `__main__` have none, since a program is not run twice. A module that is loaded from a file only, such as
+    by `dpassay check`, can be run again only for the `top` object: the objects behind it are copied.
     """
     return _safely(partial(_address_of, thing, top=top), None)
 
@@ -393,25 +403,25 @@ def _address_of(thing: Any, *, top: bool) -> Address | None:
         return None
     if not top and module.__name__.startswith(BY_VALUE):
         return None
-    found = next((key for key, value in vars(module).items() if value is thing), None)
-    return None if found is None else (module.__name__, str(module.__file__), found)
+    attribute_name = next((key for key, value in vars(module).items() if value is thing), None)
+    return None if attribute_name is None else (module.__name__, str(module.__file__), attribute_name)
 
 
 def _is_code(value: Any) -> bool:
-    """Whether `value` is a function or the like, to be followed; not a part of an installed package."""
+    """Return True if `value` is a function or similar, to be followed; not a part of an installed package."""
     return isinstance(value, (FunctionType, MethodType, partial)) or (
         hasattr(value, "cache_info") and hasattr(value, "__wrapped__")
     )
 
 
 def _has_insides(value: Any) -> bool:
-    """Whether `value` is an object of somebody's class, whose attributes may change."""
+    """Return True if `value` is an object of a user class, whose attributes may change."""
     plain = isinstance(value, (ModuleType, type, np.ndarray, np.generic)) or type(value).__module__ == "builtins"
     return not plain and hasattr(value, "__dict__") and not hasattr(value, "to_numpy")
 
 
 def _digest(thing: Any) -> bytes:
-    """A digest of plain data; of what is large, or cannot be read, only that it is there."""
+    """Return a digest of plain data; for large or unreadable objects, of the type only."""
     return _safely(
         lambda: content_digest(thing) if is_small(thing) else type(thing).__name__.encode(),
         b"unreadable",

@@ -1,4 +1,4 @@
-"""The usual form of what a function returns, fixed beforehand from its first runs; and what has another one."""
+"""Usual form of the results of a function, fixed in advance from its first runs; other forms are events."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from .labels import class_name, cut, digest, message_of
 Floats = NDArray[np.float64]
 
 NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
-"""Marks of exceptional values; strings have a digest above these, whole numbers what their float lacks."""
+"""Marks of exceptional values; the mark of a string is a larger digest, that of a whole number the rounding error."""
 
 
 def by_name(key: Any) -> tuple[str, str]:
-    """Sorts keys of a dict by their text, and those of one text, such as 1 and "1", by their type."""
+    """Return the sort key of a dict key: its text, then its type, to separate keys such as 1 and "1"."""
     return str(key), type(key).__name__
 
 
 @dataclass(frozen=True)
 class Raised:
-    """Stands for the result of a run that raised an exception.
+    """Placeholder for the result of a run that raised an exception.
 
     Args:
         error: name of the exception's class.
-        message: what it said.
+        message: message of the exception.
     """
 
     error: str
@@ -36,23 +36,23 @@ class Raised:
 
     @staticmethod
     def by(error: BaseException) -> Raised:
-        """That for `error`."""
+        """Return the placeholder for `error`."""
         return Raised(class_name(error), message_of(error))
 
 
 @dataclass(frozen=True)
 class Form:
-    """The usual form of a result, and how it is laid out.
+    """Usual form of a result, and its layout.
 
     Args:
-        shape: of the row that `place` gives: `()` for a number, the shape of an array, else a vector.
-        label: how people call it, and what two results must share to have the same form.
-        exceptional: places, in the flattened result, that have a mark: after the numbers, in this order.
-        padded: results of any form are laid out, cut or padded to the same length, with a number for the form at the
+        shape: shape of the row that `place` returns: `()` for a number, the shape of an array, otherwise a vector.
+        label: display name of the form; results with the same label have the same form.
+        exceptional: places in the flattened result that have a mark; marks follow the numbers, in this order.
+        padded: True if results of any form are cut or padded to the same length, with a number for the form at the
             end.
-        known: forms of the first runs that no length tells apart, each with how many numbers it has; for `parts`.
-        kind: types of the usual result, as `Row.kind`; none where they are not looked at.
-        typed: the types of the first results differ, and a number for them is the last of all.
+        known: forms of the first runs that cannot be identified by length, each with its number of values; for `parts`.
+        kind: types of the usual result, as in `Row.kind`; empty if types are ignored.
+        typed: True if the types of the first results differ, so that a number for them comes last.
     """
 
     shape: tuple[int, ...] = ()
@@ -70,16 +70,16 @@ class Form:
 
     @property
     def width(self) -> int:
-        """Numbers of a flattened result that are kept; of an array, all of them."""
+        """Number of values of a flattened result that are kept; for an array, all of them."""
         return self.shape[0] - len(self.exceptional) - self.padded - self.typed
 
     def place(self, row: Row) -> Floats | None:
-        """The numbers of `row` in this form, of shape `shape`; None if it does not fit, and is an event.
+        """Return the numbers of `row` in this form, of shape `shape`; None if it does not fit and is an event.
 
-        Its own numbers come first, 0 in place of exceptional values; then the marks of the places in `exceptional`:
+        The numbers of the row come first, with 0 for exceptional values; then the marks of the places in `exceptional`:
         0 for an ordinary number, 1 to 4 for nan, inf, -inf and None, a 32-bit digest for a string, and for a whole
-        number beyond 2^53 what the float next to it lacks. If `padded`, then comes the length of a vector, a digest of
-        any other form; if `typed`, a digest of the types.
+        number beyond 2^53 its difference from the nearest float. If `padded`, the next number is the length of a
+        vector, or a digest of any other form; if `typed`, a digest of the types follows.
         """
         if (not self.padded and row.label != self.label) or self.strange(row):
             return None
@@ -100,8 +100,9 @@ class Form:
         return np.concatenate([numbers, extra])
 
     def parts(self, placed: Floats) -> tuple[list[float | str], str]:
-        """What `place` laid out, for people: the numbers, or the names of exceptional values, and the name of the form
-        where results have several.
+        """Return what `place` laid out, in readable form, and the name of the form if results have several.
+
+        The first part holds the numbers, or the names of exceptional values.
 
         >>> Form((3,), "any form", padded=True, known=(("keys a", 1),)).parts(np.array([2.5, 0.0, code("keys a")]))
         ([2.5], 'keys a')
@@ -118,24 +119,27 @@ class Form:
         return numbers[: size if label or placed[end] > len(numbers) else int(placed[end])], label
 
     def strange(self, row: Row) -> bool:
-        """Whether a row of this form has other types than the usual ones: a number of another type is an event, and
-        so is another order of keys or a list for a tuple; numbers of other types inside of these are not."""
+        """Return True if a row of this form has other types than usual, which makes it an event.
+
+        A number of another type, another order of keys or a list in place of a tuple is an event; other types of
+        numbers inside of an array, list, tuple or dict are not.
+        """
         if self.typed or self.padded or not self.kind or agree(self.kind, row.kind):
             return False
         return row.shape == () or not agree(structure(self.kind), structure(row.kind))
 
     def label_of(self, row: Row) -> str:
-        """The label of the event that `row` is, where it has no place."""
+        """Return the label of the event `row`, which has no place in this form."""
         return cut(f"type {words_of(row.kind)}") if self.label == row.label and self.strange(row) else row.event()
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something other than a row of numbers."""
+    """Outcome other than a row of numbers."""
 
     label: str
     mark: float = 0.0
-    """Of this as one part of a row."""
+    """Mark of the event as one part of a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,13 +147,13 @@ class Row:
     """A row of numbers.
 
     Args:
-        label: of its form.
-        shape: of the array; the vector of all parts for a dict or a mixed tuple.
+        label: label of the form.
+        shape: shape of the array; for a dict or a mixed tuple, of the vector of all parts.
         numbers: flattened, 0 in place of exceptional values.
-        marks: of the exceptional values, 0 elsewhere.
-        names: of those exceptional values that no mark of `NAMES` stands for.
+        marks: marks of the exceptional values, 0 elsewhere.
+        names: names of the exceptional values without a mark in `NAMES`.
         kind: types from the outside in, such as ("list", "float") or ("keys b, a", "int", "float"); "" for an
-            exceptional value, which has none. What is the same number to numpy, such as 1, 1.0 and True, differs here.
+            exceptional value, which has none. Values that are equal to numpy, such as 1, 1.0 and True, differ in kind.
     """
 
     label: str
@@ -160,7 +164,7 @@ class Row:
     kind: tuple[str, ...] = ()
 
     def event(self) -> str:
-        """The label of the event that this is where it does not fit the usual form."""
+        """Return the label of the event for a row that does not fit the usual form."""
         places: dict[str, list[int]] = {}
         for i in np.flatnonzero(self.marks).tolist():
             places.setdefault(self.names.get(i) or NAMES[float(self.marks[i])], []).append(i)
@@ -172,7 +176,7 @@ class Row:
 
 
 def usual_form(rows: Iterable[Row]) -> Form:
-    """The form in which all of `rows`, those of the first runs, are laid out; of a number if there are none.
+    """Return the form in which all of `rows`, from the first runs, are laid out; that of a number without rows.
 
     Example:
         >>> from dpassay.mechanisms.external.outcomes import read
@@ -198,30 +202,30 @@ def usual_form(rows: Iterable[Row]) -> Form:
 
 
 NUMBERS = frozenset({"", "bool", "int", "float", "float16", "float32", "float128", "number"})
-"""Types of numbers; the others have parts. An exceptional value has none."""
+"""Names of number types; other types have parts. Exceptional values have the empty name."""
 
 
 def agree(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two kinds are the same, exceptional values aside."""
+    """Return True if two kinds are the same, ignoring exceptional values."""
     return len(one) == len(other) and all(a == b or not a or not b for a, b in zip(one, other, strict=True))
 
 
 def structure(kind: tuple[str, ...]) -> tuple[str, ...]:
-    """A kind without its types of numbers."""
+    """Return a kind without its types of numbers."""
     return tuple(name for name in kind if name not in NUMBERS)
 
 
 def words_of(kind: tuple[str, ...]) -> str:
-    """A kind for people, such as "list of float"."""
+    """Return a kind as text, such as "list of float"."""
     numbers = ", ".join(name for name in kind if name and name in NUMBERS)
     return " of ".join([*structure(kind), *([numbers] if numbers else [])])
 
 
 def shape_label(shape: tuple[int, ...]) -> str:
-    """The label of a plain array."""
+    """Return the label of a plain array."""
     return f"shape {shape}"
 
 
 def code(text: str) -> float:
-    """A stable number for `text`, above those of `NAMES`."""
+    """Return a stable number for `text`, larger than the marks of `NAMES`."""
     return 5.0 + int.from_bytes(digest(text), "big")

@@ -1,4 +1,4 @@
-"""Audited code is called inside a `Guard`: it may raise, exit or change the process as it likes.
+"""Audited code is called inside a `Guard`: it may raise, exit or change the process in any way.
 
     with Guard():                # around some calls
         guard = current()
@@ -6,16 +6,16 @@
         ...
         guard.end()
 
-* **Signals.** Ctrl-C, SIGTERM and other signals that somebody handles arrive as exceptions inside the audited code,
-  where they look like its own. The guard notes which exception a handler raised: that one always gets through, even
-  where audited code has swallowed it. Every other exception, `KeyboardInterrupt` and `GeneratorExit` too, is the
-  audited code's own.
-* **State.** What belongs to the whole process (see `process_state`) is put back at the end, and named in `changed`.
-  The global random states of numpy and Python start from the seed that is given.
+* **Signals.** Ctrl-C, SIGTERM and other signals with a handler arrive as exceptions inside the audited code, where they
+  look like its own. The guard records the exception that a handler raised: this one is always propagated, even if the
+  audited code has swallowed it. Every other exception, including `KeyboardInterrupt` and `GeneratorExit`, belongs to
+  the audited code.
+* **State.** The state of the whole process (see `process_state`) is restored at the end, and changes are named in
+  `changed`. The global random states of numpy and Python start from the given seed.
 * **Time.** A call that takes longer than `timeout` seconds is stopped.
 
-All of it works in the main thread of a process only, which is where Python receives signals; elsewhere a guard does
-nothing. A guard inside another one does nothing either.
+All of this works only in the main thread of a process, which is where Python receives signals; in other threads a guard
+does nothing. A guard inside another one does nothing either.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from .process_state import ProcessState
 NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
 SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in NAMES.split() if hasattr(signal, f"SIG{name}"))
 GRACE = 5.0
-"""Seconds beyond twice the timeout after which a worker is ended whose call nothing else has stopped."""
+"""Seconds after twice the timeout at which a worker is ended if nothing else has stopped its call."""
 
 _state: dict[str, Any] = {"open": None, "expendable": False, "timeout": None}
 
 
 class Guard:
-    """Around calls of audited code; see above.
+    """Context manager for calls of audited code; see the module.
 
     Args:
-        name: of what is called, for messages.
-        timeout: seconds that one call may take, > 0; None takes what `calls_take_at_most` says.
-        seed: of the global random states; None leaves them as they are.
+        name: name of the called object, for messages.
+        timeout: time limit of one call in seconds, > 0; None takes the limit of `calls_take_at_most`.
+        seed: seed of the global random states; None does not change them.
 
-    After it was left, `changed` names what the audited code has changed in the process.
+    On exit, `changed` names everything that the audited code has changed in the process.
     """
 
     def __init__(self, name: str = "", *, timeout: float | None = None, seed: int | None = None) -> None:
@@ -88,27 +88,27 @@ class Guard:
         if self.outside is not None and error is not self.outside:
             raise self.outside
         if replaced_names and error is not None and error is not self.outside:
-            said = (
-                f"{self.name or 'the audited code'} changed {', '.join(replaced_names)}, which the library calls, too. "
-                "Change it for the time of a call only, as unittest.mock.patch does, or in a process of its own."
+            message = (
+                f"{self.name or 'the audited code'} changed {', '.join(replaced_names)}, which the library also calls. "
+                "Change it only during a call, as unittest.mock.patch does, or in a separate process."
             )
             if not isinstance(error, DpassayError):
-                raise ReleaseError(f"no verdict: {said}") from error
-            error.add_note(said)
+                raise ReleaseError(f"no verdict: {message}") from error
+            error.add_note(message)
 
     def put_back(self) -> tuple[str, ...]:
         """Put back what names of modules stand for, such as `numpy.sum`; return those that were changed."""
         return self._process.put_back_names() if self._active else ()
 
     def begin(self) -> None:
-        """Before each call."""
+        """Prepare one call; to be called before it."""
         if self._timeout is not None:
             signal.setitimer(signal.ITIMER_REAL, self._timeout)
             if _state["expendable"]:
                 faulthandler.dump_traceback_later(2 * self._timeout + GRACE, exit=True, file=_nowhere())
 
     def end(self) -> None:
-        """After each call, however it ended: raises what a signal handler has raised meanwhile."""
+        """Finish one call, however it ended; raise the exception that a signal handler raised during the call."""
         if self._timeout is not None:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             if _state["expendable"]:
@@ -118,30 +118,30 @@ class Guard:
             raise self.outside
 
     def _end_copies(self) -> None:
-        """Ends this process if it is a copy of the one that was called, made by audited code that forks."""
+        """End this process if it is a copy of the process that was called, made by audited code that forks."""
         if self._active and os.getpid() != self._process_id:
             os._exit(0)
 
     def _take_signals(self) -> None:
-        """Every handler that is a Python function is called through the guard, which notes what it raises."""
+        """Replace every handler that is a Python function by one that records the exception that it raises."""
         for number in SIGNALS:
-            found = signal.getsignal(number)
-            ours = self._noting(found) if callable(found) else found
-            self._handlers[number] = (found, ours)
+            original = signal.getsignal(number)
+            ours = self._noting(original) if callable(original) else original
+            self._handlers[number] = (original, ours)
         if self._timeout is not None:
             self._handlers[signal.SIGALRM] = (signal.getsignal(signal.SIGALRM), self._noting(self._too_long))
-        for number, (found, ours) in self._handlers.items():
-            if ours is not found:
+        for number, (original, ours) in self._handlers.items():
+            if ours is not original:
                 signal.signal(number, ours)
 
     def _return_signals(self) -> bool:
-        """Puts the handlers back; True if the audited code had set others."""
+        """Restore the handlers; return True if the audited code had set others."""
         replaced = False
-        for number, (found, ours) in self._handlers.items():
-            now = signal.getsignal(number)
-            replaced = replaced or now is not ours
-            if now is not found and found is not None:
-                signal.signal(number, found)
+        for number, (original, ours) in self._handlers.items():
+            current_handler = signal.getsignal(number)
+            replaced = replaced or current_handler is not ours
+            if current_handler is not original and original is not None:
+                signal.signal(number, original)
         return replaced
 
     def _noting(self, handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:
@@ -165,23 +165,23 @@ _IDLE = Guard()
 
 
 def current() -> Guard:
-    """The guard that is open around the caller; one that does nothing where there is none."""
-    found: Guard | None = _state["open"]
-    return found if found is not None and threading.current_thread() is threading.main_thread() else _IDLE
+    """Return the guard that is open around the caller, or one that does nothing."""
+    guard: Guard | None = _state["open"]
+    return guard if guard is not None and threading.current_thread() is threading.main_thread() else _IDLE
 
 
 @contextmanager
 def calls_take_at_most(timeout: float | None) -> Iterator[None]:
-    """Calls in guards without a timeout of their own may take this many seconds; None changes nothing.
+    """Limit calls in guards without a separate timeout to this many seconds; None changes nothing.
 
     Raises:
-        ParameterError: no positive number, or the system has no alarm clock.
+        ParameterError: `timeout` is not a positive number, or the system has no alarm clock.
     """
     if timeout is not None:
         positive(timeout=timeout)
         if not hasattr(signal, "setitimer"):
             raise ParameterError(
-                "timeout cannot be kept on this system, which has no signal.setitimer. Leave it out.",
+                "timeout is not supported on this system, which has no signal.setitimer. Leave it out.",
                 argument="timeout",
             )
     before = _state["timeout"]
@@ -193,7 +193,7 @@ def calls_take_at_most(timeout: float | None) -> Iterator[None]:
 
 
 def expendable() -> None:
-    """Says that this process may be ended when nothing else stops a call: a worker, which is not the user's own."""
+    """Declare that this process may be ended if nothing else stops a call: a worker, not the user's process."""
     _state["expendable"] = True
 
 

@@ -1,4 +1,4 @@
-"""Short texts for things and errors of other people's code, whatever these answer when they are asked."""
+"""Short texts for objects and errors of user code, whatever their methods return or raise."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from hashlib import blake2b
 from typing import Any
 
 LONGEST = 60
-"""Characters of a label, digest included."""
+"""Largest number of characters of a label, digest included."""
 
 
 def cut(text: str) -> str:
-    """`text` if it is short, else its beginning and a digest of the whole; what UTF-8 cannot hold is escaped."""
+    """Return `text` if it is short, otherwise its beginning and a digest; escape what UTF-8 cannot hold."""
     clean = printable(text)
     if len(clean) <= LONGEST and clean == text:
         return text
@@ -18,12 +18,12 @@ def cut(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with lone surrogates, which no file or terminal takes, as escapes such as \\ud800."""
+    r"""Return `text` with lone surrogates, which files and terminals refuse, as escapes such as \ud800."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def shown(thing: Any) -> str:
-    """The `repr` of anything, cut; of what cannot even say that, its class."""
+    """Return the `repr` of any object, cut to a label; its class if `repr` raises."""
     try:
         return cut(repr(thing))
     except BaseException as error:
@@ -31,13 +31,13 @@ def shown(thing: Any) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """An exception as "ValueError: its message"."""
+    """Return an exception as text: "ValueError: its message"."""
     message = message_of(error)
     return f"{class_name(error)}: {printable(message)}" if message else class_name(error)
 
 
 def message_of(error: BaseException) -> str:
-    """What an exception says, whatever its `__str__` does."""
+    """Return the message of an exception, whatever its `__str__` does."""
     try:
         return str(error)
     except BaseException as worse:
@@ -45,10 +45,10 @@ def message_of(error: BaseException) -> str:
 
 
 def class_name(thing: Any) -> str:
-    """Name of the class of anything, whatever its metaclass says."""
+    """Return the name of the class of any object, whatever its metaclass does."""
     return str(type.__dict__["__name__"].__get__(type(thing)))
 
 
 def digest(text: str) -> bytes:
-    """Four bytes that differ where texts do, but for one pair in 2^32."""
+    """Return four bytes that differ between different texts, except for one pair in 2^32."""
     return blake2b(text.encode(errors="surrogatepass"), digest_size=4).digest()

@@ -1,4 +1,4 @@
-"""Noticing that a function changed the dataset it was given."""
+"""Detection of functions that change their dataset."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 LARGEST = 100_000
-"""Numbers in a dataset up to which every release is watched; larger ones are watched in the first runs only."""
+"""Largest dataset, in numbers, that is checked in every release; larger ones are checked in the first runs only."""
 
 
 def content_digest(dataset: Any) -> bytes:
-    """A digest of the contents: of numbers, texts, arrays, tables, and lists, tuples, sets and dicts of these.
+    """Return a digest of the contents: of numbers, texts, arrays, tables, and lists, tuples, sets and dicts of these.
 
-    Other objects count only as being there: their insides may change for good reasons, such as a cache.
+    Other objects contribute only their type: their attributes may change for good reasons, such as a cache.
 
     Example:
         >>> content_digest([1, 2]) == content_digest([1, 2]), content_digest([1, 2]) == content_digest([2, 1])
@@ -27,7 +27,7 @@ def content_digest(dataset: Any) -> bytes:
 
 
 def is_small(dataset: Any) -> bool:
-    """True if a digest takes little time compared with a release."""
+    """Return True if a digest takes little time compared with a release."""
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
     return sum(_size(part) for part in parts) <= LARGEST
 
@@ -65,8 +65,8 @@ def _feed(digest: Any, data: Any) -> None:
             _feed(digest, item)
     elif isinstance(data, (set, frozenset)):
         digest.update(f"set {len(data)}".encode())
-        for each in sorted(content_digest(item) for item in data):
-            digest.update(each)
+        for item_digest in sorted(content_digest(item) for item in data):
+            digest.update(item_digest)
     elif data is None or isinstance(data, (bool, int, float, complex, str, bytes, bytearray, np.generic)):
         digest.update(f"{type(data).__name__} {data!r};".encode(errors="surrogatepass"))
     else:

@@ -1,4 +1,4 @@
-"""What a function returned, made into `Outputs`: one row of numbers a run, or the event that took its place.
+"""Results of a function, converted to `Outputs`: one row of numbers per run, or the event in its place.
 
     number, array, tuple, list, dict of these    a row of numbers
     a single NaN or infinite number              event "nan", "inf", "-inf"
@@ -9,16 +9,16 @@
     a row with a rare exceptional value          event "nan at 0, 3", "text 'abc' at 1"
     a number of a rare type                      event "type int", "type list of float"
 
-A `Form` is the usual one: fixed beforehand from the first runs, so that what counts as an event never depends on the
-other runs of a chunk. Where the first runs show exceptional values (NaN, an infinity, None, a string, a whole number
-that no float holds), the rest of the row is not thrown away: such a value counts as 0, and its place gets a second
-number, its mark, that says what was there. Where they show several forms, results are padded with zeros to the
-longest, and one more number gives the form: the length of a vector. See `Form.place`. The sign of a zero is kept: -0.0
-is read as the number `BELOW_ZERO`. So is what numbers do not show, the types (1, 1.0 or True, float32 or float64, the
-order of keys, a list or a tuple): where those of the first runs differ, one more number stands for them.
+The usual `Form` is fixed in advance from the first runs, so that the definition of an event never depends on the
+other runs of a chunk. If the first runs show exceptional values (NaN, an infinity, None, a string, a whole number
+that no float holds), the rest of the row is kept: such a value counts as 0, and its place gets a second
+number, its mark, that identifies the value. If they show several forms, results are padded with zeros to the
+longest, and one more number identifies the form: the length of a vector. See `Form.place`. The sign of a zero is kept:
+-0.0 is read as the number `BELOW_ZERO`. Types, which the numbers do not show, are kept as well (1, 1.0 or True, float32
+or float64, the order of keys, a list or a tuple): if those of the first runs differ, one more number identifies them.
 
-Long labels are cut and end in a digest, so that different ones stay different. Anything else, such as an object of
-one's own, is refused: reading it as one more event would hide what it holds.
+Long labels are cut and end in a digest, so that different labels stay different. Any other result, such as an object of
+a user class, is refused: reading it as one more event would hide its contents.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from .forms import NAMES, Event, Floats, Form, Raised, Row, by_name, code, shape
 from .labels import class_name, cut, in_words, shown
 
 EXACT = 2**53
-"""Whole numbers up to this one are floats."""
+"""Largest n such that all whole numbers up to n are floats."""
 BELOW_ZERO = -float(np.finfo(np.float64).tiny)
-"""Stands for -0.0, which compares equal to 0.0 but can be told from it: the largest normal number below zero."""
+"""Replacement for -0.0, which compares equal to 0.0 but can be distinguished: the largest normal number below zero."""
 PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_})
-"""Types of results that are read all at once."""
+"""Types of results that are read together as one array."""
 
 
 def read(result: Any) -> Row | Event:
-    """One result as a row of numbers or an event; raises `ReleaseError` if it is neither, or raises when it is read."""
+    """Return one result as a row of numbers or an event; raise `ReleaseError` if it cannot be read as either."""
     try:
         return _read(result)
     except ReleaseError:
@@ -70,7 +70,7 @@ def _read(result: Any) -> Row | Event:
     if result is None:
         return Event("None", 4.0)
     if isinstance(result, (str, bytes)):
-        plain = str(result) if isinstance(result, str) else bytes(result)  # a numpy string shows as any other
+        plain = str(result) if isinstance(result, str) else bytes(result)  # numpy strings are shown like any other
         return Event(cut(f"text {plain!r}"), code(repr(plain)))
     if isinstance(result, Mapping):
         names = sorted(result, key=by_name)
@@ -89,17 +89,17 @@ def _read(result: Any) -> Row | Event:
 
 
 def taken(result: Any) -> Any:
-    """A result as it is now: a function may fill the same array, list or dict again and return it from every run."""
+    """Return a copy of a result: a function may modify the same array, list or dict and return it from every run."""
     if result is None or type(result) in PLAIN or isinstance(result, (str, bytes)):
         return result
     try:
         return result.copy() if isinstance(result, np.ndarray) and result.dtype != object else copy.deepcopy(result)
-    except BaseException:  # what cannot be copied is looked at as it is
+    except BaseException:  # an object that cannot be copied is used directly
         return result
 
 
 def collect(results: Sequence[Any], form: Form) -> Outputs:
-    """The results of some runs as `Outputs`; those that do not have the usual form are events."""
+    """Return the results of some runs as `Outputs`; those that do not have the usual form are events."""
     plain = _as_plain_array(results, form)
     if plain is not None and form.typed:
         return _typed(plain, form, np.array([_CODES[type(result)] for result in results]))
@@ -118,7 +118,10 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
 
 
 def collect_array(array: NDArray[Any], form: Form) -> Outputs:
-    """As `collect`, for a numeric array with one row a run; ordinary rows are read without a loop."""
+    """Return a numeric array with one row per run as `Outputs`; ordinary rows are read without a loop.
+
+    The result is the same as that of `collect`.
+    """
     if array.dtype.kind == "b":
         array = array.view(np.int8)
     if form.typed:
@@ -141,15 +144,15 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
         fits: NDArray[np.bool_] = np.zeros(len(rows), dtype=np.bool_)
     else:
         width = form.width if form.padded else flat.shape[1]
-        shown = finite[:, :width].copy()
-        shown[:, [i for i in form.exceptional if i < shown.shape[1]]] = True
-        fits = np.asarray(shown.all(axis=1) & (finite.all(axis=1) | (not single)))
-        kept = np.where(finite, flat, 0.0)[fits, :width]
+        allowed = finite[:, :width].copy()
+        allowed[:, [i for i in form.exceptional if i < allowed.shape[1]]] = True
+        fits = np.asarray(allowed.all(axis=1) & (finite.all(axis=1) | (not single)))
+        numbers = np.where(finite, flat, 0.0)[fits, :width]
         if form.plain:
-            values[fits] = kept.reshape(-1, *form.shape)
+            values[fits] = numbers.reshape(-1, *form.shape)
         else:
             marks = _marks(flat[fits, :width])
-            values[fits, : kept.shape[1]] = kept
+            values[fits, : numbers.shape[1]] = numbers
             for k, place in enumerate(form.exceptional):
                 values[fits, width + k] = marks[:, place] if place < marks.shape[1] else 0.0
             if form.padded:
@@ -165,7 +168,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
 
 
 def _typed(array: NDArray[Any], form: Form, codes: float | Floats) -> Outputs:
-    """As `collect_array`, with a number for the types of each row at the end."""
+    """Return the same as `collect_array`, with a number for the types of each row at the end."""
     if form.exceptional or form.padded:
         rest = replace(form, shape=(form.shape[0] - 1,), typed=False)
     elif shape_label(array.shape[1:]) == form.label:
@@ -179,7 +182,7 @@ def _typed(array: NDArray[Any], form: Form, codes: float | Floats) -> Outputs:
 
 
 def unmasked(result: Any) -> Any:
-    """`result` with masked entries, if it is a masked array, as NaN."""
+    """Return `result`; if it is a masked array, with masked entries as NaN."""
     return result.astype(np.float64).filled(np.nan) if _is_masked(result) else result
 
 
@@ -188,15 +191,15 @@ def _is_masked(result: Any) -> bool:
 
 
 def _signed(values: Floats) -> Floats:
-    """`values` with every -0.0 replaced by `BELOW_ZERO`."""
+    """Return `values` with every -0.0 replaced by `BELOW_ZERO`."""
     negative = (values == 0.0) & np.signbit(values)
     return np.where(negative, BELOW_ZERO, values) if negative.any() else values
 
 
 def _as_plain_array(results: Sequence[Any], form: Form) -> NDArray[np.float64] | None:
-    """All the results as one array, when they are plain numbers, or numeric arrays of one shape: the common case.
+    """Return all results as one array if they are plain numbers, or numeric arrays of one shape: the common case.
 
-    None where their types have to be looked at one by one.
+    Returns None if their types must be checked one by one.
     """
     kinds = set(map(type, results))
     if (form.typed and not kinds <= PLAIN) or (form.shape == () and form.kind and _unusual(kinds, form)):
@@ -212,21 +215,21 @@ def _as_plain_array(results: Sequence[Any], form: Form) -> NDArray[np.float64] |
 
 
 def _fits_floats(array: NDArray[Any]) -> bool:
-    """True if no number of `array` is too large a whole number for a float."""
+    """Return True if no number of `array` is too large a whole number for a float."""
     if array.dtype.kind not in "iu" or not array.size or array.dtype.itemsize < 8:
         return True
     return int(array.max()) <= EXACT and int(array.min()) >= -EXACT
 
 
 def _kind(result: Any, array: NDArray[Any]) -> tuple[str, ...]:
-    """The types of a number, or of a regular array of numbers."""
+    """Return the types of a number, or of a regular array of numbers."""
     items = [item for item in array.flat if item is not None] if array.dtype == object else []
     number = _named(np.asarray(items).dtype) if items else _named(array.dtype)
     return (number,) if array.shape == () else (class_name(result), number)
 
 
 def _named(dtype: np.dtype[Any]) -> str:
-    """What people call numbers of this type; those of Python and of numpy have one name."""
+    """Return the name of a type of numbers; types of Python and of numpy share names."""
     if dtype.kind == "f":
         return "float" if dtype.itemsize == 8 else f"float{8 * dtype.itemsize}"
     return {"b": "bool", "i": "int", "u": "int"}.get(dtype.kind, "number")
@@ -236,12 +239,12 @@ _CODES = {kind: code(_named(np.dtype(kind))) for kind in PLAIN}
 
 
 def _unusual(kinds: set[type], form: Form) -> bool:
-    """Whether one of these types of plain numbers is not the usual one."""
+    """Return True if one of these types of plain numbers is not the usual one."""
     return kinds <= PLAIN and any((_named(np.dtype(kind)),) != form.kind for kind in kinds)
 
 
 def _read_parts(parts: Sequence[Any], name: str, outside: str) -> Row | Event:
-    """A dict or tuple laid out as one vector; strings and None are exceptional values in it."""
+    """Return a dict or tuple laid out as one vector; strings and None are exceptional values in it."""
     rows = []
     for part in parts:
         outcome = _read(part)
@@ -263,7 +266,7 @@ def _read_parts(parts: Sequence[Any], name: str, outside: str) -> Row | Event:
 
 
 def _read_array(array: NDArray[Any]) -> Row | Event:
-    """An array of numbers, or of numbers and None, as a row; a single exceptional number is an event."""
+    """Return an array of numbers, or of numbers and None, as a row; a single exceptional number is an event."""
     flat = array.ravel()
     names: dict[int, str] = {}
     if flat.dtype.kind == "f" or (_fits_floats(flat) and flat.dtype != object):
@@ -277,7 +280,7 @@ def _read_array(array: NDArray[Any]) -> Row | Event:
 
 
 def _read_objects(items: Sequence[Any]) -> tuple[Floats, Floats, dict[int, str]]:
-    """Numbers, marks and names of items that are real numbers or None."""
+    """Return numbers, marks and names of items that are real numbers or None."""
     numbers, marks, names = np.zeros(len(items)), np.zeros(len(items)), {}
     for i, item in enumerate(items):
         if item is None:
@@ -295,13 +298,13 @@ def _read_objects(items: Sequence[Any]) -> tuple[Floats, Floats, dict[int, str]]
 
 
 def _integer(number: Any) -> str:
-    """Name of a whole number that no float holds; hexadecimal, since the decimals of huge ones take too long."""
+    """Return a name for a whole number that no float holds; hexadecimal if its decimals would take too long."""
     whole = int(number)
     return f"integer {whole}" if abs(whole) < 10**60 else f"integer {hex(whole)}"
 
 
 def _as_array(result: Any) -> NDArray[Any] | None:
-    """A regular array of real numbers, or of these and None; None if `result` is not one."""
+    """Return a regular array of real numbers, or of these and None; None if `result` is not one."""
     try:
         array = np.asarray(result)
     except ValueError:
@@ -316,14 +319,14 @@ def _as_array(result: Any) -> NDArray[Any] | None:
 
 
 def _has_large(result: Any) -> bool:
-    """True if a list or tuple of floats also holds a whole number too large for them."""
+    """Return True if a list or tuple of floats also holds a whole number too large for them."""
     return isinstance(result, (list, tuple)) and any(
         abs(int(item)) > EXACT for item in result if isinstance(item, Integral)
     )
 
 
 def _marks(numbers: Floats) -> Floats:
-    """1, 2, 3 where `numbers` are NaN, infinite, minus infinite; 0 elsewhere."""
+    """Return 1, 2, 3 where `numbers` are NaN, infinite, minus infinite; 0 elsewhere."""
     marks = np.zeros(numbers.shape)
     if not np.isfinite(numbers).all():
         marks[np.isnan(numbers)], marks[numbers == np.inf], marks[numbers == -np.inf] = 1.0, 2.0, 3.0

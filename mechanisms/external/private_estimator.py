@@ -1,4 +1,4 @@
-"""Any scikit-learn style estimator that is private by itself, such as those of diffprivlib, as a mechanism."""
+"""Private estimators in the style of scikit-learn, such as those of diffprivlib, as mechanisms."""
 
 from __future__ import annotations
 
@@ -22,40 +22,41 @@ from .function import FunctionMechanism
 
 VIEWS = ("parameters", "probabilities", "labels")
 LARGEST_SEED = 2**32
-"""Seeds of numpy's RandomState, which estimators take, lie below."""
+"""Upper limit, exclusive, of the seeds of numpy's RandomState, which estimators take."""
 
 
 @dataclass(frozen=True, eq=False)
 class PrivateEstimator(Mechanism):
-    """An estimator with `fit(X, y)` whose own randomness is said to make it private, trained once a run.
+    """Estimator with `fit(X, y)` that claims privacy by its own randomness, trained once per run.
 
-    In each run a copy of the estimator is given a seed, fitted, and shows what `view` says. A fit that raises is an
+    In each run a copy of the estimator is seeded and fitted, and `view` selects the output. A fit that raises is an
     outcome like any other, and so is one of another shape, as when a class is missing: see
-    `dpassay.mechanisms.external.outcomes`. Warnings of single fits are not shown; those of a first fit are, once.
+    `dpassay.mechanisms.external.outcomes`. Warnings of single fits are suppressed; those of a first fit are shown once.
 
     Args:
         estimator: unfitted, with its privacy parameters. It is copied, never changed.
         neighbours: the pair: `(X, y)` on both sides, or just X.
-        relation: what the author of the estimator means by neighbours, which no estimator states: an epsilon under one
-            relation is another promise under the next. diffprivlib counts the number of records as public:
-            "replace_one". None takes that of `claim`, where it has one.
-        claim: what is promised; None takes pure epsilon from `estimator.epsilon`, with `estimator.delta` if there is
-            one above 0.
-        view: what a run releases: "parameters" (the numbers in `attributes`), or, at the `queries`, "probabilities"
+        relation: the neighbouring relation of the estimator's claim, which no estimator states: an epsilon under one
+            relation is a different guarantee than under another. diffprivlib treats the number of records as public:
+            "replace_one". None takes the relation of `claim`, if it has one.
+        claim: the claimed guarantee; None takes pure epsilon from `estimator.epsilon`, with `estimator.delta` if there
+            is one above 0.
+        view: the output of a run: "parameters" (the numbers in `attributes`), or, at the `queries`, "probabilities"
             (`predict_proba`) or "labels" (`predict`).
-        attributes: of the fitted estimator, released one after the other.
-        queries: `(n, n_features)`, public points; None takes those of the records that only one side has.
+        attributes: names of attributes of the fitted estimator, whose values are released, concatenated.
+        queries: `(n, n_features)`, public points; None takes the features of the records that only one side has.
 
     Raises:
-        ParameterError: something that cannot be fitted or queried so; no relation, neither here nor in the claim.
+        ParameterError: something that cannot be fitted or queried in this way; no relation, neither here nor in the
+            claim.
         RelationError: the pair, or the claim, has another relation.
-        AccountingError: no claim, and an estimator that states no epsilon.
+        AccountingError: no claim is given, and the estimator states no epsilon.
         ReleaseError: every first fit raises.
-        NeighboursError: a pair that is not neighbouring.
+        NeighboursError: the pair is not neighbouring.
 
     Guarantees:
-        * Where the estimator (or a step of a pipeline) has a `random_state`, runs are a function of the generator;
-          others draw their own randomness, cannot be repeated, and run on one worker.
+        * If the estimator (or a step of a pipeline) has a `random_state`, runs are a function of the generator;
+          other estimators draw their own randomness, cannot be repeated, and run on one worker.
 
     Example:
         >>> from dpassay.mechanisms.external.private_estimator import PrivateEstimator
@@ -114,19 +115,19 @@ class PrivateEstimator(Mechanism):
 
     @property
     def workers(self) -> Workers:
-        """Processes; here only for an estimator that draws its own randomness."""
+        """Processes; `HERE` for an estimator that draws its own randomness."""
         return self._function.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` fits, one after the other."""
+        """Return the outputs of `size` fits, made one after the other."""
         return self._function.release(dataset, size, rng)
 
     def guarantee(self) -> Guarantee:
-        """The claim."""
+        """Return the claim."""
         return self._claim
 
     def worst_case(self) -> Neighbours:
-        """The pair that was given: nobody knows whether it is the worst."""
+        """Return the given pair, which need not be the worst."""
         return self.neighbours
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
@@ -135,14 +136,14 @@ class PrivateEstimator(Mechanism):
         return self
 
     def _resolve_relation(self) -> None:
-        """That of the promise, which the pair must have too."""
+        """Set the relation of the claim, which the pair must also have."""
         stated: Relation | str | None = self.relation
         claimed = None if self.claim is None else self.claim.relation
         relation = claimed if stated is None else Relation.of(stated)
         if relation is None:
             raise ParameterError(
                 f"relation is needed: what the epsilon of {type(self.estimator).__name__} holds for, which it does not "
-                "state. Give relation='replace_one' where the number of records is public, as diffprivlib has it, or "
+                "state. Set relation='replace_one' if the number of records is public, as in diffprivlib, or "
                 "'add_remove' or 'zero_out'.",
                 argument="relation",
             )
@@ -162,14 +163,14 @@ class PrivateEstimator(Mechanism):
         epsilon, delta = (getattr(self.estimator, name, None) for name in ("epsilon", "delta"))
         if epsilon is None:
             raise AccountingError(
-                f"{type(self.estimator).__name__} has no epsilon that could be read as its promise. Give claim=, such "
+                f"{type(self.estimator).__name__} has no epsilon that could be read as its claim. Give claim=, such "
                 "as PureDP(1.0)."
             )
         return ApproximateDP(epsilon, delta, self.relation) if delta else PureDP(epsilon, self.relation)
 
     @cached_property
     def _function(self) -> FunctionMechanism:
-        """One fit as a function, which sees to exceptional outputs."""
+        """One fit as a function mechanism, which handles exceptional outputs."""
         fit: Any = partial(_fit_and_show, self.estimator, self.view, self.attributes, self.queries)
         states = _random_states(self.estimator)
         return FunctionMechanism(
@@ -180,34 +181,34 @@ class PrivateEstimator(Mechanism):
         )
 
     def _queries(self) -> NDArray[Any]:
-        """The public points; raises `ParameterError` if there are none."""
+        """Return the public points; raise `ParameterError` if there are none."""
         if self.queries is None:
-            found = _only_on_one_side(*(_features(self.neighbours.side(side)) for side in (0, 1)))
+            points = _only_on_one_side(*(_features(self.neighbours.side(side)) for side in (0, 1)))
         else:
-            found = np.asarray(self.queries)
-        if found.ndim < 2 or not len(found):
+            points = np.asarray(self.queries)
+        if points.ndim < 2 or not len(points):
             raise ParameterError(
-                f"queries must have shape (n, n_features), n >= 1, but have {found.shape}. Give points at which "
-                f"{self.view} are asked for.",
+                f"queries must have shape (n, n_features), n >= 1, but have {points.shape}. Give the points at which "
+                f"{self.view} are released.",
                 argument="queries",
             )
-        return found
+        return points
 
     def _show_warnings(self) -> None:
-        """Shows what a first fit warns of: privacy that leaks besides the noise, as a bound read from the data."""
+        """Show the warnings of a first fit, which report leaks in addition to the noise, such as bounds from data."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 _fit(_copy(self.estimator, dict.fromkeys(_random_states(self.estimator), 0)), self.neighbours.d1)
             except Exception:
                 return  # an outcome, or an error that the first runs explain
-        for category, text in {(found.category, str(found.message)) for found in caught}:
+        for category, text in {(warning.category, str(warning.message)) for warning in caught}:
             if issubclass(category, UserWarning) or "privacy" in category.__name__.lower():
                 warnings.warn(f"{type(self.estimator).__name__} warns: {text}", category, stacklevel=4)
 
 
 def _seeded(fit: Any, states: Sequence[str], dataset: Dataset, rng: np.random.Generator) -> Any:
-    """One run with its own random states."""
+    """Return the result of one run with new random states."""
     seeds = rng.integers(LARGEST_SEED, size=len(states), dtype=np.uint32).tolist()
     return fit(dataset, dict(zip(states, seeds, strict=True)))
 
@@ -220,7 +221,7 @@ def _fit_and_show(
     dataset: Dataset,
     options: dict[str, int] | None = None,
 ) -> Any:
-    """One run: a copy, fitted, and what it shows."""
+    """Return the released output of one run of a fitted copy."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = _fit(_copy(estimator, options or {}), dataset)
@@ -242,19 +243,19 @@ def _fit(estimator: Any, dataset: Dataset) -> Any:
 
 
 def _copy(estimator: Any, options: dict[str, int]) -> Any:
-    """An unfitted copy with these options."""
+    """Return an unfitted copy with these options."""
     if hasattr(estimator, "get_params"):
         from sklearn.base import clone
 
         return clone(estimator).set_params(**options)
-    made = copy.deepcopy(estimator)
+    copied = copy.deepcopy(estimator)
     for name, value in options.items():
-        setattr(made, name, value)
-    return made
+        setattr(copied, name, value)
+    return copied
 
 
 def _random_states(estimator: Any) -> tuple[str, ...]:
-    """Names of the options that seed it."""
+    """Return the names of the options that seed the estimator."""
     options = estimator.get_params() if hasattr(estimator, "get_params") else vars(estimator)
     return tuple(sorted(name for name in options if name.rpartition("__")[2] == "random_state"))
 
@@ -264,11 +265,11 @@ def _features(dataset: Dataset) -> NDArray[Any]:
 
 
 def _only_on_one_side(features0: NDArray[Any], features1: NDArray[Any]) -> NDArray[Any]:
-    """Rows that the other side lacks; repeated rows count once."""
+    """Return the rows that the other side lacks; repeated rows count once."""
     rows0, rows1 = ({row.tobytes(): row for row in np.ascontiguousarray(X)} for X in (features0, features1))
-    apart = [row for key, row in rows0.items() if key not in rows1]
-    apart += [row for key, row in rows1.items() if key not in rows0]
-    return np.array(apart)
+    rows = [row for key, row in rows0.items() if key not in rows1]
+    rows += [row for key, row in rows1.items() if key not in rows0]
+    return np.array(rows)
 
 
 __all__ = ["PrivateEstimator"]

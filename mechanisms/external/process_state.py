@@ -1,7 +1,7 @@
-"""What audited code may change in the process that calls it: read before, compared and put back after.
+"""Process-wide state that audited code may change: read before a call, compared and restored afterwards.
 
-Two kinds: `ASPECTS`, each with functions that read and restore it, and the names of the modules in `WATCHED`, such as
-`numpy.sum` or `builtins.open`. The names are put back first, by code that looks up none of them.
+There are two kinds: `ASPECTS`, each with functions that read and restore it, and the names of the modules in `WATCHED`,
+such as `numpy.sum` or `builtins.open`. Names are restored first, by code that looks up none of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WATCHED = (
 )
 """Modules whose functions the library calls after audited code has run."""
 NEEDED = frozenset({*sys.stdlib_module_names, "dpassay", "numpy", "scipy", "pandas", "sklearn", "joblib"})
-"""Packages whose entries in `sys.modules` are put back: those that the library imports later."""
+"""Packages whose entries in `sys.modules` are restored: those that the library imports later."""
 _NOT_WATCHED = frozenset({"stdin", "stdout", "stderr", "excepthook", "displayhook", "unraisablehook", "breakpointhook"})
 _DATA = frozenset({"float_info", "int_info", "maxsize", "modules", "meta_path", "path_hooks", "environ"})
 _SHOWN = 5
@@ -52,25 +52,25 @@ _callable, _isinstance, _float, _Anything = callable, isinstance, float, BaseExc
 
 
 def _same(now: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether nothing was changed or added; a quick look, which compares by identity where it can."""
+    """Return True if nothing was changed or added; a fast test, which compares by identity if possible."""
     try:
         return now == before
-    except _Anything:  # from a value that was put there
+    except _Anything:  # raised by a value that audited code put there
         return False
 
 
 class Names:
-    """What the names of the watched modules stand for at one moment, and what is imported."""
+    """Objects behind the names of the watched modules at one moment, and the imported modules."""
 
     def __init__(self) -> None:
         self._modules = sys.modules
         self._imported = dict(sys.modules)
-        found = [(name, sys.modules[name]) for name in WATCHED if name in sys.modules]
-        self._saved = [(name, vars(module), dict(vars(module))) for name, module in found]
+        watched = [(name, sys.modules[name]) for name in WATCHED if name in sys.modules]
+        self._saved = [(name, vars(module), dict(vars(module))) for name, module in watched]
 
     @classmethod
     def now(cls) -> Names:
-        """Return what they stand for now; the last copy again where nothing has changed since."""
+        """Return the present state; the last object if nothing has changed since."""
         if not _last or not _last[0]._hold():
             _last[:] = [cls()]
         return _last[0]
@@ -80,9 +80,9 @@ class Names:
         return watched and sys.modules is self._modules and _same(sys.modules, self._imported)
 
     def put_back(self) -> list[str]:
-        """Put back every function, class, module or number that was replaced or removed; return their names.
+        """Restore every function, class, module or number that was replaced or removed; return their names.
 
-        What was added stays: modules are imported, and packages add attributes to themselves.
+        Additions stay: modules are imported, and packages add attributes to themselves.
         """
         changed = []
         for name, now, before in self._saved:
@@ -104,7 +104,7 @@ class Names:
 
     @staticmethod
     def _is_fixed(module: str, key: str, value: Any) -> bool:
-        """Whether nothing but a patch replaces it: a function, a class, a module, a constant."""
+        """Return True if only a patch replaces the value: a function, a class, a module, a constant."""
         if key in _NOT_WATCHED or (key[0] == "_" and module != "builtins") or key == "_":
             return False
         return key in _DATA or _callable(value) or _isinstance(value, (ModuleType, _float))
@@ -115,13 +115,13 @@ _last: list[Names] = []
 
 @dataclass(frozen=True)
 class Aspect:
-    """One thing that belongs to the whole process.
+    """One property of the whole process.
 
     Args:
-        name: for people.
-        read: what it is now.
-        restore: makes it what it was.
-        same: whether two readings are equal.
+        name: display name.
+        read: function that returns the present value.
+        restore: function that restores a value.
+        same: function that compares two values.
     """
 
     name: str
@@ -153,7 +153,7 @@ def _filters() -> list[Any]:
 
 
 def _set_filters(saved: list[Any]) -> None:
-    warnings.simplefilter("default")  # only to make Python forget which filters it has applied where
+    warnings.simplefilter("default")  # only to reset Python's record of the filters applied so far
     warnings.filters[:] = saved  # type: ignore[index]
 
 
@@ -189,7 +189,7 @@ def _set_torch(saved: Any) -> None:
 
 
 def _same_torch(before: Any, now: Any) -> bool:
-    """A torch that was imported meanwhile has not been drawn from."""
+    """Return True if the states are equal, or if torch was imported in between and not drawn from."""
     return before is None or bool((before == now).all())
 
 
@@ -211,11 +211,11 @@ ASPECTS = (
     Aspect("global random state of Python (random)", random.getstate, random.setstate),
     Aspect("global random state of torch", _torch, _set_torch, _same_torch),
 )
-"""In the order in which they are named."""
+"""Properties of the process, in the order in which they are named."""
 
 
 class ProcessState:
-    """The state at one moment; the global random states start from `seed` then, if there is one."""
+    """State of the process at one moment; then the global random states start from `seed`, if there is one."""
 
     def __init__(self, seed: int | None = None) -> None:
         self._modules = len(sys.modules)
@@ -231,15 +231,15 @@ class ProcessState:
             self._started = [*self._saved[:-3], *(aspect.read() for aspect in ASPECTS[-3:])]
 
     def put_back_names(self) -> tuple[str, ...]:
-        """Put back the names of the watched modules; return those that were changed, the first of many."""
+        """Restore the names of the watched modules; return those that were changed, at most the first few."""
         self._renamed += [name for name in self.names.put_back() if name not in self._renamed]
         more = len(self._renamed) - _SHOWN
         return (*self._renamed[:_SHOWN], *([f"{more} other functions"] if more > 0 else []))
 
     def restore(self) -> tuple[str, ...]:
-        """Puts back what has changed since, and names it.
+        """Restore everything that has changed since, and return its names.
 
-        Nothing is named if modules were imported meanwhile: importing changes this and that, once in every process.
+        Nothing is named if modules were imported in between: importing changes several properties, once per process.
         """
         changed = [*self.put_back_names()]
         for aspect, saved, started in zip(ASPECTS, self._saved, self._started, strict=True):

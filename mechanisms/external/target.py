@@ -1,4 +1,4 @@
-"""Finding an object by "package.module:object" or "file.py:object"."""
+"""Objects found by "package.module:object" or "file.py:object"."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ FORMS = "'package.module:object' or 'path/to/file.py:object'"
 
 
 def load_target(text: str) -> Any:
-    """The object that `text` names, from an importable module or from a file.
+    """Return the object that `text` names, from an importable module or from a file.
 
-    A module is looked for in the current directory too. A file is run as a module of its own, under a name that shadows
+    Modules are also searched in the current directory. A file is run as a separate module, under a name that shadows
     no other; functions from it can be sent to workers.
 
     Args:
         text: "package.module:object" or "path/to/file.py:object"; the object may be dotted, such as "Class.method".
 
     Raises:
-        ParameterError: another form, a missing file or module, or a module that raises when it is run.
+        ParameterError: `text` has another form, a file or module is missing, or a module raises when it is run.
         UnknownNameError: the module has no such object.
 
     Example:
         >>> load_target("math:sqrt")(9)
         3.0
     """
-    place, colon, name = text.rpartition(":")
-    if not colon or not place or not name:
+    location, colon, name = text.rpartition(":")
+    if not colon or not location or not name:
         raise ParameterError(f"target must be {FORMS}, but is {text!r}.", argument="target")
-    with Guard(place):
-        module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
-    found: Any = module
+    with Guard(location):
+        module = _from_file(Path(location)) if location.endswith(".py") else _from_name(location)
+    target: Any = module
     for part in name.split("."):
-        if not hasattr(found, part):
-            public = [n for n in vars(found) if not n.startswith("_")] if hasattr(found, "__dict__") else []
-            raise UnknownNameError(f"object of {place}", part, public)
-        found = getattr(found, part)
-    return found
+        if not hasattr(target, part):
+            public = [n for n in vars(target) if not n.startswith("_")] if hasattr(target, "__dict__") else []
+            raise UnknownNameError(f"object of {location}", part, public)
+        target = getattr(target, part)
+    return target
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -71,16 +71,16 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def _from_name(name: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    current_directory = str(Path.cwd())
+    if current_directory not in sys.path:
+        sys.path.insert(0, current_directory)
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise ParameterError(
-                f"target names the module {name!r}, but there is no {error.name!r}. Give {FORMS}; for a module of your "
-                "own, run from the directory that holds it.",
+                f"target names the module {name!r}, but there is no {error.name!r}. Give {FORMS}; for a user module, "
+                "run from the directory that holds it.",
                 argument="target",
             ) from error
         raise ParameterError(
@@ -93,5 +93,5 @@ def _from_name(name: str) -> ModuleType:
 
 
 def _pickle_by_value(module: ModuleType) -> None:
-    """Lets workers, which cannot import `module` by its name, receive functions of it."""
+    """Let workers, which cannot import `module` by its name, receive functions of it."""
     cloudpickle().register_pickle_by_value(module)

@@ -1,4 +1,4 @@
-"""A mean whose sum and count both have noise."""
+"""A mean from a noisy sum and a noisy count."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ..validation import positive
 
 @dataclass(frozen=True)
 class SumAndCount(Mechanism):
-    """Sum of clipped values and number of records, each with Laplace noise for half of the budget.
+    """Sum of clipped values and number of records, each with Laplace noise for half of epsilon.
 
-    The mean is what `mean` computes from the two. No part of it is exact: dividing by the number of records, or scaling
-    the noise by it, would tell how many there are. With a public number of records the count needs no budget: Laplace
-    noise on the query `Mean`.
+    `mean` computes the mean from the two. Both must be noisy: dividing by the exact number of records, or scaling the
+    noise by it, would leak this number. If the number of records is public, no noisy count is needed: use Laplace noise
+    on the query `Mean`.
 
     Args:
         epsilon: the claim, > 0.
-        lower, upper: public bounds of the values, lower < upper. NaN counts as their point nearest to 0.
+        lower, upper: public bounds of the values, lower < upper. NaN counts as the point of the range nearest to 0.
 
     Guarantees:
-        * epsilon-DP under add_remove, attained by a record at the bound that is farther from 0.
+        * epsilon-DP under add_remove, attained by a record at the bound with the larger absolute value.
 
     Example:
         >>> mechanism = SumAndCount(epsilon=1.0, lower=0.0, upper=10.0)
@@ -58,42 +58,44 @@ class SumAndCount(Mechanism):
 
     @property
     def scales(self) -> Floats:
-        """Of the noise of sum and count: 2 max(|lower|, |upper|) / epsilon and 2 / epsilon."""
+        """Noise scales of sum and count: 2 max(|lower|, |upper|) / epsilon and 2 / epsilon."""
         return np.array([self._sum.sensitivity(self.relation), 1.0]) * 2.0 / self.epsilon
 
     def answers(self, dataset: Dataset) -> Floats:
-        """Exact sum and count, shape `(2,)`."""
+        """Return the exact sum and count, shape `(2,)`."""
         return np.array([self._sum(dataset), float(len(column_of(dataset, None)))])
 
     def mean(self, outputs: ArrayLike) -> Floats:
-        """The mean by each noisy sum and count `(size, 2)`: their ratio, with a count of at least 1, clipped to the
-        bounds; shape `(size,)`."""
+        """Return the mean for each noisy sum and count `(size, 2)`, shape `(size,)`.
+
+        It is their ratio, with a count of at least 1, clipped to the bounds.
+        """
         sums, counts = np.asarray(outputs, dtype=np.float64).T
         return np.asarray(np.clip(sums / np.maximum(1.0, counts), self.lower, self.upper))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy sums and counts, shape `(size, 2)`."""
+        """Return `size` noisy sums and counts, shape `(size, 2)`."""
         return Outputs(draw_laplace(1.0, (size, 2), rng) * self.scales + self.answers(dataset))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         noise = np.subtract(outputs.values, self.answers(dataset), dtype=np.float64) / self.scales
         return np.asarray(laplace_log_density(noise, 1.0).sum(axis=1) - np.log(self.scales).sum())
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`, by basic composition."""
+        """Return `PureDP(epsilon)`, by basic composition."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """No record, and one at the bound that is farther from 0."""
+        """Return a pair of no record and one record at the bound with the larger absolute value."""
         return Neighbours(np.zeros(0), np.array([max(self.lower, self.upper, key=abs)]), self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Two numbers that each move by all they may; exact up to a grid of 1e-4 in epsilon."""
+        """Return the curve of two Laplace mechanisms at full sensitivity; exact up to a grid of 1e-4 in epsilon."""
         return Repeated(Laplace(self.epsilon / 2.0, relation=self.relation), 2).exact_guarantee()
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:

@@ -1,4 +1,4 @@
-"""How far the median of bounded values can move: on neighbours of a dataset, and k records away from it."""
+"""Sensitivity of the median of bounded values: on neighbours of a dataset, and within k replacements of it."""
 
 from __future__ import annotations
 
@@ -47,55 +47,55 @@ class BoundedMedian:
             )
 
     def sorted(self, dataset: Dataset) -> Floats:
-        """The clipped values in order, shape `(n,)`, n >= 1."""
+        """Return the clipped values in order, shape `(n,)`, n >= 1."""
         values = numbers_of(dataset, None)
         if len(values) == 0:
             raise ParameterError("the dataset must hold at least one record, but is empty.", argument="dataset")
         return np.sort(np.clip(np.where(np.isnan(values), self.lower, values), self.lower, self.upper))
 
     def __call__(self, dataset: Dataset) -> float:
-        """The median."""
+        """Return the median."""
         values = self.sorted(dataset)
         return float(values[(len(values) + 1) // 2 - 1])
 
     def local(self, dataset: Dataset) -> float:
-        """A_0, the local sensitivity."""
+        """Return A_0, the local sensitivity."""
         return _largest_move(*self._sides(dataset), 0)
 
     def within(self, dataset: Dataset) -> Floats:
-        """A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
+        """Return A_0, ..., A_n, shape `(n + 1,)`: the largest local sensitivity within 0, ..., n replacements."""
         below, above = self._sides(dataset)
         return np.array([_largest_move(below, above, k) for k in range(len(below) - 1)])
 
     def smooth(self, dataset: Dataset, decay: float) -> float:
-        """Smooth sensitivity: the largest e^(-decay k) A_k.
+        """Return the smooth sensitivity, the largest e^(-decay k) A_k.
 
-        A_k grows with k, so that from k = a to b it is at most e^(-decay a) A_b: ranges are halved, the one with the
-        largest limit first, until no limit exceeds what was found.
+        A_k grows with k, so for k from a to b the value is at most e^(-decay a) A_b. Ranges are halved, the one with
+        the largest such limit first, until no limit exceeds the largest value.
         """
         below, above = self._sides(dataset)
         last = len(below) - 2
         largest = _largest_move(below, above, last)
-        found = max(math.exp(-decay * last) * largest, _largest_move(below, above, 0))
+        smooth_sensitivity = max(math.exp(-decay * last) * largest, _largest_move(below, above, 0))
         ranges = [(-largest, 0, last, largest)]
-        while ranges and -ranges[0][0] > found:
+        while ranges and -ranges[0][0] > smooth_sensitivity:
             _, first, last, largest = heapq.heappop(ranges)
             if last - first < 2:
                 continue
             k = (first + last) // 2
             middle = _largest_move(below, above, k)
-            found = max(found, math.exp(-decay * k) * middle)
+            smooth_sensitivity = max(smooth_sensitivity, math.exp(-decay * k) * middle)
             heapq.heappush(ranges, (-math.exp(-decay * first) * middle, first, k, middle))
             heapq.heappush(ranges, (-math.exp(-decay * k) * largest, k, last, largest))
-        return found
+        return smooth_sensitivity
 
     def distance(self, dataset: Dataset, bound: float) -> int:
-        """Fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if it never can."""
+        """Return the fewest replacements after which the local sensitivity can exceed `bound`; n + 1 if none."""
         below, above = self._sides(dataset)
         return bisect_right(range(len(below) - 1), bound, key=lambda k: _largest_move(below, above, k))
 
     def _sides(self, dataset: Dataset) -> tuple[Floats, Floats]:
-        """x_m and what lies below it, downwards, and what lies above it, upwards: `(n + 2,)` each."""
+        """Return x_m followed by the values below it, descending, and by those above it, ascending: `(n + 2,)` each."""
         values = self.sorted(dataset)
         n = len(values)
         m = (n + 1) // 2
@@ -105,5 +105,5 @@ class BoundedMedian:
 
 
 def _largest_move(below: Floats, above: Floats, k: int) -> float:
-    """A_k: the largest difference between t above and k + 1 - t below the median."""
+    """Return A_k: the largest difference between t above and k + 1 - t below the median."""
     return float((above[: k + 2] - below[: k + 2][::-1]).max())

@@ -23,20 +23,20 @@ from ..validation import positive, whole
 class NaiveBayesCounts(Mechanism):
     """Naive Bayes: for each of D features the joint counts of class and value, each plus Laplace noise.
 
-    A record enters one cell a feature. Adding or removing it moves D cells by 1, replacing it up to 2 D: the noise has
-    scale D / epsilon, or 2 D / epsilon. Counted one feature after another it is the same: D releases of epsilon / D
-    each (`composed`). All else, such as probabilities and `classify`, is computed from the noisy counts.
+    A record is counted in one cell per feature. Adding or removing it moves D cells by 1, replacing it up to 2 D: the
+    noise has scale D / epsilon, or 2 D / epsilon. This equals D separate releases of epsilon / D, one per feature
+    (`composed`). Everything else, such as probabilities and `classify`, is computed from the noisy counts.
 
     Args:
         epsilon: the claim, > 0.
-        n_classes: of the target, >= 2.
-        n_values: of each feature, a sequence of D whole numbers >= 2. A record is (class, x_1, ..., x_D), all counted
-            from 0; a dataset has shape `(n_records, D + 1)`.
+        n_classes: number of classes, >= 2.
+        n_values: number of values of each feature, D whole numbers >= 2. A record is (class, x_1, ..., x_D), all
+            counted from 0; a dataset has shape `(n_records, D + 1)`.
         relation: add_remove or replace_one.
 
     Guarantees:
-        * epsilon-DP, attained on `worst_case()` by the event that all the cells that move lie beyond both counts; its
-          probability is 2^-D, or 2^-(2 D) for replace_one, so that many features hide it.
+        * epsilon-DP, attained on `worst_case()` by the event that all cells that move lie beyond both counts; its
+          probability is 2^-D, or 2^-(2 D) for replace_one, so many features make it hard to detect.
 
     Example:
         >>> mechanism = NaiveBayesCounts(epsilon=0.1, n_values=(2,) * 5)
@@ -61,27 +61,27 @@ class NaiveBayesCounts(Mechanism):
         if not self.n_values or self.relation is Relation.ZERO_OUT:
             name = "relation" if self.n_values else "n_values"
             raise ParameterError(
-                "n_values must have a feature at least, and relation be add_remove or replace_one, but they are "
+                "n_values must have at least one feature, and relation be add_remove or replace_one, but they are "
                 f"{self.n_values!r} and {self.relation.value!r}.",
                 argument=name,
             )
 
     @property
     def n_moved(self) -> int:
-        """Cells that one record can move: D, or 2 D for replace_one."""
+        """Number of cells that one record can move: D, or 2 D for replace_one."""
         return len(self.n_values) * (2 if self.relation is Relation.REPLACE_ONE else 1)
 
     @property
     def scale(self) -> float:
-        """n_moved / epsilon."""
+        """Noise scale, n_moved / epsilon."""
         return self.n_moved / self.epsilon
 
     def composed(self) -> Repeated:
-        """What moves, as a composition: a count of epsilon / n_moved for each cell, by basic composition."""
+        """Return the basic composition of a count of epsilon / n_moved for each cell that moves."""
         return Repeated(Laplace(self.epsilon / self.n_moved, relation=self.relation), self.n_moved)
 
     def counts(self, dataset: Dataset) -> Floats:
-        """Joint counts, feature by feature, class by class, shape `(n_classes * sum(n_values),)`."""
+        """Return joint counts, feature by feature, class by class, shape `(n_classes * sum(n_values),)`."""
         records = np.asarray(dataset)
         limits = np.array([self.n_classes, *self.n_values])
         shaped = records.ndim == 2 and records.shape[1] == len(limits)
@@ -99,23 +99,23 @@ class NaiveBayesCounts(Mechanism):
         return np.concatenate(tables).astype(np.float64)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` vectors of noisy counts, shape `(size, n_classes * sum(n_values))`."""
+        """Return `size` vectors of noisy counts, shape `(size, n_classes * sum(n_values))`."""
         counts = self.counts(dataset)
         return Outputs(draw_laplace(self.scale, (size, len(counts)), rng) + counts)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         noise = np.subtract(outputs.values, self.counts(dataset), dtype=np.float64)
         return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))
 
     def classify(self, noisy: ArrayLike, features: ArrayLike) -> NDArray[np.int64]:
-        """The likeliest class of each example by one vector of noisy counts, shape `(n_examples,)`.
+        """Return the most likely class of each example given one vector of noisy counts, shape `(n_examples,)`.
 
-        Counts below 1/2 are raised to it. The class has the probability of its mean count over the features.
+        Counts below 1/2 are raised to 1/2. The prior of a class is proportional to its mean count over the features.
 
         Args:
             noisy: one output, shape `(n_classes * sum(n_values),)`.
@@ -131,17 +131,17 @@ class NaiveBayesCounts(Mechanism):
         return np.asarray((scores + np.log(totals)).argmax(axis=1))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`."""
+        """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One record of class 0 whose features are 0; it is missing on side 0, or of class 1."""
+        """Return a pair with one record of class 0 and features 0, which on side 0 is missing or of class 1."""
         d1 = np.zeros((1, len(self.n_values) + 1), dtype=np.int64)
         d0 = d1[:0] if self.relation is Relation.ADD_REMOVE else d1 + np.eye(1, d1.shape[1], dtype=np.int64)
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of as many independent counts, each of which moves by 1; exact up to a grid of 1e-4 in epsilon."""
+        """Return the curve of `n_moved` independent counts that each move by 1; exact up to 1e-4 in epsilon."""
         return self.composed().exact_guarantee()
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:

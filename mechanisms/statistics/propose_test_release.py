@@ -1,4 +1,4 @@
-"""The median, released with little noise if it would be as stable on all datasets nearby, and refused otherwise."""
+"""The median with little noise, released only if a private test finds it stable on all nearby datasets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ProposeTestRelease(Mechanism):
 
     Guarantees:
         * (epsilon, delta)-DP under replace_one. The distance moves by at most 1 between neighbours, which takes
-          epsilon / 2. If it is 0 there is an answer with probability at most delta; if it is not, the median of a
+          epsilon / 2. If it is 0, an answer is released with probability at most delta; if it is not, the median of a
           neighbour is at most `bound` away, which takes the other half.
         * Both halves are attained together, by an answer for datasets that are usually refused.
 
@@ -67,7 +67,7 @@ class ProposeTestRelease(Mechanism):
         if not (self.delta < 0.5 and 2.0 * self.bound <= self.upper - self.lower):
             raise ParameterError(
                 f"delta must be below 1/2 and bound at most half of upper - lower, but they are {self.delta!r} and "
-                f"{self.bound!r}. Above that nothing is tested.",
+                f"{self.bound!r}. Larger values make the test void.",
                 argument="delta" if self.delta >= 0.5 else "bound",
             )
 
@@ -78,54 +78,54 @@ class ProposeTestRelease(Mechanism):
 
     @property
     def threshold(self) -> float:
-        """(2 / epsilon) ln(1 / (2 delta)): noisy distances up to it are refused."""
+        """Threshold of the noisy distance, (2 / epsilon) ln(1 / (2 delta)): datasets at or below it are refused."""
         return 2.0 / self.epsilon * math.log(0.5 / self.delta)
 
     @property
     def scale(self) -> float:
-        """2 bound / epsilon, the scale of the noise of an answer."""
+        """Noise scale of an answer, 2 bound / epsilon."""
         return 2.0 * self.bound / self.epsilon
 
     def distance(self, dataset: Dataset) -> int:
-        """Fewest replacements after which the local sensitivity exceeds `bound`."""
+        """Return the fewest replacements after which the local sensitivity exceeds `bound`."""
         return self.median.distance(dataset, self.bound)
 
     def answer_probability(self, dataset: Dataset) -> float:
-        """Probability that the dataset is not refused."""
+        """Return the probability that the dataset is not refused."""
         return math.exp(self._log_chances(dataset)[1])
 
     def _log_chances(self, dataset: Dataset) -> Floats:
-        """Log probabilities that the dataset is refused, and that it is not."""
-        over = (self.distance(dataset) - self.threshold) * self.epsilon / 2.0
-        return laplace_log_cdf(np.array([-over, over]))
+        """Return the log probabilities that the dataset is refused, and that it is not."""
+        scaled_margin = (self.distance(dataset) - self.threshold) * self.epsilon / 2.0
+        return laplace_log_cdf(np.array([-scaled_margin, scaled_margin]))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` pairs, shape `(size, 2)`: (1, noisy median), or (0, 0) where it is refused."""
-        noisy = self.distance(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng)
+        """Return `size` pairs, shape `(size, 2)`: (1, noisy median), or (0, 0) for a refusal."""
+        noisy_distances = self.distance(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng)
         answers = self.median(dataset) + draw_laplace(self.scale, (size,), rng)
-        given = noisy > self.threshold
-        return Outputs(np.column_stack([given.astype(np.float64), np.where(given, answers, 0.0)]))
+        answered = noisy_distances > self.threshold
+        return Outputs(np.column_stack([answered.astype(np.float64), np.where(answered, answers, 0.0)]))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
-        given, answers = np.asarray(outputs.values, dtype=np.float64).T
-        refused, answered = self._log_chances(dataset)
-        density = answered + log_laplace(answers, self.median(dataset), self.scale)
-        return np.asarray(np.where(given == 1.0, density, refused))
+        """Return the log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
+        answered, answers = np.asarray(outputs.values, dtype=np.float64).T
+        log_refused, log_answered = self._log_chances(dataset)
+        density = log_answered + log_laplace(answers, self.median(dataset), self.scale)
+        return np.asarray(np.where(answered == 1.0, density, log_refused))
 
     def guarantee(self) -> Guarantee:
-        """`ApproximateDP(epsilon, delta)`."""
+        """Return `ApproximateDP(epsilon, delta)`."""
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """As many values at `bound` above the lower end as at twice that, of which one moves from the one to the other.
+        """Return a pair with equally many values at `bound` and at 2 `bound` above `lower`; one value moves up.
 
-        The median moves by `bound`. A jump to the lower end would be larger on side 1, which is therefore one
-        replacement nearer to instability; so many records that both sides are about as often refused as answered.
+        The median moves by `bound`. A jump to `lower` would be larger on side 1, so side 1 is one replacement nearer to
+        instability. The number of records makes both sides about as often refused as answered.
         """
         check_worst_case(2.0 * self.threshold, epsilon=self.epsilon)
         half = max(1, math.floor(self.threshold))
@@ -135,11 +135,11 @@ class ProposeTestRelease(Mechanism):
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`."""
+        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         log0, log1 = (self._log_chances(d) for d in (pair.d0, pair.d1))
-        apart = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale
-        return LaplaceChoiceDP.of_logs(log0, log1, [0.0, apart], self.relation)
+        distance = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale
+        return LaplaceChoiceDP.of_logs(log0, log1, [0.0, distance], self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

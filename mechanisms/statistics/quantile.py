@@ -19,24 +19,24 @@ from ..validation import open_unit, positive
 from .median_sensitivity import BoundedMedian
 
 NARROW = 0.02
-"""Share of [lower, upper] that the rare outputs of the worst case have."""
+"""Share of [lower, upper] taken by the rare outputs of the worst case."""
 
 
 @dataclass(frozen=True)
 class Quantile(Mechanism):
     """A number in [lower, upper] with density proportional to exp(-(epsilon / 2) |#{x_i < y} - t|), t = round(q n).
 
-    The density is constant between two values next to each other: choose an interval by its length and its rank, then
-    a point of it. (Smith 2011, algorithm 2.) When a record is replaced, ranks move by at most 1, up at some outputs and
-    down at others, so that the factor 2 is needed.
+    The density is constant between two adjacent values: the mechanism chooses an interval by its length and its rank,
+    then a uniform point in it. (Smith 2011, algorithm 2.) When a record is replaced, ranks move by at most 1, up at
+    some outputs and down at others, so the factor 2 is needed.
 
     Args:
         epsilon: the claim, > 0.
-        q: which quantile, in (0, 1); 0.5 is the median.
-        lower, upper: public bounds, lower < upper. Values outside are clipped, NaN counts as `lower`.
+        q: the level of the quantile, in (0, 1); 0.5 is the median.
+        lower, upper: public bounds, lower < upper. Values outside are clipped; NaN counts as `lower`.
 
     Guarantees:
-        * epsilon-DP under replace_one. Approached, and not attained, by a pair whose event becomes rare.
+        * epsilon-DP under replace_one. Approached, but not attained, by pairs whose distinguishing event becomes rare.
 
     Example:
         >>> values = Quantile(epsilon=1.0).release([0.49] * 50 + [0.51] * 50, 1000, np.random.default_rng(0)).values
@@ -58,15 +58,15 @@ class Quantile(Mechanism):
 
     @property
     def _values(self) -> BoundedMedian:
-        """Clips and sorts."""
+        """Object that clips and sorts the values."""
         return BoundedMedian(self.lower, self.upper)
 
     def target(self, n_records: int) -> int:
-        """t, the number of values that should lie below."""
+        """Return t, the number of values that should lie below the output."""
         return round(self.q * n_records)
 
     def intervals(self, dataset: Dataset) -> tuple[Floats, Floats]:
-        """Ends of the intervals, `(n + 2,)`, and the log density on each, `(n + 1,)`."""
+        """Return the ends of the intervals, `(n + 2,)`, and the log density on each, `(n + 1,)`."""
         values = self._values.sorted(dataset)
         ends = np.concatenate([[self.lower], values, [self.upper]])
         log_density = -0.5 * self.epsilon * np.abs(np.arange(len(values) + 1) - self.target(len(values)))
@@ -74,7 +74,7 @@ class Quantile(Mechanism):
             return ends, log_density - logsumexp(log_density + np.log(np.diff(ends)))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` numbers in [lower, upper], shape `(size,)`, by inversion of the distribution function."""
+        """Return `size` numbers in [lower, upper], shape `(size,)`, by inversion of the distribution function."""
         ends, log_density = self.intervals(dataset)
         with np.errstate(divide="ignore"):
             masses = np.exp(log_density + np.log(np.diff(ends)))
@@ -82,25 +82,25 @@ class Quantile(Mechanism):
         return Outputs(np.interp(rng.random(size), steps / steps[-1], ends))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; -inf outside [lower, upper]."""
+        """Return the log density of each output under `dataset`, shape `(size,)`; -inf outside [lower, upper]."""
         ends, log_density = self.intervals(dataset)
         values = np.asarray(outputs.values, dtype=np.float64)
-        which = np.searchsorted(ends[1:-1], values, side="left")
-        return np.where((values >= self.lower) & (values <= self.upper), log_density[which], -np.inf)
+        interval = np.searchsorted(ends[1:-1], values, side="left")
+        return np.where((values >= self.lower) & (values <= self.upper), log_density[interval], -np.inf)
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)`: an upper bound that is approached and not attained."""
+        """Return `PureDP(epsilon)`, an upper bound that is approached but not attained."""
         return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One record moves from the upper to the lower bound, and every rank with it.
+        """Return a pair in which one record moves from the upper to the lower bound, which changes every rank.
 
-        All other values lie at the bounds, but for one that is near the lower bound: below it the rank was one too
-        small and is right on side 1, above it is right and becomes one too large.
+        All other values lie at the bounds, except for one near the lower bound. Below this value the rank is one too
+        small on side 0 and right on side 1; above it the rank is right on side 0 and one too large on side 1.
         """
         rarer = min(self.q, 1.0 - self.q)
         check_worst_case(1.0 / rarer, q=self.q)
@@ -112,7 +112,7 @@ class Quantile(Mechanism):
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`, whose densities are constant on finitely many intervals."""
+        """Return the exact curve of `worst_case()`, whose densities are constant on finitely many intervals."""
         pair = self.worst_case()
         ends = np.unique(np.concatenate([self.intervals(d)[0] for d in (pair.d0, pair.d1)]))
         middle = Outputs((ends[1:] + ends[:-1]) / 2.0)

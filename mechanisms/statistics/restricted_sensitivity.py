@@ -1,4 +1,4 @@
-"""Edges of a graph whose vertices are people: exact on graphs of bounded degree, and insensitive on all."""
+"""Number of edges of a graph whose vertices are people: exact up to a maximum degree, of bounded sensitivity beyond."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from ..validation import positive, whole
 class RestrictedEdgeCount(Mechanism):
     """Restricted sensitivity: the number of edges, extended from graphs of degree at most k to all, plus Laplace noise.
 
-    A vertex with all its edges is added or removed, which can take n - 1 edges; but k on graphs of degree at most k.
-    That is the restricted sensitivity of the count. The extension keeps it on all graphs:
+    Adding or removing a vertex with all its edges can change n - 1 edges, but at most k on graphs of degree at most k.
+    This is the restricted sensitivity of the count. The extension has the same sensitivity on all graphs:
 
         maximise sum of x_e  subject to  0 <= x_e <= 1,  sum of x_e over the edges e of v <= k for every vertex v
 
-    It is the number of edges where the degree is at most k, and never more; a vertex adds at most k. (Blocki, Blum,
-    Datta and Sheffet 2013 define the sensitivity; Kasiviswanathan, Nissim, Raskhodnikova and Smith 2013, section 4.1,
-    give the extension.)
+    It equals the number of edges if the degree is at most k, and is never larger; a vertex adds at most k. (Blocki,
+    Blum, Datta and Sheffet 2013 define the sensitivity; Kasiviswanathan, Nissim, Raskhodnikova and Smith 2013,
+    section 4.1, give the extension.)
 
     Args:
         epsilon: the claim, > 0.
         max_degree: k, >= 1; public. A dataset is a symmetric matrix of 0 and 1, shape `(n_vertices, n_vertices)`.
 
     Guarantees:
-        * epsilon-DP when a vertex is added or removed, on every graph; the bound on the degree matters for accuracy
-          alone. Attained by a vertex with k edges.
+        * epsilon-DP when a vertex is added or removed, on every graph; the bound on the degree only affects accuracy.
+          Attained by a vertex with k edges.
 
     Example:
         >>> mechanism = RestrictedEdgeCount(epsilon=1.0, max_degree=2)
@@ -58,11 +58,11 @@ class RestrictedEdgeCount(Mechanism):
 
     @property
     def scale(self) -> float:
-        """max_degree / epsilon."""
+        """Noise scale, max_degree / epsilon."""
         return self.max_degree / self.epsilon
 
     def extension(self, dataset: Dataset) -> float:
-        """The value of the linear program, to 1e-9."""
+        """Return the value of the linear program, to 1e-9."""
         matrix = _checked(dataset)
         ends = np.argwhere(np.triu(matrix, 1))
         if matrix.sum(axis=0).max(initial=0) <= self.max_degree:
@@ -75,23 +75,23 @@ class RestrictedEdgeCount(Mechanism):
         return round(-float(solved.fun), 9) + 0.0
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy counts, shape `(size,)`."""
+        """Return `size` noisy counts, shape `(size,)`."""
         return Outputs(self.extension(dataset) + draw_laplace(self.scale, (size,), rng))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         return laplace_log_density(np.subtract(outputs.values, self.extension(dataset), dtype=np.float64), self.scale)
 
     def guarantee(self) -> Guarantee:
-        """`LaplaceDP(epsilon)`, exact."""
+        """Return `LaplaceDP(epsilon)`, which is exact."""
         return LaplaceDP(self.epsilon, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """max_degree vertices without an edge, and on side 1 one that is joined to all of them."""
+        """Return `max_degree` vertices without edges, and on side 1 a further vertex that is joined to all of them."""
         d1 = np.zeros((self.max_degree + 1, self.max_degree + 1), dtype=np.int64)
         d1[-1, :-1] = d1[:-1, -1] = 1
         return Neighbours(d1[:-1, :-1].copy(), d1, self.relation)
@@ -110,7 +110,7 @@ class RestrictedEdgeCount(Mechanism):
 
 
 def _checked(dataset: Dataset) -> Floats:
-    """An adjacency matrix; raises `ParameterError` for anything else."""
+    """Return an adjacency matrix as floats; raise `ParameterError` if `dataset` is not one."""
     matrix = np.asarray(dataset)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and matrix.dtype.kind in "biuf"
     if not square or not np.array_equal(matrix, matrix.T) or np.any((matrix != 0) & (matrix != 1)):
@@ -118,5 +118,5 @@ def _checked(dataset: Dataset) -> Floats:
             f"the dataset must be a symmetric matrix of 0 and 1, but is {dataset!r}.", argument="dataset"
         )
     if np.diagonal(matrix).any():
-        raise ParameterError("no vertex is joined to itself: the diagonal must be 0.", argument="dataset")
+        raise ParameterError("a vertex must not be joined to itself: the diagonal must be 0.", argument="dataset")
     return matrix.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The median with noise that goes with its smooth sensitivity."""
+"""The median with noise scaled to its smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..validation import delta_range, one_of, positive
 from .median_sensitivity import BoundedMedian
 
 LEAST = 1e-140
-"""Of the range of the values: the least sensitivity that noise is scaled to."""
+"""Smallest sensitivity that noise is scaled to, as a fraction of the range of the values."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class SmoothSensitivityMedian(Mechanism):
     """Smooth sensitivity: the median plus S(x) / alpha times noise, with S the smooth sensitivity.
 
     S(x) = max over k of e^(-beta k) A_k(x), with A_k the largest local sensitivity within k replacements: it is at
-    least the local sensitivity, and changes by a factor of at most e^beta between neighbours, so that its own size
-    gives little away. (Nissim, Raskhodnikova and Smith 2007, definition 2.2, lemmas 2.6 to 2.9.)
+    least the local sensitivity, and changes by a factor of at most e^beta between neighbours, so that the noise scale
+    leaks little. (Nissim, Raskhodnikova and Smith 2007, definition 2.2, lemmas 2.6 to 2.9.)
 
         noise        alpha          beta                        claim
         "cauchy"     epsilon / 6    epsilon / 6                 epsilon-DP
@@ -39,12 +39,12 @@ class SmoothSensitivityMedian(Mechanism):
 
     Args:
         epsilon: the claim, > 0.
-        noise: see above.
+        noise: "cauchy" or "laplace"; see the table.
         delta: of the claim with Laplace noise, in (0, 1); 0 with Cauchy noise.
         lower, upper: public bounds of the values, lower < upper.
 
     Raises:
-        ParameterError: a delta that does not go with the noise; a value out of range.
+        ParameterError: `delta` does not match `noise`, or a value is out of range.
 
     Guarantees:
         * The claim holds under replace_one for any number of records. It is not attained: the two steps of the proof,
@@ -84,23 +84,23 @@ class SmoothSensitivityMedian(Mechanism):
 
     @property
     def alpha(self) -> float:
-        """How far the centre may move, in units of the noise."""
+        """Largest move of the centre, in units of the noise."""
         return self.epsilon / (6.0 if self.noise == "cauchy" else 2.0)
 
     @property
     def beta(self) -> float:
-        """How much ln S may change between neighbours."""
+        """Largest change of ln S between neighbours."""
         return self.epsilon / (6.0 if self.noise == "cauchy" else 2.0 * math.log(2.0 / self.delta))
 
     def scale(self, dataset: Dataset) -> float:
-        """S(x) / alpha, the scale of the noise on this dataset.
+        """Return S(x) / alpha, the scale of the noise on this dataset.
 
-        S is at least `LEAST` of the range, which keeps it smooth: e^-beta is 0 as a float at a large epsilon.
+        S is at least `LEAST` times the range, which keeps it smooth: e^-beta is 0 as a float at a large epsilon.
         """
         return max(self.median.smooth(dataset, self.beta), LEAST * (self.upper - self.lower)) / self.alpha
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` noisy medians, shape `(size,)`."""
+        """Return `size` noisy medians, shape `(size,)`."""
         if self.noise == "cauchy":
             values: Floats = rng.standard_cauchy(size) * self.scale(dataset)
         else:
@@ -108,26 +108,26 @@ class SmoothSensitivityMedian(Mechanism):
         return Outputs(values + self.median(dataset))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`."""
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
         law = log_cauchy if self.noise == "cauchy" else log_laplace
         return law(outputs.values.astype(np.float64, copy=False), self.median(dataset), self.scale(dataset))
 
     def guarantee(self) -> Guarantee:
-        """`PureDP(epsilon)` or `ApproximateDP(epsilon, delta)`."""
+        """Return `PureDP(epsilon)` or `ApproximateDP(epsilon, delta)`."""
         if self.noise == "cauchy":
             return PureDP(self.epsilon, relation=self.relation)
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Five records, at the lower bound or at v above it, of which one moves from the one to the other.
+        """Return five records at the lower bound or at v above it; one record moves from one to the other.
 
-        With v = e^(-3 beta) (upper - lower) the median moves by all of S on side 1, and S changes by e^beta: it takes
-        two replacements on side 0, and three on side 1, until the upper bound counts. For large beta v is larger, so
-        that no distance within side 1 exceeds it.
+        With v = e^(-3 beta) (upper - lower) the median moves by all of S on side 1, and S changes by e^beta: two
+        replacements on side 0, and three on side 1, are needed until the upper bound matters. For large beta v is
+        larger, so that no distance within side 1 exceeds it.
         """
         second = math.exp(-2.0 * self.beta)
         share = max(math.exp(-3.0 * self.beta), second / (1.0 + second))
@@ -136,7 +136,7 @@ class SmoothSensitivityMedian(Mechanism):
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`."""
+        """Return the exact curve of `worst_case()`."""
         pair = self.worst_case()
         (centre0, scale0), (centre1, scale1) = ((self.median(d), self.scale(d)) for d in (pair.d0, pair.d1))
         curve = TwoCauchysDP if self.noise == "cauchy" else two_laplaces

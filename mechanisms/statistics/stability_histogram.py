@@ -1,4 +1,4 @@
-"""A histogram over a domain that need not be known: small counts are left out."""
+"""A histogram over a domain that may be unknown: small counts are not released."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ..validation import delta_range, one_of, positive, whole
 
 @dataclass(frozen=True)
 class StabilityHistogram(Mechanism):
-    """Stability-based histogram: every count above 0 gets geometric noise, and is listed if it exceeds a threshold.
+    """Stability-based histogram: every positive count gets geometric noise, and is listed if it exceeds a threshold.
 
     Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is 1 when a record is added or removed and 2
-    when it is replaced; the threshold is T = ceil((s / epsilon) ln(1 / delta)). Categories without a record are never
-    listed, so that time and space do not depend on the domain. (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Vadhan
-    2017, section 3.3.)
+    when it is replaced; the threshold is T = ceil((s / epsilon) ln(1 / delta)). Empty categories are never listed, so
+    time and memory do not depend on the domain. (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Vadhan 2017,
+    section 3.3.)
 
-    Here records are category numbers and an output has one entry a category, 0 for what is not listed, which is how
-    an audit can see it.
+    In this implementation records are category numbers, and an output has one entry per category, 0 if it is not
+    listed, so that an audit can compare outputs.
 
     Args:
         epsilon, delta: the claim; epsilon > 0, 0 < delta < 1.
-        n_categories: of the records, 0, 1, ..., >= 2; the guarantee does not depend on it.
-        case: which pair is the worst case: "large", counts above the threshold, which attain epsilon where no delta
-            is left; or "unique", a category that one record alone has, which attains delta.
+        n_categories: number of categories 0, 1, ..., >= 2; the guarantee does not depend on it.
+        case: the pair of the worst case: "large", counts above the threshold, which attain epsilon where no delta is
+            left; or "unique", a category with a single record, which attains delta.
         relation: add_remove or replace_one.
 
     Guarantees:
-        * (epsilon, delta)-DP: a category that one record alone has is listed with probability a^T / (1 + a) < delta,
-          and never without it; all other moves are those of geometric noise.
+        * (epsilon, delta)-DP: a category with a single record is listed with probability a^T / (1 + a) < delta, and
+          never without this record; all other changes are those of geometric noise.
 
     Example:
         >>> mechanism = StabilityHistogram(epsilon=1.0, delta=1e-6)
@@ -72,22 +72,22 @@ class StabilityHistogram(Mechanism):
 
     @property
     def n_moved(self) -> int:
-        """s: counts that one record can move."""
+        """Number of counts that one record can move, s."""
         return 2 if self.relation is Relation.REPLACE_ONE else 1
 
     @property
     def threshold(self) -> int:
-        """T: counts up to it are not listed."""
+        """Threshold T: counts up to it are not listed."""
         return math.ceil(self.n_moved / self.epsilon * math.log(1.0 / self.delta))
 
     @property
     def unique_probability(self) -> float:
-        """Probability that a category which one record alone has is listed: a^T / (1 + a)."""
+        """Probability that a category with a single record is listed: a^T / (1 + a)."""
         return math.exp(float(self._noise._log_tail(np.array(self._least_listed - 1.0))))
 
     @property
     def _least_listed(self) -> int:
-        """The smallest noisy count that is listed."""
+        """Smallest noisy count that is listed."""
         return self.threshold + 1
 
     @cached_property
@@ -95,10 +95,10 @@ class StabilityHistogram(Mechanism):
         return Geometric(self.epsilon / self.n_moved)
 
     def counts(self, dataset: Dataset) -> Floats:
-        """Records of each category, shape `(n_categories,)`."""
+        """Return the number of records in each category, shape `(n_categories,)`."""
         values = np.asarray(column_of(dataset, None))
-        wrong = values.dtype.kind not in "iuf" or not np.all((values >= 0) & (values < self.n_categories))
-        if wrong or not np.all(values == np.floor(values)):
+        out_of_range = values.dtype.kind not in "iuf" or not np.all((values >= 0) & (values < self.n_categories))
+        if out_of_range or not np.all(values == np.floor(values)):
             raise ParameterError(
                 f"the dataset must be category numbers from 0 to {self.n_categories - 1}, shape (n_records,), but is "
                 f"{dataset!r}.",
@@ -107,32 +107,32 @@ class StabilityHistogram(Mechanism):
         return np.bincount(values.astype(np.int64), minlength=self.n_categories).astype(np.float64)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` histograms, int64 of shape `(size, n_categories)`; 0 for what is not listed."""
+        """Return `size` histograms, int64 of shape `(size, n_categories)`; 0 for a category that is not listed."""
         counts = self.counts(dataset)
         noisy = self._noise._draw((size, self.n_categories), rng) + counts
         noisy[(noisy < self._least_listed) | (counts == 0.0)] = 0.0
         return Outputs(noisy.astype(np.int64))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         values, counts = np.asarray(outputs.values, dtype=np.float64), self.counts(dataset)
         listed, present = values != 0.0, counts > 0.0
-        each = self._noise._noise_log_density(values - counts)
-        left_out = self._noise._log_tail(counts - (self._least_listed - 1))  # Pr[Z <= T - count], as Z is symmetric
-        each = np.where(listed, each, np.where(present, left_out, 0.0))
+        log_probability = self._noise._noise_log_density(values - counts)
+        log_unlisted = self._noise._log_tail(counts - (self._least_listed - 1))  # Pr[Z <= T - count], as Z is symmetric
+        log_probability = np.where(listed, log_probability, np.where(present, log_unlisted, 0.0))
         possible = ~listed | (present & (values >= self._least_listed) & (values == np.floor(values)))
-        return np.asarray(np.where(possible, each, -np.inf).sum(axis=1))
+        return np.asarray(np.where(possible, log_probability, -np.inf).sum(axis=1))
 
     def guarantee(self) -> Guarantee:
-        """`ApproximateDP(epsilon, delta)`."""
+        """Return `ApproximateDP(epsilon, delta)`."""
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One record more in category 0, or one that is in category 0 on side 1 and in category 1 on side 0."""
+        """Return one more record in category 0, or a record in category 0 on side 1 and in category 1 on side 0."""
         large = self.threshold + 1
         check_worst_case(2.0 * large, epsilon=self.epsilon)
         others = np.repeat([0, 1], large if self.case == "large" else [0, large])
@@ -141,15 +141,18 @@ class StabilityHistogram(Mechanism):
         return Neighbours(d0, d1, self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`: of each count that moves only two outcomes matter, at most the smaller
-        count or more, and listed or not where the smaller count is 0."""
-        moved = response_logs(1, self.epsilon / self.n_moved)
+        """Return the exact curve of `worst_case()`.
+
+        For each count that moves only two outcomes matter: at most the smaller count or more; or listed or not if the
+        smaller count is 0.
+        """
+        response = response_logs(1, self.epsilon / self.n_moved)
         p, relation = self.unique_probability, self.relation
         if self.case == "unique":
-            found = ExactDP([1.0, 0.0], [1.0 - p, p], relation)
+            curve = ExactDP([1.0, 0.0], [1.0 - p, p], relation)
         else:
-            found = ExactDP.of_logs(moved[::-1], moved, relation)
-        return found.product(ExactDP.of_logs(moved, moved[::-1])) if relation is Relation.REPLACE_ONE else found
+            curve = ExactDP.of_logs(response[::-1], response, relation)
+        return curve.product(ExactDP.of_logs(response, response[::-1])) if relation is Relation.REPLACE_ONE else curve
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

@@ -1,4 +1,4 @@
-"""Triangles of a graph, with noise for a private bound on the local sensitivity."""
+"""Number of triangles of a graph, with noise scaled to a private bound on the local sensitivity."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ..validation import open_unit, positive, whole
 from .laplace_choice import LaplaceChoiceDP
 
 LEAST = 1.0
-"""Smallest bound that is used."""
+"""Smallest bound on the local sensitivity."""
 PIECES, NODES = 60, 8
-"""Of the quadrature over the bound."""
+"""Pieces on each side of the kink, and nodes per piece, of the quadrature over the bound."""
 
 
 @dataclass(frozen=True)
 class TriangleCount(Mechanism):
-    """Privately bounded local sensitivity: a noisy bound on how far the count can move, and noise that goes with it.
+    """Privately bounded local sensitivity: a noisy bound on the local sensitivity, and noise scaled to this bound.
 
     The number of triangles moves by the number of common neighbours of the two ends of the edge that is added or
-    removed: up to n - 2 in the worst graph, but few in most. Their largest number over all pairs of vertices, the local
-    sensitivity, itself moves by at most 1. Hence
+    removed: up to n - 2 in the worst graph, but few in most. The largest such number over all pairs of vertices, the
+    local sensitivity, itself moves by at most 1. Hence
 
         bound  = max(1, local sensitivity + Laplace(2 / epsilon) + (2 / epsilon) ln(1 / (2 delta)))
         count  = triangles + Laplace(2 bound / epsilon)
@@ -42,11 +42,12 @@ class TriangleCount(Mechanism):
 
     Args:
         epsilon, delta: the claim; epsilon > 0, 0 < delta < 1.
-        n_vertices: public, >= 3. A dataset is an array `(n_edges, 2)` of vertex numbers, each edge once.
+        n_vertices: number of vertices, public, >= 3. A dataset is an array `(n_edges, 2)` of vertex numbers, each edge
+            once.
 
     Guarantees:
         * (epsilon, delta)-DP when an edge is added or removed: the bound takes epsilon / 2 and is below the local
-          sensitivity with probability at most delta; where it is not, the count takes at most epsilon / 2.
+          sensitivity with probability at most delta; otherwise the count takes at most epsilon / 2.
         * `exact_guarantee()` integrates over the bound, with an error of about 1e-5 in delta.
 
     Example:
@@ -68,27 +69,27 @@ class TriangleCount(Mechanism):
         whole(3, n_vertices=self.n_vertices)
 
     def adjacency(self, dataset: Dataset) -> Floats:
-        """Symmetric matrix of 0 and 1, shape `(n_vertices, n_vertices)`."""
+        """Return the symmetric matrix of 0 and 1, shape `(n_vertices, n_vertices)`."""
         edges = np.asarray(dataset).reshape(-1, 2)
-        found = np.zeros((self.n_vertices, self.n_vertices))
+        matrix = np.zeros((self.n_vertices, self.n_vertices))
         inside = edges.size == 0 or (edges.min() >= 0 and edges.max() < self.n_vertices)
         if not inside or np.any(edges[:, 0] == edges[:, 1]):
             raise ParameterError(
                 f"an edge must join two of the vertices 0 to {self.n_vertices - 1}, but the dataset is {dataset!r}.",
                 argument="dataset",
             )
-        found[edges[:, 0], edges[:, 1]] = found[edges[:, 1], edges[:, 0]] = 1.0
-        if found.sum() != 2 * len(edges):
-            raise ParameterError("an edge is there twice: give each one once.", argument="dataset")
-        return found
+        matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = 1.0
+        if matrix.sum() != 2 * len(edges):
+            raise ParameterError("an edge occurs twice in the dataset: list each edge once.", argument="dataset")
+        return matrix
 
     def triangles(self, dataset: Dataset) -> int:
-        """Number of triangles."""
+        """Return the number of triangles."""
         matrix = self.adjacency(dataset)
         return round(float(np.trace(matrix @ matrix @ matrix)) / 6.0)
 
     def local_sensitivity(self, dataset: Dataset) -> int:
-        """Largest number of common neighbours of two vertices."""
+        """Return the largest number of common neighbours of two vertices."""
         matrix = self.adjacency(dataset)
         common = matrix @ matrix
         np.fill_diagonal(common, 0.0)
@@ -96,27 +97,29 @@ class TriangleCount(Mechanism):
 
     @property
     def margin(self) -> float:
-        """What the bound is raised by: (2 / epsilon) ln(1 / (2 delta)), >= 0."""
+        """Amount added to the noisy local sensitivity: max(0, (2 / epsilon) ln(1 / (2 delta)))."""
         return max(0.0, 2.0 / self.epsilon * math.log(0.5 / self.delta))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` pairs of a bound and a noisy count, shape `(size, 2)`."""
+        """Return `size` pairs of a bound and a noisy count, shape `(size, 2)`."""
         centre = self.local_sensitivity(dataset) + self.margin
         bounds = np.maximum(LEAST, centre + draw_laplace(2.0 / self.epsilon, (size,), rng))
         counts = self.triangles(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng) * bounds
         return Outputs(np.column_stack([bounds, counts]))
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output under `dataset`, shape `(size,)`; with a log probability for the least bound."""
+        """Return the log density of each output, `(size,)`; a log probability for the smallest bound."""
         bounds, counts = np.asarray(outputs.values, dtype=np.float64).T
-        rate, away = self.epsilon / 2.0, bounds - self.local_sensitivity(dataset) - self.margin
-        of_bound = np.where(bounds > LEAST, math.log(rate / 2.0) - rate * np.abs(away), laplace_log_cdf(rate * away))
+        rate, deviation = self.epsilon / 2.0, bounds - self.local_sensitivity(dataset) - self.margin
+        log_bound = np.where(
+            bounds > LEAST, math.log(rate / 2.0) - rate * np.abs(deviation), laplace_log_cdf(rate * deviation)
+        )
         scale = np.maximum(LEAST, bounds) / rate
-        density = of_bound - np.abs(counts - self.triangles(dataset)) / scale - np.log(2.0 * scale)
+        density = log_bound - np.abs(counts - self.triangles(dataset)) / scale - np.log(2.0 * scale)
         return np.where(bounds >= LEAST, density, -np.inf)
 
     def guarantee(self) -> Guarantee:
@@ -124,14 +127,16 @@ class TriangleCount(Mechanism):
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Two vertices that are joined to all others, and on side 1 to each other: every other one closes a triangle.
-        No edge moves the count further."""
+        """Return two vertices joined to all others; on side 1 the two are also joined to each other.
+
+        Every other vertex then closes a triangle; no edge moves the count further.
+        """
         others = np.arange(2, self.n_vertices)
         edges = np.array([(end, other) for end in (0, 1) for other in others])
         return Neighbours(edges, np.concatenate([edges, [[0, 1]]]), self.relation)
 
     def exact_guarantee(self) -> Guarantee:
-        """The exact curve of `worst_case()`, by quadrature over the bound."""
+        """Return the exact curve of `worst_case()`, by quadrature over the bound."""
         pair = self.worst_case()
         centres = [self.local_sensitivity(d) + self.margin for d in (pair.d0, pair.d1)]
         bounds, widths = self._nodes(max(centres))
@@ -146,7 +151,7 @@ class TriangleCount(Mechanism):
         return LaplaceChoiceDP.of_logs(logs[0], logs[1], distances, self.relation)
 
     def _nodes(self, centre: float) -> tuple[Floats, Floats]:
-        """Gauss-Legendre nodes and weights on pieces of [1, far], split where the density has its kink."""
+        """Return Gauss-Legendre nodes and weights on pieces of [1, far], split at the kink of the density."""
         far = centre + 80.0 / self.epsilon
         cuts = np.concatenate([np.linspace(LEAST, centre, PIECES + 1), np.linspace(centre, far, PIECES + 1)[1:]])
         x, w = np.polynomial.legendre.leggauss(NODES)

@@ -1,4 +1,4 @@
-"""Names of the ways to select and of the generators. A new one is one file and one line here."""
+"""Names of the selections and of the generators. Adding one takes one file and one line in this module."""
 
 from ..registry import Catalogue
 

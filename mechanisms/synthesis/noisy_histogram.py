@@ -1,4 +1,4 @@
-"""Synthetic data by a noisy histogram: as many copies of each possible record as a noisy count says."""
+"""Synthetic data from a noisy histogram: each possible record is repeated as often as its noisy count."""
 
 from __future__ import annotations
 
@@ -25,34 +25,35 @@ VIEWS = ("counts", "table")
 
 @dataclass(frozen=True)
 class NoisyHistogramTable(Mechanism):
-    """A table with max(0, count + two-sided geometric noise) copies of each record that the domain allows.
+    """Table with max(0, count + two-sided geometric noise) copies of each record that the domain allows.
 
-    The simplest synthesiser that is private, and a good one where the domain is small. Each empty cell gets
+    The simplest private synthesiser, and a good one for small domains. Each empty cell gets
     a / (1 - a^2) records on average, a = exp(-epsilon / s): with many cells the table holds little else.
 
-    The number of rows is random. In order, table and counts say the same, and the counts have a shape: hence the views.
+    The number of rows is random. A sorted table and its counts carry the same information, but only the counts have a
+    fixed shape; `view` selects the output.
 
     Args:
         epsilon: the claim, > 0.
-        domain: what a record can be; a dict of attribute -> number of values will do.
-        view: what is published, the output of a run:
+        domain: domain of the records; may be a dict of attribute -> number of values.
+        view: the output of a run:
 
-            "counts"  how many copies of each record, `(n_cells,)` whole numbers >= 0: the whole table; see `copies`
-            "table"   `n_rows` rows drawn from it with replacement, `(n_rows, n_attributes)`, coded; uniform rows where
+            "counts"  number of copies of each record, `(n_cells,)` whole numbers >= 0: the whole table; see `copies`
+            "table"   `n_rows` rows drawn from it with replacement, `(n_rows, n_attributes)`, coded; uniform rows if
                       all counts are 0
 
-        n_rows: of view "table"; None: as many as the data have, where their number is public ("replace_one").
-        impossible: coded records that cannot be (structural zeros): public, so that their cells get no noise.
+        n_rows: rows of view "table"; None: the number of records, if it is public ("replace_one").
+        impossible: coded records that cannot occur (structural zeros): public, so that their cells get no noise.
         relation: "replace_one", with s = 2, or "add_remove", with s = 1.
 
     Raises:
-        ParameterError: options out of range, fewer than two possible cells, a domain too large for memory; a dataset
-            with records that are impossible, or outside the domain.
+        ParameterError: options out of range, fewer than two possible cells, a domain too large for memory, or a dataset
+            with impossible records or records outside the domain.
 
     Guarantees:
-        * epsilon-DP; for the counts the whole curve is exact, that of one count (two, if a record is replaced) with
-          outputs lumped where the likelihood ratio is constant. Clamping at 0, below all counts, loses nothing.
-        * a count c becomes c + a^(c + 1) / (1 - a^2) on average: see `expected_counts`.
+        * epsilon-DP; for the counts the whole curve is exact: that of one count (two, if a record is replaced), with
+          outputs grouped by constant likelihood ratio. Clamping at 0, below all counts, loses no information.
+        * A count c becomes c + a^(c + 1) / (1 - a^2) on average: see `expected_counts`.
 
     References:
         Dwork and Roth (2014), section 3.3, for histograms; Ghosh, Roughgarden and Sundararajan (2012) for the noise.
@@ -86,8 +87,8 @@ class NoisyHistogramTable(Mechanism):
             whole(1, n_rows=self.n_rows)
         elif self.view == "table" and self.relation is not Relation.REPLACE_ONE:
             raise ParameterError(
-                "n_rows is missing: under 'add_remove' the number of records is private, and a table would tell it. "
-                "Give a public number of rows, such as n_rows=1000.",
+                "n_rows is missing: under 'add_remove' the number of records is private, and a table would leak it. "
+                "Set a public number of rows, such as n_rows=1000.",
                 argument="n_rows",
             )
         check_memory(self.domain.n_cells, "a histogram")
@@ -98,7 +99,7 @@ class NoisyHistogramTable(Mechanism):
 
     @cached_property
     def possible(self) -> Ints:
-        """Numbers of the cells that get noise, in order."""
+        """Return the numbers of the cells that get noise, in order."""
         cells = np.arange(self.domain.n_cells)
         if not self.impossible:
             return cells
@@ -106,34 +107,36 @@ class NoisyHistogramTable(Mechanism):
 
     @property
     def noise(self) -> Geometric:
-        """Of the possible cells, clamped at 0."""
-        moved = 2 if self.relation is Relation.REPLACE_ONE else 1
-        return Geometric(self.epsilon, sensitivity=moved, n_queries=len(self.possible), lower=0, relation=self.relation)
+        """Noise on the possible cells, clamped at 0."""
+        sensitivity = 2 if self.relation is Relation.REPLACE_ONE else 1
+        return Geometric(
+            self.epsilon, sensitivity=sensitivity, n_queries=len(self.possible), lower=0, relation=self.relation
+        )
 
     def counts(self, dataset: Dataset) -> Floats:
-        """The exact counts, `(n_cells,)`; raises `ParameterError` for a record that cannot be."""
+        """Return the exact counts, `(n_cells,)`; raise `ParameterError` for an impossible record."""
         counts = self.domain.histogram(self.domain.records(dataset))
-        found = np.setdiff1d(np.flatnonzero(counts), self.possible)
-        if len(found):
-            record = tuple(self.domain.records_in(found[:1])[0].tolist())
+        occupied = np.setdiff1d(np.flatnonzero(counts), self.possible)
+        if len(occupied):
+            record = tuple(self.domain.records_in(occupied[:1])[0].tolist())
             raise ParameterError(
                 argument="dataset", value=record, allowed="hold no record that is impossible", shown=f"holding {record}"
             )
         return counts
 
     def expected_counts(self, dataset: Dataset) -> Floats:
-        """The mean of each noisy count, `(n_cells,)`."""
+        """Return the mean of each noisy count, `(n_cells,)`."""
         counts, a = self.counts(dataset), self.noise.ratio
         mean = np.zeros_like(counts)
         mean[self.possible] = (counts + a ** (counts + 1.0) / (1.0 - a**2))[self.possible]
         return mean
 
     def copies(self, counts: Ints) -> Ints:
-        """The table that the counts of one run, `(n_cells,)`, stand for: `(counts.sum(), n_attributes)`, in order."""
+        """Return the table for the counts of one run, `(n_cells,)`: `(counts.sum(), n_attributes)`, in order."""
         return self.domain.records_in(np.repeat(np.arange(self.domain.n_cells), counts))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs, `(size, ...)` as the view has it, whole numbers."""
+        """Return `size` runs, `(size, ...)` according to the view, whole numbers."""
         exact = self.counts(dataset)
         noisy = np.zeros((size, self.domain.n_cells), dtype=np.int64)
         noisy[:, self.possible] = self.noise.release(exact[self.possible], size, rng).values
@@ -145,27 +148,30 @@ class NoisyHistogramTable(Mechanism):
         return Outputs(self.domain.records_in(drawn_cells(noisy, n_rows, rng)))
 
     def guarantee(self) -> Guarantee:
-        """The exact curve of the counts."""
-        one = response_logs(1, self.noise.rate)
-        found = ExactDP.of_logs(one[::-1], one, self.relation)
-        return found.product(found) if self.relation is Relation.REPLACE_ONE else found
+        """Return the exact curve of the counts."""
+        response = response_logs(1, self.noise.rate)
+        curve = ExactDP.of_logs(response[::-1], response, self.relation)
+        return curve.product(curve) if self.relation is Relation.REPLACE_ONE else curve
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of the counts; None for a table drawn from them."""
+        """Return the curve of the counts; None for a table drawn from them."""
         return self.guarantee() if self.view == "counts" else None
 
     def output_law(self) -> LogDensity | None:
-        """Its own, for the counts: see `log_density`."""
+        """Return self for the counts, whose `log_density` is exact; None for a table."""
         return self if self.view == "counts" else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of the counts under `dataset`, shape `(size,)`; -inf where they are impossible."""
+        """Return the log probability of the counts under `dataset`, `(size,)`; -inf if they are impossible."""
         law = self.noise.log_density(Outputs(outputs.values[:, self.possible]), self.counts(dataset)[self.possible])
         elsewhere = np.delete(outputs.values, self.possible, axis=1).any(axis=1)
         return np.where(elsewhere, -np.inf, law)
 
     def worst_case(self) -> Neighbours:
-        """Two records of the first possible cell, or one of them moved to, or missing from, the last."""
+        """Return two records, one of the first and one of the last possible cell, with a side 0 that lacks the last.
+
+        Under "replace_one" side 0 has another record of the first cell in its place.
+        """
         first, last = self.domain.records_in(self.possible[[0, -1]])
         d1 = np.stack([first, last])
         if self.relation is Relation.REPLACE_ONE:
@@ -181,14 +187,14 @@ class NoisyHistogramTable(Mechanism):
 
 
 def drawn_cells(counts: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
-    """`n_rows` cell numbers for each run, in proportion to its counts, with replacement: `(size, n_rows)`.
+    """Return `n_rows` cell numbers per run, drawn with replacement in proportion to its counts: `(size, n_rows)`.
 
     Args:
         counts: `(size, n_cells)` whole numbers >= 0, not all 0 in a run.
         n_rows: >= 1.
         rng: the only source of randomness.
 
-    Each row is the place of one of the copies, all runs laid end to end: whole numbers only, no rounding.
+    Each row is the index of one of the copies of all runs, concatenated: whole numbers only, without rounding.
 
     Example:
         >>> drawn_cells(np.array([[0, 3, 0], [1, 0, 0]]), 2, np.random.default_rng(0)).tolist()

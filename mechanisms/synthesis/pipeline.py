@@ -19,35 +19,35 @@ from ..validation import one_of, whole
 from .base import Floats, Generator, Marginal, Selection, Synthesised, Table, checked_marginals
 
 VIEWS = ("measurements", "marginals", "table")
-"""What is published: see `SelectMeasureGenerate`."""
+"""Possible outputs: see `SelectMeasureGenerate`."""
 
 
 @dataclass(frozen=True)
 class SelectMeasureGenerate(Mechanism):
-    """Synthetic data: select marginals, measure them with noise, generate a table that explains the answers.
+    """Synthetic data: select marginals, measure them with noise, generate a table that fits the answers.
 
-    Generating is post-processing: the guarantee is that of selecting and measuring, whatever is published. (McKenna,
-    Miklau and Sheldon 2021.) Who sees only the table sees less than who sees the measurements.
+    Generating is post-processing: the guarantee is that of selecting and measuring, for every output. (McKenna,
+    Miklau and Sheldon 2021.) A table carries less information than the measurements.
 
     Args:
-        domain: what a record can be; a dict of attribute -> number of values will do.
+        domain: domain of the records; may be a dict of attribute -> number of values.
         selection: chooses marginals and measures them; has the guarantee.
         generator: fits a distribution to the answers.
-        view: what is published, the output of a run:
+        view: the output of a run:
 
-            "measurements"  what was selected and the noisy answers, `(n_answers,)`: see `Selection.transcript`
-            "marginals"     the expected counts of the fitted distribution, `(n_cells,)`: those of `shown` one after
-                            another
+            "measurements"  the selected marginals and the noisy answers, `(n_answers,)`: see `Selection.transcript`
+            "marginals"     the expected counts of the fitted distribution, `(n_cells,)`: the marginals in `shown`,
+                            concatenated
             "table"         `n_rows` records drawn from it, `(n_rows, n_attributes)`, coded
 
-        n_rows: of a table; None: as many as the data have, where their number is public ("replace_one").
-        shown: the marginals of view "marginals"; None: every one that the selection may measure.
+        n_rows: rows of a table; None: the number of records, if it is public ("replace_one").
+        shown: the marginals of view "marginals"; None: every marginal that the selection may measure.
 
     Guarantees:
-        * That of the selection, for every view (post-processing: Dwork and Roth 2014, proposition 2.1).
-        * View "measurements": the exact curve and the law of the outputs, where the selection knows them.
-        * The number of records: under "replace_one" it is public, and the generator is told; under "add_remove" it is
-          private, and estimated from the answers.
+        * The guarantee of the selection, for every view (post-processing: Dwork and Roth 2014, proposition 2.1).
+        * View "measurements": the exact curve and the law of the outputs, if the selection knows them.
+        * The number of records: under "replace_one" it is public and passed to the generator; under "add_remove" it is
+          private and estimated from the answers.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
@@ -77,7 +77,7 @@ class SelectMeasureGenerate(Mechanism):
                     argument=name,
                     value=getattr(self, name),
                     allowed=f"be a {kind.__name__} of mechanisms.synthesis",
-                    advice=f"Give an object, such as {'MST(rho=0.1)' if kind is Selection else 'GraphicalModel()'}; "
+                    advice=f"Pass an object, such as {'MST(rho=0.1)' if kind is Selection else 'GraphicalModel()'}; "
                     "names are for configs.",
                 )
         object.__setattr__(self, "relation", self.selection.relation)
@@ -89,18 +89,18 @@ class SelectMeasureGenerate(Mechanism):
             whole(1, n_rows=self.n_rows)
         elif self.view == "table" and self.relation is not Relation.REPLACE_ONE:
             raise ParameterError(
-                "n_rows is missing: under 'add_remove' the number of records is private, and a table would tell it. "
-                "Give a public number of rows, such as n_rows=1000.",
+                "n_rows is missing: under 'add_remove' the number of records is private, and a table would leak it. "
+                "Set a public number of rows, such as n_rows=1000.",
                 argument="n_rows",
             )
 
     @cached_property
     def answered(self) -> tuple[Marginal, ...]:
-        """The marginals of view "marginals"."""
+        """Marginals of view "marginals"."""
         return self.selection.candidates(self.domain) if self.shown is None else self.shown
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs, shape `(size, ...)` as the view has it."""
+        """Return `size` runs, shape `(size, ...)` according to the view."""
         if size == 0:
             return Outputs(self.release(dataset, 1, np.random.default_rng(0)).values[:0])
         table = Table.of(self.domain, dataset)
@@ -113,22 +113,22 @@ class SelectMeasureGenerate(Mechanism):
         return Outputs(marginals_of(fitted, self.answered))
 
     def synthesised(self, dataset: Dataset | Table, size: int, rng: np.random.Generator) -> Synthesised:
-        """The fitted distributions of `size` runs, to be asked for marginals and tables."""
+        """Return the fitted distributions of `size` runs."""
         table = dataset if isinstance(dataset, Table) else Table.of(self.domain, dataset)
         measured = self.selection.measure(table, self.generator, size, rng)
-        public = len(table) if self.relation is Relation.REPLACE_ONE else None
-        return self.generator.fit(self.domain, measured, rng, n_records=public)
+        n_records = len(table) if self.relation is Relation.REPLACE_ONE else None
+        return self.generator.fit(self.domain, measured, rng, n_records=n_records)
 
     def guarantee(self) -> Guarantee:
-        """That of the selection."""
+        """Return the guarantee of the selection."""
         return self.selection.guarantee(self.domain)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """That of the selection, where the measurements are published; None for what is made from them."""
+        """Return the exact curve of the selection for view "measurements"; None for the other views."""
         return self.selection.exact_guarantee(self.domain) if self.view == "measurements" else None
 
     def worst_case(self) -> Neighbours:
-        """That of the selection."""
+        """Return the worst case of the selection."""
         return self.selection.worst_case(self.domain)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
@@ -139,15 +139,15 @@ class SelectMeasureGenerate(Mechanism):
         return self
 
     def output_law(self) -> LogDensity | None:
-        """Its own, where the measurements are published and the selection knows their law: see `log_density`."""
+        """Return self for view "measurements" if the selection knows the law of its transcript; otherwise None."""
         known = self.view == "measurements" and self.selection.has_density(self.generator)
         return self if known else None
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log density of each output of view "measurements" under `dataset`, shape `(size,)`.
+        """Return the log density of each output of view "measurements" under `dataset`, shape `(size,)`.
 
         Raises:
-            ParameterError: the selection does not know the law of what it measures.
+            ParameterError: the selection does not know the law of its measurements.
         """
         density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
         if density is None:
@@ -156,5 +156,5 @@ class SelectMeasureGenerate(Mechanism):
 
 
 def marginals_of(fitted: Synthesised, marginals: Sequence[Marginal]) -> Floats:
-    """Expected counts of several marginals, one after another, shape `(size, n_cells)`."""
+    """Return expected counts of several marginals, concatenated, shape `(size, n_cells)`."""
     return np.concatenate([fitted.marginal(names) for names in marginals], axis=1)

@@ -1,4 +1,4 @@
-"""Names of sets of tables: tables = {name = "census"} in a configuration."""
+"""Names of the sets of tables that a configuration can select, as in tables = {name = "census"}."""
 
 from ..registry import Catalogue
 

@@ -1,4 +1,4 @@
-"""Tables as a census publishes them about one block."""
+"""Tables like those that a census publishes about one block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DETAILS = ("counts", "medians")
 
 
 def census_domain(n_blocks: int = 1) -> CensusDomain:
-    """Age from 0 to 110, sex, race, and the block, "A", "B" and so on, where there are several, at most 26."""
+    """Return ages 0 to 110, sex and race; with several blocks, at most 26, also the block ("A", "B", ...)."""
     whole(1, n_blocks=n_blocks)
     blocks = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:n_blocks])
     if n_blocks > len(blocks):
@@ -34,28 +34,28 @@ def census_tables(
     age_groups: Sequence[tuple[int, int]] = AGE_GROUPS,
     threshold: int = 0,
 ) -> Tables:
-    """What is published about the block, or about block A of several.
+    """Return the tables published about the block, or about block A of several.
 
     Args:
         detail: "counts", the number of people, sex by age group, sex by race, race by children and adults; "medians",
-            these and the median and mean age of everybody, of each sex, each race, and each sex of a race.
+            also the median and mean age of all people, of each sex, each race, and each sex of a race.
         n_blocks: blocks of the domain, 1 to 26.
-        age_groups: lowest and highest age of each.
-        threshold: fewer people are suppressed.
+        age_groups: lowest and highest age of each group.
+        threshold: numbers about fewer people are suppressed.
 
     Example:
         >>> len(census_tables().statistics), len(census_tables("medians", age_groups=((0, 17), (18, 110))).statistics)
         (41, 53)
     """
     one_of(DETAILS, detail=detail)
-    where: dict[str, Any] = {"block": "A"} if n_blocks > 1 else {}
+    block_filter: dict[str, Any] = {"block": "A"} if n_blocks > 1 else {}
     rows = [
-        group(**where),
-        *(group(sex=sex, **where) for sex in SEXES),
-        *(group(race=race, **where) for race in RACES),
-        *(group(sex=sex, race=race, **where) for sex in SEXES for race in RACES),
+        group(**block_filter),
+        *(group(sex=sex, **block_filter) for sex in SEXES),
+        *(group(race=race, **block_filter) for race in RACES),
+        *(group(sex=sex, race=race, **block_filter) for sex in SEXES for race in RACES),
     ]
-    counted: list[Group] = [group(sex=sex, ages=ages, **where) for sex in SEXES for ages in age_groups]
-    counted += [group(race=race, ages=(18, 110), **where) for race in RACES]
+    counted: list[Group] = [group(sex=sex, ages=ages, **block_filter) for sex in SEXES for ages in age_groups]
+    counted += [group(race=race, ages=(18, 110), **block_filter) for race in RACES]
     first: tuple[Statistic, ...] = rows_of(rows) if detail == "medians" else tuple(map(GroupCount, rows))
     return Tables(census_domain(n_blocks), (*first, *map(GroupCount, counted)), threshold=threshold)

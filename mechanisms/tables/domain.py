@@ -1,8 +1,8 @@
-"""Who is counted: what a person can be, and groups of people.
+"""People in census tables: their possible attributes and ages, and groups of people.
 
-A block is an array of whole numbers, one row a person: the age, and the number of the value of each attribute. A kind
-is a combination of the values of all attributes, and a type a kind and an age. Tables count people of types, so that a
-block is a histogram over types, whatever the order in which its people are listed.
+A block is an array of whole numbers, one row per person: the age, and the index of the value of each attribute. A kind
+is a combination of the values of all attributes, and a type is a kind and an age. Tables count people of types, so a
+block is a histogram over types, and the order of its people does not matter.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Where = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class Group:
-    """The people whose attributes have one of the values given, and whose age lies in a range; see `group`.
+    """People whose attributes have one of the given values and whose age lies in a range; see `group`.
 
     Args:
-        where: an attribute and its allowed values, for each attribute that matters.
+        where: each restricted attribute with its allowed values.
         ages: lowest and highest age, both included; None for all ages.
 
     Example:
         >>> str(Group()), str(group(sex="female", ages=(0, 17)))
-        ('everybody', 'female aged 0 to 17')
+        ('all people', 'female aged 0 to 17')
     """
 
     where: Where = ()
@@ -47,31 +47,33 @@ class Group:
     def __str__(self) -> str:
         values = " ".join(" or ".join(values) for _, values in self.where)
         if self.ages is None:
-            return values or "everybody"
+            return values or "all people"
         low, high = self.ages
         aged = f"aged {low}" if low == high else f"aged {low} to {high}"
         return f"{values} {aged}".strip()
 
 
 def group(*, ages: tuple[int, int] | int | None = None, **where: str | Sequence[str]) -> Group:
-    """The people with these values: `group(sex="female", race=("Black", "White"), ages=(0, 17))`.
+    """Return the group with these values: `group(sex="female", race=("Black", "White"), ages=(0, 17))`.
 
     Args:
-        ages: lowest and highest age, both included; one number for a single age; None for all.
-        where: for each attribute that matters, its value, or several.
+        ages: lowest and highest age, both included; one number for a single age; None for all ages.
+        where: for each restricted attribute, its value or a sequence of values.
     """
     if isinstance(ages, int):
         ages = (ages, ages)
-    pairs = ((name, (given,) if isinstance(given, str) else tuple(given)) for name, given in sorted(where.items()))
+    pairs = (
+        (name, (allowed,) if isinstance(allowed, str) else tuple(allowed)) for name, allowed in sorted(where.items())
+    )
     return Group(tuple(pairs), ages)
 
 
 @dataclass(frozen=True)
 class CensusDomain:
-    """What a person can be: an age, and a value of each attribute.
+    """Possible people: an age, and a value of each attribute.
 
     Args:
-        attributes: name and values of each, at least one value; a dict will do.
+        attributes: name and values of each attribute, at least one value; may be a dict.
         ages: lowest and highest age, both included.
 
     Example:
@@ -87,8 +89,8 @@ class CensusDomain:
     ages: tuple[int, int] = (0, 110)
 
     def __post_init__(self) -> None:
-        given: object = self.attributes
-        pairs = given.items() if isinstance(given, Mapping) else self.attributes
+        attributes: object = self.attributes
+        pairs = attributes.items() if isinstance(attributes, Mapping) else self.attributes
         object.__setattr__(self, "attributes", tuple((name, tuple(values)) for name, values in pairs))
         object.__setattr__(self, "ages", (self.ages[0], self.ages[1]))
         whole(0, lowest_age=self.ages[0])
@@ -102,17 +104,17 @@ class CensusDomain:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
+        """Number of values of each attribute."""
         return tuple(len(values) for _, values in self.attributes)
 
     @property
     def n_ages(self) -> int:
-        """How many ages there are."""
+        """Number of ages."""
         return self.ages[1] - self.ages[0] + 1
 
     @property
     def n_types(self) -> int:
-        """How many types of people there are: kinds times ages."""
+        """Number of types of people: kinds times ages."""
         return math.prod(self.sizes) * self.n_ages
 
     @cached_property
@@ -123,8 +125,8 @@ class CensusDomain:
         return np.column_stack([ages, np.repeat(kinds, self.n_ages, axis=0)]).astype(np.int64)
 
     def people(self, rows: Iterable[Sequence[object]]) -> Ints:
-        """A block from words: rows of an age and the value of each attribute, shape `(n_people, 1 + n_attributes)`."""
-        found = []
+        """Return the block for rows of an age and the attribute values, `(n_people, 1 + n_attributes)`."""
+        encoded_rows = []
         for age, *values in rows:
             if len(values) != len(self.attributes):
                 raise ParameterError(
@@ -135,11 +137,11 @@ class CensusDomain:
             numbers = [
                 self._number(name, known, value) for (name, known), value in zip(self.attributes, values, strict=True)
             ]
-            found.append([age, *numbers])
-        return self.checked(np.array(found, dtype=np.int64).reshape(len(found), 1 + len(self.attributes)))
+            encoded_rows.append([age, *numbers])
+        return self.checked(np.array(encoded_rows, dtype=np.int64).reshape(len(encoded_rows), 1 + len(self.attributes)))
 
     def checked(self, block: Dataset) -> Ints:
-        """The block as whole numbers; raises `ParameterError` for another shape or a value out of range."""
+        """Return the block as whole numbers; raise `ParameterError` for a wrong shape or a value out of range."""
         rows = np.asarray(block)
         if rows.ndim != 2 or rows.shape[1] != 1 + len(self.attributes) or rows.dtype.kind not in "iuf":
             raise ParameterError(
@@ -149,9 +151,9 @@ class CensusDomain:
             )
         low = np.array([self.ages[0], *(0 for _ in self.sizes)])
         high = np.array([self.ages[1], *(size - 1 for size in self.sizes)])
-        wrong = ~((rows >= low) & (rows <= high) & (rows == np.floor(rows)))
-        if wrong.any():
-            person, column = np.argwhere(wrong)[0]
+        invalid = ~((rows >= low) & (rows <= high) & (rows == np.floor(rows)))
+        if invalid.any():
+            person, column = np.argwhere(invalid)[0]
             name = ["age", *(name for name, _ in self.attributes)][column]
             raise ParameterError(
                 f"{name} of person {person} must be a whole number from {low[column]} to {high[column]}, but is "
@@ -161,22 +163,22 @@ class CensusDomain:
         return rows.astype(np.int64)
 
     def types(self, block: Ints) -> Ints:
-        """The number of the type of each person of a checked block, or of many, shape `block.shape[:-1]`."""
+        """Return the type number of each person of a checked block, or of many, shape `block.shape[:-1]`."""
         kinds = np.zeros(block.shape[:-1], dtype=np.int64)
         for column, size in enumerate(self.sizes, start=1):
             kinds = kinds * size + block[..., column]
         return np.asarray(kinds * self.n_ages + block[..., 0] - self.ages[0])
 
     def histogram(self, block: Dataset) -> Ints:
-        """How many people of each type, shape `(n_types,)`."""
+        """Return the number of people of each type, shape `(n_types,)`."""
         return np.bincount(self.types(self.checked(block)), minlength=self.n_types)
 
     def block_of(self, histogram: Ints) -> Ints:
-        """The people of a histogram, in the order of their types."""
+        """Return the people of a histogram, in the order of their types."""
         return np.repeat(self.every_type, histogram, axis=0)
 
     def members(self, people: Group) -> NDArray[np.bool_]:
-        """Which types belong to a group, shape `(n_types,)`; raises `ParameterError` for one that cannot be."""
+        """Return a mask `(n_types,)` of the types in a group; raise `ParameterError` for an impossible group."""
         inside = np.ones(self.n_types, dtype=np.bool_)
         if people.ages is not None:
             low, high = people.ages
@@ -197,7 +199,7 @@ class CensusDomain:
         return inside
 
     def shown(self, block: Ints) -> list[str]:
-        """Each person in words: the age, and the values."""
+        """Return each person as text: the age and the attribute values."""
         values = [values for _, values in self.attributes]
         return [" ".join([str(age), *(v[i] for v, i in zip(values, kind, strict=True))]) for age, *kind in block]
 

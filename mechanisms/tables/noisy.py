@@ -1,4 +1,4 @@
-"""Tables of noisy counts: differential privacy, with whole numbers."""
+"""Tables of noisy counts: differentially private, with integer noise."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from .tables import Tables
 
 @dataclass(frozen=True)
 class NoisyTables(Mechanism):
-    """Every published count plus independent two-sided geometric noise; one person's cells share epsilon.
+    """Every published count plus independent two-sided geometric noise; all cells of a person share epsilon.
 
     Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is the largest number of counts in which two
-    types of people differ: the L1 sensitivity when a person is replaced, worked out over all pairs of types. The number
+    types of people differ: the L1 sensitivity when a person is replaced, computed over all pairs of types. The number
     of people in the dataset is public under this relation.
 
     Args:
         epsilon: the claim, > 0.
-        tables: what is published: counts alone, of which at least one tells two types apart, and nothing suppressed.
+        tables: the published tables: only counts, of which at least one separates two types, and no suppression.
 
     Guarantees:
         * epsilon-DP under `replace_one` (Ghosh, Roughgarden and Sundararajan 2012).
-        * The whole curve is exact: on each of the t <= s counts that differ the outcomes up to the smaller count, and
-          those above, are all that matters, and more such counts tell more.
+        * The whole curve is exact: for each of the t <= s counts that differ, only two outcomes matter, at most the
+          smaller count or above it, and more such counts give more information.
 
     Example:
         >>> mechanism = NoisyTables(epsilon=1.0)
@@ -55,38 +55,38 @@ class NoisyTables(Mechanism):
         positive(epsilon=self.epsilon)
         other = [str(s) for s in self.tables.statistics if not isinstance(s, GroupCount)]
         if other or self.tables.threshold > 1:
-            found = other[0] if other else f"a threshold of {self.tables.threshold}"
+            unsupported = other[0] if other else f"a threshold of {self.tables.threshold}"
             raise ParameterError(
-                f"tables must hold counts alone, and suppress none, but have {found}: publish noisy counts, and "
+                f"tables must hold only counts and suppress none, but have {unsupported}: publish noisy counts, and "
                 "compute the rest from them.",
                 argument="tables",
             )
         if self.sensitivity == 0:
-            raise ParameterError("tables must tell two types of people apart, but tell none.", argument="tables")
+            raise ParameterError("tables must separate two types of people, but separate none.", argument="tables")
 
     @cached_property
     def in_cells(self) -> NDArray[np.bool_]:
-        """Which types each count counts, shape `(n_counts, n_types)`."""
+        """Mask of the types in each count, shape `(n_counts, n_types)`."""
         return np.array([self.tables.members[s.people] for s in self.tables.statistics])
 
     @cached_property
     def _farthest(self) -> tuple[int, int, int]:
-        """Two types that differ in the most counts, and in how many."""
-        rows, at = np.unique(self.in_cells.T, axis=0, return_index=True)
-        number = rows.astype(np.int64)
-        sizes = number.sum(axis=1)
-        apart = sizes[:, None] + sizes[None, :] - 2 * number @ number.T
-        one, two = np.unravel_index(int(apart.argmax()), apart.shape)
-        return int(at[one]), int(at[two]), int(apart.max())
+        """Two types that differ in the most counts, and the number of these counts."""
+        rows, type_index = np.unique(self.in_cells.T, axis=0, return_index=True)
+        membership = rows.astype(np.int64)
+        sizes = membership.sum(axis=1)
+        n_different = sizes[:, None] + sizes[None, :] - 2 * membership @ membership.T
+        first, second = np.unravel_index(int(n_different.argmax()), n_different.shape)
+        return int(type_index[first]), int(type_index[second]), int(n_different.max())
 
     @property
     def sensitivity(self) -> int:
-        """s: in how many counts two people can differ."""
+        """Largest number s of counts in which two people can differ."""
         return self._farthest[2]
 
     @cached_property
     def noise(self) -> Geometric:
-        """What is added to all counts."""
+        """Noise mechanism that is applied to all counts."""
         return Geometric(
             self.epsilon,
             sensitivity=self.sensitivity,
@@ -95,32 +95,32 @@ class NoisyTables(Mechanism):
         )
 
     def counts(self, dataset: Dataset) -> NDArray[np.float64]:
-        """The exact counts, shape `(n_counts,)`; a number for one count."""
-        found = np.asarray(self.in_cells @ self.tables.domain.histogram(dataset), dtype=np.float64)
-        return found if len(found) > 1 else np.asarray(found[0])
+        """Return the exact counts, shape `(n_counts,)`; a number if there is one count."""
+        counts = np.asarray(self.in_cells @ self.tables.domain.histogram(dataset), dtype=np.float64)
+        return counts if len(counts) > 1 else np.asarray(counts[0])
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
+        """Return noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
         return self.noise.release(self.counts(dataset), size, rng)
 
     def output_law(self) -> LogDensity:
-        """Its own: see `log_density`."""
+        """Return self, whose `log_density` is exact."""
         return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Log probability of each output under `dataset`, shape `(size,)`."""
+        """Return the log probability of each output under `dataset`, shape `(size,)`."""
         return self.noise.log_density(outputs, self.counts(dataset))
 
     def guarantee(self) -> Guarantee:
-        """The exact curve of s counts that move by 1: how many of them point to side 1 is binomial."""
+        """Return the exact curve of s counts that move by 1: the number that point to side 1 is binomial."""
         law = response_logs(self.sensitivity, self.noise.rate)
         return ExactDP.of_logs(law[::-1], law, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """One person, of two types that differ in s counts."""
+        """Return a pair of one person each, of two types that differ in s counts."""
         types: Ints = self.tables.domain.every_type
-        one, two, _ = self._farthest
-        return Neighbours(types[[one]], types[[two]], self.relation)
+        first, second, _ = self._farthest
+        return Neighbours(types[[first]], types[[second]], self.relation)
 
     def fitted_to(self, neighbours: Neighbours) -> Mechanism:
         super().fitted_to(neighbours)

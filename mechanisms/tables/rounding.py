@@ -1,4 +1,4 @@
-"""Published rounding: the number that is printed, and what it may have been made from. Exact, in whole numbers."""
+"""Published rounding: the printed number and the numbers that round to it, exact in whole numbers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rounding:
-    """Rounding to `digits` after the point.
+    """Rounding to `digits` digits after the decimal point.
 
     Args:
         digits: >= 0.
-        rule: what happens to what lies in the middle: "half-even", "half-up" and "half-down" take the even, the larger
-            or the smaller neighbour; "down" cuts off. "unknown" publishes as "half-even" does, and concludes only what
+        rule: the treatment of midpoints: "half-even", "half-up" and "half-down" take the even, the larger
+            or the smaller neighbour; "down" truncates. "unknown" publishes as "half-even" does, and concludes only what
             holds for each of the first three.
 
     Example:
@@ -41,7 +41,7 @@ class Rounding:
         one_of(RULES, rule=self.rule)
 
     def of(self, numerators: Ints, denominators: Ints) -> NDArray[np.float64]:
-        """numerator / denominator >= 0, rounded; denominators > 0."""
+        """Return numerator / denominator >= 0, rounded; denominators > 0."""
         steps, rest = np.divmod(numerators * 10**self.digits, denominators)
         up = 2 * rest > denominators
         if self.rule == "down":
@@ -53,13 +53,13 @@ class Rounding:
         return np.asarray((steps + up) / 10**self.digits)
 
     def interval(self, value: float) -> tuple[Fraction, Fraction, bool, bool]:
-        """Between which numbers lies what is published as `value`, and whether the ends belong to them."""
+        """Return the interval of numbers that are published as `value`, and whether each end belongs to it."""
         exact = Fraction(repr(float(value)))
         steps = exact * 10**self.digits
         if steps.denominator != 1 or steps < 0:
             raise ParameterError(
                 f"value must be a number >= 0 with {self.digits} digits after the point, but is {value!r}. Round "
-                "it so, or give the number of digits that it has.",
+                "it first, or set `digits` to the number of digits that it has.",
                 argument="value",
             )
         step = Fraction(1, 10**self.digits)
@@ -76,7 +76,7 @@ class Rounding:
         return exact - step / 2, exact + step / 2, at_low, at_high
 
     def whole_numbers(self, value: float, times: int) -> tuple[int, int]:
-        """The least and the largest whole number m for which m / `times` is published as `value`; times > 0."""
+        """Return the smallest and largest whole number m for which m / `times` is published as `value`; times > 0."""
         low, high, at_low, at_high = self.interval(value)
         least, most = -((-low * times) // 1), (high * times) // 1
         least += least == low * times and not at_low

@@ -1,4 +1,4 @@
-"""What a table says about a group of people: how many, their mean or median age, their share of a larger group."""
+"""Statistics of a group of people in a table: their number, mean or median age, or share of a larger group."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
 EVERYBODY = Group()
 NOT_PUBLISHED = -1.0
-"""Stands for a cell that is suppressed, and for a mean or median of nobody."""
+"""Value of a suppressed cell, and of the mean or median of an empty group."""
 
 
 class Statistic(ABC):
-    """One number about a group. Subclasses are frozen dataclasses.
+    """One number about a group; subclasses are frozen dataclasses.
 
     Attributes:
         people: the group.
-        base: the group of which it is a share; itself for all others.
+        base: the larger group of a share; equal to `people` for all other statistics.
     """
 
     people: Group
@@ -34,24 +34,24 @@ class Statistic(ABC):
 
     @abstractmethod
     def of(self, ages: Ints, inside: Members, in_base: Members) -> Floats:
-        """The number for many blocks at once.
+        """Return the number for each of many blocks.
 
         Args:
-            ages: of the people of each block, shape `(size, n_people)`.
-            inside, in_base: who belongs to `people`, and to `base`; the same shape.
+            ages: ages of the people of each block, shape `(size, n_people)`.
+            inside, in_base: masks of the members of `people` and of `base`; the same shape.
 
         Returns:
-            Shape `(size,)`; NOT_PUBLISHED where the group is empty and the number undefined.
+            Shape `(size,)`; NOT_PUBLISHED if the group is empty and the number is undefined.
         """
 
 
 @dataclass(frozen=True)
 class GroupCount(Statistic):
-    """How many people belong to a group.
+    """Number of people in a group.
 
     Example:
         >>> print(GroupCount(Group()))
-        the number of everybody
+        the number of all people
     """
 
     people: Group = EVERYBODY
@@ -80,7 +80,7 @@ class MeanAge(Statistic):
 
 @dataclass(frozen=True)
 class MedianAge(Statistic):
-    """Median age of a group: the middle one, or the mean of the two middle ones; rounded."""
+    """Median age of a group: the middle age, or the mean of the two middle ages; rounded."""
 
     people: Group = EVERYBODY
     _: KW_ONLY
@@ -106,8 +106,8 @@ class GroupShare(Statistic):
 
     Args:
         people: the group.
-        of_group: the larger one, within which `people` lie.
-        rounding: of the percentage.
+        of_group: the larger group, which contains `people`.
+        rounding: rounding of the percentage.
     """
 
     people: Group
@@ -127,6 +127,6 @@ class GroupShare(Statistic):
 
 
 def _ratio(numerators: Ints, denominators: Ints, rounding: Rounding) -> Floats:
-    """Rounded ratios; NOT_PUBLISHED where nobody is counted."""
-    found = rounding.of(numerators, np.maximum(denominators, 1))
-    return np.where(denominators > 0, found, NOT_PUBLISHED)
+    """Return rounded ratios; NOT_PUBLISHED where the denominator is 0."""
+    ratios = rounding.of(numerators, np.maximum(denominators, 1))
+    return np.where(denominators > 0, ratios, NOT_PUBLISHED)

@@ -22,23 +22,23 @@ from .tables import Tables
 
 @dataclass(frozen=True)
 class SwappedTables(Mechanism):
-    """Published tables; before, people trade places with people of other blocks, so that no row is surely true.
+    """Published tables; people are first swapped between blocks, so that no row is certainly true.
 
-    In each run people who agree in the attributes `matched` and in being adults (18) are paired at random, but for one
-    or two of each such class; each pair trades blocks with probability `share`. The numbers of adults and of the values
-    that are matched stay as they are in every block.
+    In each run people who agree in the attributes `matched` and in being adults (18 or older) are paired at random, up
+    to one or two people per such class; each pair swaps blocks with probability `share`. The numbers of adults and of
+    the values of matched attributes stay the same in every block.
     With share 0 the tables are exact. Records were swapped before the tables of 1990, 2000 and 2010 of the United
     States were made, at a rate that was kept secret (McKenna 2018).
 
     Args:
-        tables: what is published.
-        share: probability that a pair trades, in [0, 1]; about half as many leave their block where there are two
-            blocks of the same size, more where there are many.
-        place: the attribute that is traded; ignored for share 0.
+        tables: the published tables.
+        share: probability that a pair swaps, in [0, 1]; about half as many people leave their block if there are two
+            blocks of the same size, more if there are many.
+        place: the attribute that is swapped; ignored for share 0.
         matched: attributes in which a pair agrees.
 
     Guarantees:
-        * none. What the swap leaves in place is published as it is, and everybody else's data may be known.
+        * none. Anything that the swap leaves in place is published exactly, and all other data may be known.
 
     Example:
         >>> mechanism = SwappedTables(share=0.1)
@@ -66,14 +66,14 @@ class SwappedTables(Mechanism):
                 )
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """The tables of each run, shape `(size, n_statistics)`; -1 where a cell is suppressed or undefined."""
+        """Return the tables of each run, shape `(size, n_statistics)`; -1 for a suppressed or undefined cell."""
         block = self.tables.domain.checked(dataset)
         if self.share == 0.0:
             return Outputs(np.repeat(self.tables.of(block[None]), size, axis=0))
         return Outputs(self.tables.of(self.swapped(block, size, rng)))
 
     def swapped(self, block: Ints, size: int, rng: np.random.Generator) -> Ints:
-        """`size` blocks after the swap, shape `(size, *block.shape)`."""
+        """Return `size` blocks after the swap, shape `(size, *block.shape)`."""
         keys = self._classes(block) + rng.random((size, len(block)))
         order = np.argsort(keys, axis=1)
         classes = np.take_along_axis(np.broadcast_to(self._classes(block), keys.shape), order, axis=1)
@@ -88,14 +88,14 @@ class SwappedTables(Mechanism):
         return blocks
 
     def guarantee(self) -> Guarantee:
-        """Nothing is promised: delta is 1, but for rounding."""
+        """Return a void guarantee: delta is 1, up to rounding."""
         return ApproximateDP(0.0, 1.0 - 2**-53, self.relation)
 
     def exact_guarantee(self) -> None:
-        """Not known where people are swapped."""
+        """Return None: the exact curve is not known when people are swapped."""
 
     def worst_case(self) -> Neighbours:
-        """Three people of the oldest age, of the first and the last kind; the third is of the one or of the other."""
+        """Return three people of the highest age: one of the first kind, one of the last, and one who changes kind."""
         kinds = self.tables.domain.every_type[self.tables.domain.n_ages - 1 :: self.tables.domain.n_ages]
         d0, d1 = kinds[[0, -1, -1]], kinds[[0, -1, 0]]
         return Neighbours(d0, d1, self.relation)
@@ -112,7 +112,7 @@ class SwappedTables(Mechanism):
         return 1 + [name for name, _ in self.tables.domain.attributes].index(self.place)
 
     def _classes(self, block: Ints) -> NDArray[np.int64]:
-        """The number of the class within which each person is paired."""
+        """Return the number of the pairing class of each person."""
         classes = (block[:, 0] >= 18).astype(np.int64)
         for column, (name, values) in enumerate(self.tables.domain.attributes, start=1):
             if name in self.matched:

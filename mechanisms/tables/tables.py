@@ -1,4 +1,4 @@
-"""A set of tables: what is published about every block, and what is suppressed."""
+"""A set of tables: the statistics that are published about every block, and the suppressed cells."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tables:
-    """Which statistics are published about a block.
+    """Statistics that are published about a block.
 
     Args:
-        domain: what a person can be.
-        statistics: of which groups, at least one.
-        threshold: every number about fewer than `threshold` people is suppressed, a share where its group is that
-            small; 0 hides nothing.
-        zeros_shown: whether a count of 0 is published in spite of the threshold.
+        domain: the possible people.
+        statistics: the statistics, at least one.
+        threshold: every number about fewer than `threshold` people is suppressed, and a share if its group is that
+            small; 0 suppresses nothing.
+        zeros_shown: True if a count of 0 is published in spite of the threshold.
 
     Example:
         >>> from .domain import group
@@ -53,7 +53,7 @@ class Tables:
                 f"statistics must be distinct, at least one, but are {[str(s) for s in self.statistics]}.",
                 argument="statistics",
             )
-        for statistic in self.statistics:  # a group that cannot be is refused here
+        for statistic in self.statistics:  # an impossible group is refused when its members are computed
             if (self.members[statistic.people] & ~self.members[statistic.base]).any():
                 raise ParameterError(
                     f"the group of a share must lie within its base, but {statistic.people} does not lie within "
@@ -62,25 +62,25 @@ class Tables:
                 )
 
     def __str__(self) -> str:
-        """Short, for lines that name a mechanism: "2 cells, suppressed below 3"."""
+        """Return a short text for lines that name a mechanism: "2 cells, suppressed below 3"."""
         n = len(self.statistics)
-        hidden = f", suppressed below {self.threshold}" if self.threshold else ""
-        return f"{n} cell{'s' * (n > 1)}{hidden}"
+        suppression = f", suppressed below {self.threshold}" if self.threshold else ""
+        return f"{n} cell{'s' * (n > 1)}{suppression}"
 
     @cached_property
     def members(self) -> dict[Group, NDArray[np.bool_]]:
-        """Which types belong to each group that is named, shape `(n_types,)` each."""
+        """Mask of the types in each named group, shape `(n_types,)` each."""
         groups = dict.fromkeys(g for s in self.statistics for g in (s.people, s.base))
         return {people: self.domain.members(people) for people in groups}
 
     def of(self, blocks: Ints) -> Floats:
-        """The tables of many blocks of the same size.
+        """Return the tables of many blocks of the same size.
 
         Args:
             blocks: checked, shape `(size, n_people, 1 + n_attributes)`.
 
         Returns:
-            Shape `(size, n_statistics)`; NOT_PUBLISHED (-1) where a cell is suppressed or undefined.
+            Shape `(size, n_statistics)`; NOT_PUBLISHED (-1) for a suppressed or undefined cell.
         """
         types, ages = self.domain.types(blocks), blocks[..., 0]
         inside = {people: members[types] for people, members in self.members.items()}
@@ -91,14 +91,14 @@ class Tables:
     ) -> NDArray[np.float64]:
         values = statistic.of(ages, inside, in_base)
         size = inside.sum(axis=1)
-        hidden = size < self.threshold
+        suppressed = size < self.threshold
         if self.zeros_shown and isinstance(statistic, GroupCount):
-            hidden &= size > 0
-        return np.where(hidden, NOT_PUBLISHED, values)
+            suppressed &= size > 0
+        return np.where(suppressed, NOT_PUBLISHED, values)
 
 
 def rows_of(groups: Iterable[Group]) -> tuple[Statistic, ...]:
-    """Count, median age and mean age of each group, as in a published table with one row a group."""
+    """Return count, median age and mean age of each group, as in a published table with one row per group."""
     return tuple(
         statistic for people in groups for statistic in (GroupCount(people), MedianAge(people), MeanAge(people))
     )

@@ -156,7 +156,7 @@ def test_pairs_and_deltas_that_say_nothing_are_refused():
         with pytest.raises(ParameterError, match=r"delta=0.001 is for a measurement whose map gives a privacy profile"):
             opendp_measurement(*found[name][:3], delta=1e-3)
     mechanism = diffprivlib().mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
-    with pytest.raises(NeighboursError, match="2 apart, but the mechanism is told a sensitivity of 1"):
+    with pytest.raises(NeighboursError, match="2 apart, but the mechanism has a sensitivity of 1"):
         diffprivlib_mechanism(mechanism, 0.0, 2.0)
 
 

@@ -53,7 +53,7 @@ def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflic
         >>> cells = {GroupCount(): 7, MeanAge(): 38.0, GroupCount(women): 4, GroupCount(men): 4, MeanAge(men): 44.0}
         >>> print(conflict(PublishedTables.of(domain, cells)))
         These published cells contradict each other:
-          the number of everybody is 7
+          the number of all people is 7
           the number of female is 4
           the number of male is 4
         No block has them all; without any one of them the others fit together.

@@ -131,7 +131,7 @@ class _Encoder:
             example = self.domain.shown(self.domain.every_type[np.isinf(upper)][:1])[0]
             raise AttackError(
                 f"too few statistics: no count bounds how many people there are, for instance of {example!r}. Add the "
-                "number of everybody to the tables, or give n_people.",
+                "number of all people to the tables, or give n_people.",
                 argument="n_people",
             )
         return upper

@@ -46,7 +46,7 @@ class PublishedTables:
         >>> cells = {GroupCount(): 7, GroupCount(group(sex="female")): None}
         >>> published = PublishedTables.of(domain, cells, threshold=3)
         >>> [str(cell) for cell in published.cells]
-        ['the number of everybody is 7', 'the number of female is suppressed']
+        ['the number of all people is 7', 'the number of female is suppressed']
     """
 
     tables: Tables

@@ -1,13 +1,13 @@
-"""Runs in fresh interpreters: what repeats there too is a fixed seed or no randomness; what does not, was remembered.
+"""Runs in fresh interpreters: repetitions that recur there are due to a fixed seed or no randomness, others to memory.
 
-A function is kept before it has run for the first time (`keep`), so that nothing that it remembers travels with it: by
-its address, where it is a name of a module that can be imported or run again, and pickled elsewhere. In a new
-interpreter (`run`) each run is made with a copy of its own: the module is imported, or the pickle is read, once more.
-Seeds are its own too: of the rng, of the random states that all code shares, of the generators that the function holds,
-of the hashes of texts. The interpreter says what was drawn from and read: see `child.py`.
+A function is stored before it runs for the first time (`keep`), so that no memory of earlier runs is copied with it: by
+its address if it is a name in a module that can be imported or run again, and as a pickle otherwise. In a new
+interpreter (`run`) each run uses a new copy: the module is imported again, or the pickle is read again.
+The seeds are new as well: of the rng, of the random states that all code shares, of the generators that the function
+holds, of the hashes of texts. The interpreter reports the sources of randomness and the data read: see `child.py`.
 
-What a pickle carries is the same in all copies: numbers that a function held before it was kept, such as noise that was
-drawn when it was made, do not differ between them. `FirstRuns.held` names these.
+The contents of a pickle are the same in all copies: numbers that a function held before it was stored, such as noise
+drawn at its construction, do not differ between copies. `FirstRuns.held` names these.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ..first_runs import Address, address_of, globals_of
 from ..forms import Form
 
 COPIES = 100
-"""Runs on each side, each with a copy of its own, in one interpreter."""
+"""Number of runs on each side in one interpreter, each with a new copy."""
 ENOUGH = 10.0
-"""Seconds after which an interpreter makes no more than it has made, but for one on each side."""
+"""Seconds after which an interpreter starts no further runs, except for one on each side."""
 LARGEST = 32 * 2**20
-"""Bytes of a function with all that it holds, beyond which it is not kept."""
+"""Largest size in bytes of a function with everything that it holds; larger ones are not stored."""
 SECONDS = 120.0
-"""For one interpreter."""
+"""Time limit for one interpreter in seconds."""
 SOURCE = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -54,9 +54,9 @@ class FreshRun:
     Args:
         values: numbers of the output, flattened.
         event: label of an exceptional output; empty for an ordinary one.
-        shape: of the output.
-        drawn: from which generators was drawn, by name, with a digest of the state in which each was left.
-        outside: what it read besides, such as files and the entropy of the operating system.
+        shape: shape of the output.
+        drawn: the generators that the run drew from, by name, with a digest of the final state of each.
+        outside: other sources that the run read, such as files and the entropy of the operating system.
     """
 
     values: tuple[float, ...]
@@ -67,7 +67,7 @@ class FreshRun:
 
     @property
     def output(self) -> tuple[tuple[float, ...], str]:
-        """What it gave."""
+        """Values and event of the output."""
         return self.values, self.event
 
 
@@ -76,13 +76,13 @@ Runs = tuple[FreshRun, ...]
 
 @dataclass(frozen=True)
 class Fresh:
-    """What one fresh interpreter showed.
+    """Observations of one fresh interpreter.
 
     Args:
         out, in_: runs on side 0 and on side 1, each with a copy of the function that had not run before.
-        kept: digests of what a copy holds before it runs, by name.
-        constants: digests of the globals that every import of their modules made alike, by name; of those alone that a
-            pickle carries.
+        kept: digests of the objects that a copy holds before it runs, by name.
+        constants: digests of the globals that are the same after every import of their modules, by name; only of those
+            that a pickle contains.
     """
 
     out: Runs
@@ -92,7 +92,7 @@ class Fresh:
 
 
 class _Limited(io.BytesIO):
-    """A file that refuses to grow beyond `LARGEST`."""
+    """Buffer that refuses to grow beyond `LARGEST`."""
 
     def write(self, data: Any) -> int:
         if self.tell() + len(data) > LARGEST:
@@ -101,7 +101,7 @@ class _Limited(io.BytesIO):
 
 
 def cloudpickle() -> Any:
-    """The module of that name; joblib had its own before version 1.6."""
+    """Return the module cloudpickle; joblib bundled a copy before version 1.6."""
     try:
         return import_module("joblib.externals.cloudpickle")
     except ModuleNotFoundError:
@@ -109,12 +109,14 @@ def cloudpickle() -> Any:
 
 
 def keep(function: Callable[..., Any]) -> None:
-    """Keeps the address of `function`, or a pickle of it as it is now, unless it was kept before; what has neither is
-    not kept."""
+    """Store the address of `function`, or a pickle of its present state, unless it was stored before.
+
+    A function that has no address and cannot be pickled is not stored.
+    """
     try:
         if function not in _KEPT:
             _KEPT[function] = address_of(function) or _pickled(function)
-    except BaseException:  # pickling runs code of strangers
+    except BaseException:  # pickling runs user code
         return
 
 
@@ -125,7 +127,7 @@ def _pickled(function: Callable[..., Any]) -> bytes:
 
 
 def can_run(function: Callable[..., Any]) -> bool:
-    """Whether it was kept."""
+    """Return True if `function` was stored."""
     try:
         return function in _KEPT
     except TypeError:
@@ -133,7 +135,7 @@ def can_run(function: Callable[..., Any]) -> bool:
 
 
 def is_made_anew(function: Callable[..., Any]) -> bool:
-    """Whether a fresh interpreter makes it anew, so that no copy of what it holds travels."""
+    """Return True if a fresh interpreter imports `function` again, so that nothing that it holds is copied."""
     return can_run(function) and isinstance(_KEPT[function], tuple)
 
 
@@ -148,25 +150,26 @@ def run(
     form: Form,
     records: bool,
 ) -> Fresh | None:
-    """Runs on each side of a function that was kept, in a fresh interpreter; None where that cannot be done, or the
-    first of them fails there.
+    """Return runs on each side of a stored function, made in a fresh interpreter.
+
+    Returns None if this is impossible, or if the first of these runs fails.
 
     Args:
-        function: as it was when it was kept.
-        neighbours, sides: what it runs on, in this order.
-        seed: of the rng, of the shared random states and of the hashes of texts, from 0 to 2^32 - 1.
-        copies: runs on each side, at most; fewer where they take more than `ENOUGH` seconds.
-        style, form, records: as for `FunctionMechanism`.
+        function: a function that was stored, in the state at that time.
+        neighbours, sides: the pair, and its sides in the order of the runs.
+        seed: seed of the rng, of the shared random states and of the hashes of texts, from 0 to 2^32 - 1.
+        copies: largest number of runs on each side; fewer if they take more than `ENOUGH` seconds.
+        style, form, records: see `FunctionMechanism`.
     """
     if not can_run(function):
         return None
-    given = {"neighbours": neighbours, "style": style, "form": form, "records": records}
-    asked = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH, "globals": globals_of(function)}
+    arguments = {"neighbours": neighbours, "style": style, "form": form, "records": records}
+    options = {"sides": sides, "seed": seed, "copies": copies, "seconds": ENOUGH, "globals": globals_of(function)}
     with tempfile.TemporaryDirectory(prefix="dpassay-") as folder:
         request, answer = Path(folder) / "request", Path(folder) / "answer"
         try:
             pickle = cloudpickle()
-            request.write_bytes(pickle.dumps((_KEPT[function], pickle.dumps(given), asked)))
+            request.write_bytes(pickle.dumps((_KEPT[function], pickle.dumps(arguments), options)))
             subprocess.run(
                 [sys.executable, "-c", SOURCE, json.dumps(sys.path), str(request), str(answer)],
                 env=os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -176,13 +179,13 @@ def run(
                 timeout=SECONDS,
                 check=True,
             )
-            seen = json.loads(answer.read_text(encoding="utf-8"))
-        except Exception:  # it ended, hung, or could not be sent
+            observations = json.loads(answer.read_text(encoding="utf-8"))
+        except Exception:  # the interpreter failed, hung, or the request could not be pickled
             return None
-    out, in_ = (tuple(map(_read, seen["runs"][sides.index(side)])) for side in (0, 1))
-    return Fresh(out, in_, seen["kept"], seen["constants"])
+    out, in_ = (tuple(map(_read, observations["runs"][sides.index(side)])) for side in (0, 1))
+    return Fresh(out, in_, observations["kept"], observations["constants"])
 
 
-def _read(one: Mapping[str, Any]) -> FreshRun:
-    values = tuple(map(float, one["values"]))
-    return FreshRun(values, one["event"], tuple(one["shape"]), one["drawn"], tuple(one["outside"]))
+def _read(record: Mapping[str, Any]) -> FreshRun:
+    values = tuple(map(float, record["values"]))
+    return FreshRun(values, record["event"], tuple(record["shape"]), record["drawn"], tuple(record["outside"]))

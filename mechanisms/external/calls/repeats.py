@@ -1,4 +1,4 @@
-"""Whether it would surprise that runs come again, whatever their law is."""
+"""Test for repeated outputs that would be implausible under every output law."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy as np
 from ...base import Outputs
 
 CERTAIN = math.log(1e17)
-"""Surprise beyond which runs that come again are no chance: its probability is about 1e-17 or less."""
+"""Surprise above which repeated runs cannot be chance: their probability is about 1e-17 or less."""
 
 
 def surprise(rows: Outputs) -> float:
-    """Minus the logarithm of the probability, at most, that independent runs give these outputs again; 0 for none.
+    """Return minus the log of an upper bound on the probability that independent runs repeat these outputs.
 
-    Whatever the law, independent runs repeat r given rows with probability at most exp(-r H), H the entropy of the
-    frequencies among these rows: the law that makes them likeliest has just these frequencies. Rows without a tie are
-    taken to come from a law of r^2 / 2 values or more, as r draws without a tie would else be unlikely.
+    The value is 0 for no outputs. Under every law, independent runs repeat r given rows with probability at most
+    exp(-r H), with H the entropy of the frequencies among these rows: the most likely law has just these frequencies.
+    Rows without ties are assumed to come from a law of at least r^2 / 2 values, as r draws without a tie would
+    otherwise be unlikely.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -35,6 +36,6 @@ def surprise(rows: Outputs) -> float:
 
 
 def same(one: Outputs, other: Outputs) -> bool:
-    """Whether two releases gave the same outputs."""
+    """Return True if two releases have the same outputs."""
     labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
     return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]

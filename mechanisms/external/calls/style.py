@@ -1,4 +1,4 @@
-"""How a function wants to be called, by its parameters; and what people call it."""
+"""Calling style of a function, found from its parameters; and its display name."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...errors import ParameterError
 from ..labels import printable, shown
 
 STYLES = ("one-run", "many-runs", "one-at-a-time", "own-randomness")
-"""The third calls a function of many runs for one run at a time: `style_of` never finds it, first runs may."""
+"""Calling styles; only the first runs can select the third (many runs, one per call), `style_of` never does."""
 
 
 def style_of(function: Callable[..., Any]) -> str:
-    """How `function` wants to be called: "one-run", "many-runs" or "own-randomness", by its parameters.
+    """Return the calling style of `function` by its parameters: "one-run", "many-runs" or "own-randomness".
 
     Raises:
-        ParameterError: the parameters do not show which.
+        ParameterError: the parameters do not determine the style.
 
     Example:
         >>> style_of(lambda dataset, rng: 0), style_of(lambda dataset, size, rng: 0), style_of(lambda dataset: 0)
@@ -41,8 +41,8 @@ def style_of(function: Callable[..., Any]) -> str:
         if len(required) == 1:
             return "own-randomness"
     raise ParameterError(
-        f"cannot tell how to call {shown(function)} from its parameters. Write it as release(dataset, rng), one run, "
-        "or release(dataset, size, rng), many; or say which by FunctionMechanism(..., style=...), one of "
+        f"cannot determine how to call {shown(function)} from its parameters. Write it as release(dataset, rng) for "
+        "one run, or release(dataset, size, rng) for many; or set FunctionMechanism(..., style=...) to one of "
         f"{', '.join(STYLES)}. On the command line, wrap it in such a function of (dataset, rng)."
     )
 
@@ -53,27 +53,27 @@ DATASETS = ("dataset", "data", "d", "X", "x", "df", "records", "db", "database")
 
 
 def _check_places(function: Callable[..., Any], names: list[str]) -> None:
-    """Raises `ParameterError` for a parameter whose name says that it is not what stands in its place."""
-    given = ("the dataset", "the rng") if len(names) < 3 else ("the dataset", "size", "the rng")
-    wrong = [
-        (place, name, what)
-        for place, (name, what) in enumerate(zip(names, given, strict=False))
-        if (name in (*GENERATORS, "size") and what == "the dataset")
-        or (name in (*OPTIONS, *DATASETS) and what != "the dataset")
-        or (name in GENERATORS and what == "size")
-        or (name == "size" and what == "the rng")
+    """Raise `ParameterError` if the name of a parameter contradicts its position."""
+    expected = ("the dataset", "the rng") if len(names) < 3 else ("the dataset", "size", "the rng")
+    mismatches = [
+        (place, name, argument)
+        for place, (name, argument) in enumerate(zip(names, expected, strict=False))
+        if (name in (*GENERATORS, "size") and argument == "the dataset")
+        or (name in (*OPTIONS, *DATASETS) and argument != "the dataset")
+        or (name in GENERATORS and argument == "size")
+        or (name == "size" and argument == "the rng")
     ]
-    if wrong:
-        place, name, what = wrong[0]
+    if mismatches:
+        place, name, argument = mismatches[0]
         raise ParameterError(
-            f"parameter {place + 1} of {name_of(function)} is called {name!r}, but is given {what}: a function is "
+            f"parameter {place + 1} of {name_of(function)} is called {name!r}, but is given {argument}: a function is "
             "called as release(dataset, rng) or release(dataset, size, rng). Rename it, change the order, or fix its "
             f"value: functools.partial({name_of(function)}, {name}=...)."
         )
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What people call `function`; the arguments of a partial are shown.
+    """Return the display name of `function`; the arguments of a partial are included.
 
     Example:
         >>> from functools import partial
@@ -81,9 +81,9 @@ def name_of(function: Callable[..., Any]) -> str:
         'partial(style_of, scale=0.1)'
     """
     if isinstance(function, partial):
-        given = [shown(value) for value in function.args]
-        given += [f"{name}={shown(value)}" for name, value in function.keywords.items()]
-        return f"partial({', '.join([name_of(function.func), *given])})"
+        arguments = [shown(value) for value in function.args]
+        arguments += [f"{name}={shown(value)}" for name, value in function.keywords.items()]
+        return f"partial({', '.join([name_of(function.func), *arguments])})"
     try:
         name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
         return printable(str(name or type(function).__qualname__))

@@ -1,4 +1,4 @@
-"""Mechanisms and tools of diffprivlib as mechanisms, with the epsilon and delta that the library states."""
+"""Mechanisms and tools of diffprivlib, with the epsilon and delta that the library states."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ..function import FunctionMechanism
 def diffprivlib_mechanism(
     mechanism: Any, value0: Any, value1: Any, *, relation: str | Relation = "replace_one"
 ) -> FunctionMechanism:
-    """A mechanism of `diffprivlib.mechanisms` on two values.
+    """Return a mechanism of `diffprivlib.mechanisms` on two values.
 
     Args:
-        mechanism: with its epsilon, delta and sensitivity.
-        value0, value1: what `randomise` receives on the two sides, at most the sensitivity apart. For a mechanism that
-            selects, and takes no value, two such mechanisms stand here, and `mechanism` states the claim.
-        relation: how the two differ, for people.
+        mechanism: an object with epsilon, delta and sensitivity.
+        value0, value1: the arguments of `randomise` on the two sides, at most the sensitivity apart. For a mechanism
+            that selects and takes no value, pass two such mechanisms here; `mechanism` then only states the claim.
+        relation: name of the relation between the two, for display.
 
     Returns:
-        The mechanism; its claim is `mechanism.epsilon`, with `mechanism.delta` where that is positive. The library
-        draws from the operating system, so that runs cannot be repeated, and all of them are made in one process.
+        The mechanism; its claim is `mechanism.epsilon`, with `mechanism.delta` if it is positive. The library
+        draws from the operating system, so runs cannot be repeated, and all of them are made in one process.
 
     Raises:
-        NeighboursError: numbers that lie further apart than the sensitivity.
+        NeighboursError: the numbers lie further apart than the sensitivity.
     """
     sensitivity = getattr(mechanism, "sensitivity", None)
     if isinstance(value0, int | float) and sensitivity is not None and abs(value1 - value0) > sensitivity * (1 + 1e-9):
         raise NeighboursError(
-            f"value0 and value1 lie {abs(value1 - value0):g} apart, but the mechanism is told a sensitivity of "
+            f"value0 and value1 lie {abs(value1 - value0):g} apart, but the mechanism has a sensitivity of "
             f"{sensitivity:g}.",
             argument="value1",
         )
@@ -51,18 +51,18 @@ def diffprivlib_mechanism(
 
 
 def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options: Any) -> FunctionMechanism:
-    """A function of `diffprivlib.tools`, such as `mean`, on two arrays.
+    """Return a function of `diffprivlib.tools`, such as `mean`, on two arrays, as a mechanism.
 
     Args:
-        tool: takes an array, the `options`, and an `accountant`.
-        neighbours: two arrays; diffprivlib counts the number of records as public: "replace_one".
-        options: such as epsilon and bounds.
+        tool: a function of an array, the `options`, and an `accountant`.
+        neighbours: two arrays; diffprivlib treats the number of records as public: "replace_one".
+        options: options of the tool, such as epsilon and bounds.
 
     Returns:
-        The mechanism; its claim is what `diffprivlib.BudgetAccountant` says that one call spends.
+        The mechanism; its claim is the cost of one call according to `diffprivlib.BudgetAccountant`.
 
     Raises:
-        ParameterError: diffprivlib is not installed, or the call spends nothing.
+        ParameterError: diffprivlib is not installed, or the call has no cost.
     """
     try:
         accounting = import_module("diffprivlib.accountant")
@@ -71,11 +71,11 @@ def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options
             "tools of diffprivlib need diffprivlib, which is not installed. In a copy of dpassay: "
             'pip install ".[peers]".'
         ) from error
-    spent = accounting.BudgetAccountant()
-    tool(neighbours.d1, accountant=spent, **options)
-    epsilon, delta = spent.total()
+    accountant = accounting.BudgetAccountant()
+    tool(neighbours.d1, accountant=accountant, **options)
+    epsilon, delta = accountant.total()
     if epsilon == 0.0 and delta == 0.0:
-        raise ParameterError(f"{_Tool(tool, {}).__name__} spends nothing by its accountant.", argument="tool")
+        raise ParameterError(f"{_Tool(tool, {}).__name__} has no cost according to its accountant.", argument="tool")
 
     return FunctionMechanism(
         _Tool(tool, {**options, "accountant": accounting.BudgetAccountant}),
@@ -86,7 +86,7 @@ def diffprivlib_tool(tool: Callable[..., Any], neighbours: Neighbours, **options
 
 
 class _Randomised:
-    """Calls `randomise`, of the mechanism or of the one that it is given in the place of a value."""
+    """Function that calls `randomise` of the mechanism, or of a mechanism passed in place of a value."""
 
     def __init__(self, mechanism: Any) -> None:
         self._mechanism = mechanism
@@ -97,7 +97,7 @@ class _Randomised:
 
 
 class _Tool:
-    """Calls a tool with an accountant of its own, and without its warnings."""
+    """Function that calls a tool with a new accountant, and suppresses its warnings."""
 
     def __init__(self, tool: Callable[..., Any], options: dict[str, Any]) -> None:
         self._tool, self._options = tool, copy.copy(options)

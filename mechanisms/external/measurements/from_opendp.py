@@ -1,4 +1,4 @@
-"""A measurement of OpenDP as a mechanism, with the promise of its privacy map."""
+"""A measurement of OpenDP as a mechanism, with the guarantee of its privacy map."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ def opendp_measurement(
     relation: str | Relation = "add_remove",
     delta: float | None = None,
 ) -> FunctionMechanism:
-    """A measurement of OpenDP on two inputs.
+    """Return a measurement of OpenDP on two inputs as a mechanism.
 
     Args:
         measurement: an `opendp.mod.Measurement`.
-        d0, d1: inputs of it, at a positive distance in its input metric; numbers, texts, or lists of these.
-        relation: how the two differ. Where the input metric counts records, it is checked: neighbours lie at most
-            1 apart under add_remove and 2 under replace_one in the symmetric distance (order does not count) and in the
-            insert-delete distance (order counts), and at most 1 apart under replace_one in the change-one distance
-            (order does not count) and the Hamming distance (order counts), which know no add_remove. In other metrics
-            it is for people.
-        delta: at which epsilon is claimed, for a measurement whose map is a whole privacy profile; None for others,
-            which state their own guarantee.
+        d0, d1: its inputs, at a positive distance in its input metric; numbers, texts, or lists of these.
+        relation: the relation between the two. If the input metric counts records, it is checked: neighbours lie at
+            most 1 apart under add_remove and 2 under replace_one in the symmetric distance (order does not count) and
+            in the insert-delete distance (order counts), and at most 1 apart under replace_one in the change-one
+            distance (order does not count) and the Hamming distance (order counts), which do not support add_remove.
+            In other metrics it is for display only.
+        delta: delta at which epsilon is claimed, for a measurement whose map is a whole privacy profile; None for
+            others, which state a guarantee.
 
     Returns:
         The mechanism, whose claim is `measurement.map(distance of d0 and d1)`. The library draws from the operating
-        system, so that runs cannot be repeated, and all of them are made in one process.
+        system, so runs cannot be repeated, and all of them are made in one process.
 
     Raises:
         NeighboursError: the distance is 0 or infinite, or larger than that of neighbours under the relation.
-        ParameterError: no delta for a privacy profile, or one for another measurement.
-        AccountingError: a metric or an output measure that has no guarantee here.
+        ParameterError: delta is missing for a privacy profile, or given for another measurement.
+        AccountingError: the metric or the output measure is not supported.
     """
     distance, relation = distance_in(str(measurement.input_metric), d0, d1), Relation.of(relation)
     _check_relation(str(measurement.input_metric), relation, distance)
@@ -66,34 +66,36 @@ APART = {
     "ChangeOneDistance": {Relation.REPLACE_ONE: 1, Relation.ZERO_OUT: 1},
     "HammingDistance": {Relation.REPLACE_ONE: 1, Relation.ZERO_OUT: 1},
 }
-"""How far neighbours lie apart at most, in the metrics that count records."""
+"""Largest distance of neighbours, in the metrics that count records."""
 
 
 def _check_relation(metric: str, relation: Relation, distance: float) -> None:
-    """Raises where a pair cannot differ by the relation in a metric that counts records."""
-    known = next((apart for name, apart in APART.items() if metric.startswith(name)), None)
-    if known is None:
+    """Raise `NeighboursError` if the pair cannot differ by the relation in a metric that counts records."""
+    largest_distances = next((distances for name, distances in APART.items() if metric.startswith(name)), None)
+    if largest_distances is None:
         return
-    fitting = " or ".join(f"relation={one.value!r}" for one, apart in known.items() if distance <= apart)
-    if relation not in known:
-        others = " or ".join(f"relation={one.value!r}" for one in known)
+    fitting = " or ".join(
+        f"relation={candidate.value!r}" for candidate, limit in largest_distances.items() if distance <= limit
+    )
+    if relation not in largest_distances:
+        others = " or ".join(f"relation={candidate.value!r}" for candidate in largest_distances)
         raise NeighboursError(
             f"relation={relation.value!r} has no distance in the metric {metric} of the measurement, in which datasets "
             f"have the same size. Give a pair of equal size and {others}.",
             argument="relation",
         )
-    if distance > known[relation]:
+    if distance > largest_distances[relation]:
         order = "counts" if metric.startswith(("InsertDelete", "Hamming")) else "does not count"
         raise NeighboursError(
             f"d0 and d1 lie {distance:g} apart in the metric {metric} of the measurement, in which the order of "
-            f"records {order}; neighbours under {relation.value} lie {known[relation]} apart. "
+            f"records {order}; neighbours under {relation.value} lie {largest_distances[relation]} apart. "
             + (f"Give {fitting}." if fitting else "Give a pair that differs in one record."),
             argument="d1",
         )
 
 
 class _Invoked:
-    """Calls a measurement; named by what it is."""
+    """Function that calls a measurement, named by its metric and measure."""
 
     def __init__(self, measurement: Any) -> None:
         self._measurement = measurement
@@ -104,25 +106,25 @@ class _Invoked:
 
 
 def _claim(measurement: Any, distance: float, delta: float | None) -> Guarantee:
-    """What the privacy map says of this distance."""
+    """Return the guarantee that the privacy map states for this distance."""
     try:
         loss = measurement.map(int(distance) if float(distance).is_integer() else distance)
-    except Exception:  # whole numbers are not taken
+    except Exception:  # the map refuses whole numbers
         loss = measurement.map(float(distance))
     measure = str(measurement.output_measure)
     if not measure.startswith("SmoothedMaxDivergence"):
         if delta is not None:
             raise ParameterError(
-                f"delta={delta:g} is for a measurement whose map gives a privacy profile; {measure} states a guarantee "
-                "of its own. Leave delta out here, and give it to audit: audit(..., delta=...).",
+                f"delta={delta:g} is for a measurement whose map gives a privacy profile; {measure} already states a "
+                "guarantee. Leave delta out here, and pass it to audit: audit(..., delta=...).",
                 argument="delta",
                 value=delta,
             )
         return guarantee_of(measure, loss)
     if delta is None:
         raise ParameterError(
-            "delta is missing: the map of this measurement gives a privacy profile. Say at which delta epsilon is "
-            "claimed, such as delta=1e-6.",
+            "delta is missing: the map of this measurement gives a privacy profile. Choose the delta at which epsilon "
+            "is claimed, such as delta=1e-6.",
             argument="delta",
         )
     return ApproximateDP(float(loss.epsilon(delta)), delta)

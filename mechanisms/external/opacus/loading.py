@@ -1,4 +1,4 @@
-"""The module that needs PyTorch and Opacus, imported when a model is trained."""
+"""Import of the module that needs PyTorch and Opacus, at the time when a model is trained."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...errors import ParameterError
 
 
 def training() -> Any:
-    """`dpassay.mechanisms.external.opacus.training`; raises `ParameterError` if PyTorch or Opacus are not there."""
+    """Return the module `training`; raise `ParameterError` if PyTorch or Opacus are not installed."""
     try:
         return import_module("dpassay.mechanisms.external.opacus.training")
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The options of a training with Opacus, and what Opacus makes of them."""
+"""Options of a training with Opacus, and the quantities that Opacus derives from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ACCOUNTANTS = ("prv", "rdp", "gdp")
 
 @dataclass(frozen=True, eq=False)
 class OpacusOptions:
-    """For their meaning see `OpacusTraining`."""
+    """Options of a training; see `OpacusTraining` for their meaning."""
 
     make_model: Callable[[], Any]
     _: KW_ONLY
@@ -45,10 +45,11 @@ class OpacusOptions:
 
     def __post_init__(self) -> None:
         for name in ("make_model", "make_optimizer"):
-            made = getattr(self, name)
-            if not callable(made) or (hasattr(made, "state_dict") and not isinstance(made, type)):
+            factory = getattr(self, name)
+            if not callable(factory) or (hasattr(factory, "state_dict") and not isinstance(factory, type)):
                 raise ParameterError(
-                    f"{name} must be a function that makes a fresh one for each run, but is a {type(made).__name__}."
+                    f"{name} must be a function that returns a new object for each run, but is a "
+                    f"{type(factory).__name__}."
                 )
         whole(1, n_records=self.n_records, batch_size=self.batch_size, epochs=self.epochs)
         if self.batch_size > self.n_records:
@@ -67,28 +68,30 @@ class OpacusOptions:
 
     @property
     def sampling_probability(self) -> float:
-        """Of Poisson sampling: Opacus takes 1 / the length of the `DataLoader`, not batch_size / n_records."""
+        """Probability of Poisson sampling: Opacus uses 1 / len(`DataLoader`), not batch_size / n_records."""
         return 1.0 / -(-self.n_records // self.batch_size)
 
     @property
     def batches_per_epoch(self) -> int:
-        """Steps of an epoch: the length of the `DataLoader`, at times 1 less with Poisson sampling, where Opacus rounds
-        1 / sampling_probability down."""
+        """Number of steps of an epoch: the length of the `DataLoader`.
+
+        With Poisson sampling it is sometimes 1 less, because Opacus rounds 1 / sampling_probability down.
+        """
         return int(1.0 / self.sampling_probability) if self.poisson_sampling else round(1.0 / self.sampling_probability)
 
     @property
     def steps(self) -> int:
-        """Of a whole training."""
+        """Number of steps of a whole training."""
         return self.epochs * self.batches_per_epoch
 
     @property
     def divisor(self) -> int:
-        """By which a sum of gradients is divided: Opacus takes the expected batch size, rounded down."""
+        """Divisor of a sum of gradients: Opacus uses the expected batch size, rounded down."""
         return self.n_records // self.batches_per_epoch
 
     @property
     def scheme(self) -> Sampling:
-        """How batches are drawn."""
+        """Sampling scheme of the batches."""
         if self.poisson_sampling or self.batches_per_epoch == 1:
             return PoissonSampling(
                 sampling_probability=self.sampling_probability, expected_batch_size=float(self.divisor)
@@ -97,19 +100,19 @@ class OpacusOptions:
 
     @cached_property
     def n_parameters(self) -> int:
-        """Trainable numbers of the module."""
+        """Number of trainable parameters of the module."""
         return int(loading.training().n_parameters(self.make_model))
 
     @cached_property
     def seen_directions(self) -> NDArray[np.float64]:
-        """The observed directions, `(m, n_parameters)`; the first is that of the canary of `canary_pair`."""
+        """Observed directions, `(m, n_parameters)`; the first is that of the canary of `canary_pair`."""
         if self.directions is None:
             return np.array(np.arange(self.n_parameters) == 0, dtype=np.float64)[None, :]
-        found = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
-        norms = np.linalg.norm(found, axis=-1)
-        if found.ndim != 2 or found.shape[1] != self.n_parameters or not (np.abs(norms - 1.0) < 1e-6).all():
+        directions = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
+        norms = np.linalg.norm(directions, axis=-1)
+        if directions.ndim != 2 or directions.shape[1] != self.n_parameters or not (np.abs(norms - 1.0) < 1e-6).all():
             raise ParameterError(
-                f"directions must be unit vectors of {plural(self.n_parameters, 'number')}, one a parameter, but have "
-                f"shape {found.shape} and norms {norms}."
+                f"directions must be unit vectors of {plural(self.n_parameters, 'number')}, one per parameter, but "
+                f"have shape {directions.shape} and norms {norms}."
             )
-        return found
+        return directions

@@ -1,4 +1,4 @@
-"""Trainings with Opacus on any subset of the records, and what adversaries ask of them.
+"""Trainings with Opacus on any subset of the records, with the capabilities that adversaries need.
 
 See `dpassay.mechanisms.learning.capabilities`.
 """
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OpacusRuns(OpacusOptions):
-    """What can be asked of single trainings."""
+    """Capabilities of single trainings."""
 
     def fit_subsets(
         self, records: Dataset, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> OpacusClassifiers:
-        """One model a row of `inclusion`, `(n_models, n_records)`, trained on its own records: a `Learner`.
+        """Return one model per row of `inclusion`, `(n_models, n_records)`, trained on these records (a `Learner`).
 
         With `constants` "opacus" the sampling rate is that of the subset.
         """
@@ -39,51 +39,53 @@ class OpacusRuns(OpacusOptions):
 
     @property
     def clip_norm(self) -> float:
-        """`max_grad_norm`, as others call it."""
+        """`max_grad_norm`, under the name used by other learners."""
         return self.max_grad_norm
 
     @property
     def trains_as_stated(self) -> bool:
-        """Not known of other people's code: look at all that is released."""
+        """False: not known for user code, so every released output must be examined."""
         return False
 
     def check_data(self, data: TrainingData) -> None:
-        """Raises `ParameterError` for gradient records that cannot be put in; what the module says comes later."""
+        """Raise `ParameterError` for gradient records that cannot be inserted; the module is checked later."""
         if data.gradients is not None:
             self._check_gradients(data.gradients)
 
     def count_classes(self, data: TrainingData) -> int:
-        """Read from what the module says of one record."""
+        """Return the number of classes, read from the output of the module for one record."""
         return int(loading.training().count_classes(self.make_model, data.X))
 
     def initial_parameters(self) -> Floats | None:
-        """`initial`; None where the module draws them."""
+        """Return `initial`; None if the module draws its parameters."""
         return None if self.initial is None else np.asarray(self.initial, dtype=np.float64)
 
     def initial_models(self, data: TrainingData) -> OpacusClassifiers | None:
-        """One model with the initial parameters; None where the module draws them."""
+        """Return one model with the initial parameters; None if the module draws its parameters."""
         initial = self.initial_parameters()
         if initial is None:
             return None
         return loading.training().OpacusClassifiers.of(self.make_model, initial[None, :], data.X)  # type: ignore[no-any-return]
 
     def no_examples(self) -> TrainingData:
-        """Not known of any module.
+        """Raise an error: an empty dataset is not known for arbitrary modules.
 
         Raises:
             ParameterError: always.
         """
-        raise ParameterError("records must be given: nobody knows how many features a module takes. Give some (X, y).")
+        raise ParameterError(
+            "records must be given: the number of features of a module is not known. Pass some (X, y)."
+        )
 
     def showing(self, directions: Floats) -> Self:
-        """With the view of the noisy gradients along unit directions `(m, n_parameters)`."""
+        """Return these options with the view of the noisy gradients along unit directions `(m, n_parameters)`."""
         return replace(self, view="noisy_gradients", directions=directions)
 
     def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """One run a row of `inclusion`, `(n_runs, n_records)`, on its own records; see `view` for what comes out.
+        """Return one run per row of `inclusion`, `(n_runs, n_records)`, on these records; `view` selects the output.
 
         Raises:
-            ParameterError: constants "opacus", which are those of the subset: noise would tell its size.
+            ParameterError: `constants` is "opacus", for which the noise would depend on the size of the subset.
         """
         if self.constants != "public":
             raise ParameterError(
@@ -93,12 +95,12 @@ class OpacusRuns(OpacusOptions):
         return Outputs(np.array(self._on_subsets(records, inclusion, rng, self.view)))
 
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
-        """Loss of each example, `(n_models, n_examples)`."""
-        found: NDArray[np.float64] = loading.training().losses(self, data, np.asarray(parameters))
-        return found
+        """Return the loss of each example, `(n_models, n_examples)`."""
+        losses: NDArray[np.float64] = loading.training().losses(self, data, np.asarray(parameters))
+        return losses
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the clipped gradients of a few records at parameters `(n_runs, n_parameters)`, of their shape."""
+        """Return the sum of the clipped gradients of a few records at `parameters`, `(n_runs, n_parameters)`."""
         total = np.tile(self._clipped(data).sum(axis=0), (len(parameters), 1))
         if data.n_examples:
             total += loading.training().clipped_gradients(self, data, parameters)
@@ -107,34 +109,34 @@ class OpacusRuns(OpacusOptions):
     # --- private ------------------------------------------------------------------------------------------------------
 
     def _direction_of(self, neighbours: Neighbours) -> NDArray[np.float64] | None:
-        """Unit direction from side 0 to side 1, after clipping; None where they differ in examples, or in nothing."""
+        """Return the unit direction from side 0 to side 1, after clipping; None if examples differ, or nothing does."""
         only0, only1 = differing(neighbours)
         if only0.n_examples or only1.n_examples:
             return None
-        moved = self._clipped(only1).sum(axis=0) - self._clipped(only0).sum(axis=0)
-        norm = float(np.linalg.norm(moved))
-        return None if norm < UNSEEN * self.max_grad_norm else np.asarray(moved / norm)
+        difference = self._clipped(only1).sum(axis=0) - self._clipped(only0).sum(axis=0)
+        norm = float(np.linalg.norm(difference))
+        return None if norm < UNSEEN * self.max_grad_norm else np.asarray(difference / norm)
 
     def _clipped(self, data: TrainingData) -> Floats:
-        """Gradient records as Opacus clips them, `(n_gradients, n_parameters)`."""
+        """Return the gradient records as Opacus clips them, `(n_gradients, n_parameters)`."""
         if data.gradients is None:
             return np.zeros((0, self.n_parameters))
         norms = np.linalg.norm(data.gradients, axis=1, keepdims=True)
         return np.asarray(data.gradients * (self.max_grad_norm / np.maximum(norms, self.max_grad_norm)))
 
     def _on_subsets(self, records: Any, inclusion: Any, rng: np.random.Generator, view: str) -> list[Floats]:
-        """One training a row of `inclusion`, `(n_runs, n_records)`."""
+        """Return one training per row of `inclusion`, `(n_runs, n_records)`."""
         data, inclusion = TrainingData.of(records), np.asarray(inclusion, dtype=np.bool_)
         if inclusion.ndim != 2 or inclusion.shape[1] != len(data) or not inclusion.any(axis=1).all():
             raise ParameterError(
-                f"inclusion must have shape (n_models, {len(data)}), one column a record and at least one record a "
+                f"inclusion must have shape (n_models, {len(data)}), one column per record and at least one record per "
                 f"row, but has shape {inclusion.shape}."
             )
         drawn = seeds(len(inclusion), rng)
         return [self._train(_subset(data, rows), seed, view) for rows, seed in zip(inclusion, drawn, strict=True)]
 
     def _run(self, data: TrainingData, seed: int) -> Any:
-        """What one training releases, or `Raised` in its place."""
+        """Return the released output of one training, or `Raised` in its place."""
         try:
             return self._train(data, seed, self.view)
         except (DpassayError, MemoryError):
@@ -143,7 +145,7 @@ class OpacusRuns(OpacusOptions):
             return Raised.by(error)
 
     def _train(self, data: TrainingData, seed: int, view: str) -> Floats:
-        """One training: flat parameters, or observations."""
+        """Return the result of one training: flat parameters, or observations."""
         if data.gradients is not None:
             self._check_gradients(data.gradients)
         trained: Floats = loading.training().train(self, data, seed, view)
@@ -153,7 +155,7 @@ class OpacusRuns(OpacusOptions):
         if "ghost" in self.grad_sample_mode:
             raise ParameterError(
                 f"grad_sample_mode is {self.grad_sample_mode!r}, which makes no gradients of single records: gradient "
-                "records cannot be put in. Use 'hooks', or examples alone."
+                "records cannot be inserted. Use 'hooks', or examples only."
             )
         if gradients.shape[1] != self.n_parameters:
             raise ParameterError(
@@ -163,7 +165,7 @@ class OpacusRuns(OpacusOptions):
 
 
 def seeds(size: int, rng: np.random.Generator) -> list[int]:
-    """One a training."""
+    """Return one seed per training."""
     drawn: list[int] = rng.integers(2**63, size=size, dtype=np.uint64).tolist()
     return drawn
 

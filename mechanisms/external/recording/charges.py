@@ -1,4 +1,4 @@
-"""What one call of a primitive gives away, from what it is fed on two neighbouring datasets."""
+"""Privacy cost of one call of a primitive, from its inputs on two neighbouring datasets."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from ...guarantees.base import Guarantee
 Charge = Callable[[Any, Any], Guarantee]
 
 EVERYTHING = ApproximateDP(0.0, 1.0 - 2**-53)
-"""What is given away where no noise hides what is fed: no epsilon holds with a delta that means anything."""
+"""Cost of inputs that no noise protects: no epsilon holds with a meaningful delta."""
 
 
 def of_laplace(scale: Any) -> Charge:
-    """Laplace noise: the L1 distance over the scale."""
+    """Return the cost of Laplace noise: epsilon is the L1 distance divided by the scale."""
     return partial(_laplace, scale)
 
 
 def of_normal(scale: Any) -> Charge:
-    """Normal noise: mu is the L2 distance over the standard deviation."""
+    """Return the cost of normal noise: mu is the L2 distance divided by the standard deviation."""
     return partial(_normal, scale)
 
 
 def of_choice(n: int) -> Charge:
-    """n choices with probabilities: the largest logarithm of their ratios for each."""
+    """Return the cost of n choices with probabilities: for each the largest absolute log ratio."""
     return partial(_choice, n)
 
 
 def of_coin(shape: tuple[int, ...]) -> Charge:
-    """Coins with probabilities: for each the larger logarithm of the ratios of its two outcomes."""
+    """Return the cost of coins with probabilities: for each the larger absolute log ratio of its two outcomes."""
     return partial(_coin, shape)
 
 
 def of_vector(covariance: Any) -> Charge:
-    """Normal noise with a covariance: mu is the Mahalanobis distance."""
+    """Return the cost of normal noise with a covariance: mu is the Mahalanobis distance."""
     return partial(_vector, covariance)
 
 
 def declared(epsilon: float, delta: float) -> Charge:
-    """What the primitive declares, whatever it is fed; nothing for equal inputs."""
+    """Return the cost that the primitive declares, whatever its input; none for equal inputs."""
     return partial(_declared, epsilon, delta)
 
 
 def moved(fed0: Any, fed1: Any) -> np.ndarray[Any, Any]:
-    """How far what is fed moves, coordinate by coordinate; infinite where one of the two is no number."""
-    one, other = (np.asarray(fed, dtype=np.float64).ravel() for fed in (fed0, fed1))
-    if one.shape != other.shape and 1 not in (one.size, other.size):
+    """Return the absolute change of the input in each coordinate; infinite if one of the two is not a number."""
+    first, second = (np.asarray(fed, dtype=np.float64).ravel() for fed in (fed0, fed1))
+    if first.shape != second.shape and 1 not in (first.size, second.size):
         return np.array([math.inf])
     with np.errstate(invalid="ignore"):
-        step = np.abs(other - one)
-    same = (one == other) | (np.isnan(one) & np.isnan(other))
+        step = np.abs(second - first)
+    same = (first == second) | (np.isnan(first) & np.isnan(second))
     return np.where(same, 0.0, np.where(np.isnan(step), math.inf, step))
 
 
 def _laplace(scale: Any, fed0: Any, fed1: Any) -> Guarantee:
     with np.errstate(all="ignore"):
         parts = moved(fed0, fed1) / np.ravel(scale)
-    epsilon = float(np.where(np.isnan(parts), 0.0, parts).sum())  # 0 / 0: nothing moves, and nothing is hidden
+    epsilon = float(np.where(np.isnan(parts), 0.0, parts).sum())  # 0 / 0: nothing moves, so nothing leaks
     return PureDP(epsilon) if math.isfinite(epsilon) else EVERYTHING
 
 
@@ -87,8 +87,8 @@ def _vector(covariance: Any, fed0: Any, fed1: Any) -> Guarantee:
 
 def _coin(shape: tuple[int, ...], fed0: Any, fed1: Any) -> Guarantee:
     epsilon = 0.0
-    for one, other in zip(np.broadcast_to(fed0, shape).ravel(), np.broadcast_to(fed1, shape).ravel(), strict=True):
-        part = _choice(1, [one, 1.0 - one], [other, 1.0 - other])
+    for p0, p1 in zip(np.broadcast_to(fed0, shape).ravel(), np.broadcast_to(fed1, shape).ravel(), strict=True):
+        part = _choice(1, [p0, 1.0 - p0], [p1, 1.0 - p1])
         if part is EVERYTHING:
             return part
         epsilon += part.epsilon(0.0)
@@ -96,11 +96,11 @@ def _coin(shape: tuple[int, ...], fed0: Any, fed1: Any) -> Guarantee:
 
 
 def _choice(n: int, fed0: Any, fed1: Any) -> Guarantee:
-    one, other = np.ravel(fed0).astype(np.float64), np.ravel(fed1).astype(np.float64)
-    if one.shape != other.shape or ((one > 0) != (other > 0)).any():
+    first, second = np.ravel(fed0).astype(np.float64), np.ravel(fed1).astype(np.float64)
+    if first.shape != second.shape or ((first > 0) != (second > 0)).any():
         return EVERYTHING
-    possible = one > 0
-    return PureDP(n * float(np.abs(np.log(one[possible] / other[possible])).max(initial=0.0)))
+    possible = first > 0
+    return PureDP(n * float(np.abs(np.log(first[possible] / second[possible])).max(initial=0.0)))
 
 
 def _declared(epsilon: float, delta: float, fed0: Any, fed1: Any) -> Guarantee:

@@ -1,12 +1,12 @@
-"""Noise that shows what it is added to, so that a replay can keep the noisy value and move the noise.
+"""Noise that records the numbers it is added to, so that a replay can keep the noisy value and move the noise.
 
-A primitive returns its draw as a number or an array like any other that also remembers that it is
-factor * draw + offset, for as long as numbers are added to it and multiplied with it. On a replay, where the offset
-differs from the recorded one, the draw is moved by the difference, once: the sum is then the recorded value, and what
-is computed from it is the same on both sides, whatever it is. The distance that the draw was moved is what its cost
-is computed from. (Alignment of randomness: Zhang and Kifer 2017, LightDP.)
+A primitive returns its draw as an ordinary number or array that also stores that it is
+factor * draw + offset, as long as numbers are added to it or multiplied with it. On a replay, where the offset
+differs from the recorded one, the draw is moved by the difference, once: the sum is then the recorded value, and all
+results computed from it are the same on both sides. The distance that the draw was moved determines
+its privacy cost. (Alignment of randomness: Zhang and Kifer 2017, LightDP.)
 
-What is done to a draw in any other way (`float`, `math.log`, C code) reads its plain value.
+Any other operation on a draw (`float`, `math.log`, C code) uses its plain value.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+__tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
 Floats = NDArray[np.float64]
 SLACK = 1e-9
-"""Relative difference below which two numbers are taken to be equal."""
+"""Relative difference below which two numbers are considered equal."""
 LARGEST = 100_000
-"""Numbers of a draw whose use is followed; larger ones are read as they are."""
+"""Largest number of entries of a draw whose use is followed; larger draws are plain values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A place where a draw met other numbers: value = factor * draw[places] + offset."""
+    """Use of a draw together with other numbers: value = factor * draw[places] + offset."""
 
     places: NDArray[np.intp]
     factor: Floats
@@ -41,18 +41,18 @@ class Step:
 
 @dataclass(eq=False)
 class Draw:
-    """The result of one call of a primitive, whose use is followed.
+    """Result of one call of a primitive, whose use is followed.
 
     Args:
         result: the numbers of the draw, flattened.
         script: the same draw when it was recorded; None when recording.
 
     Attributes:
-        steps: where it was used so far.
-        shift: how far each number of it was moved down on this replay.
-        settled: which numbers were moved: these stay where they are.
-        uneven: the first factor that differs from the recorded one, recorded one first.
-        added: whether it was added to, or multiplied by, anything; comparisons do not count.
+        steps: uses of the draw so far.
+        shift: amount by which each number of the draw was moved down on this replay.
+        settled: mask of the numbers that were moved: these are not moved again.
+        uneven: the first factor that differs from the recorded one, after the recorded one.
+        added: True if the draw was added to, or multiplied by, anything; comparisons do not count.
     """
 
     result: Floats
@@ -68,61 +68,61 @@ class Draw:
         self.settled = np.zeros(self.result.shape, dtype=np.bool_)
 
     def followed(self, step: Step) -> Floats:
-        """The value of a step: on a replay the recorded one where the draw can be moved to it."""
-        at = len(self.steps)
+        """Return the value of a step: on a replay the recorded value if the draw can be moved to it."""
+        position = len(self.steps)
         self.steps.append(step)
-        if self.script is None or at >= len(self.script.steps):
+        if self.script is None or position >= len(self.script.steps):
             return self.value(step)
-        before = self.script.steps[at]
-        if not np.array_equal(before.places, step.places):
+        recorded = self.script.steps[position]
+        if not np.array_equal(recorded.places, step.places):
             return self.value(step)
-        even = np.isclose(step.factor, before.factor, rtol=SLACK, atol=0.0)
+        even = np.isclose(step.factor, recorded.factor, rtol=SLACK, atol=0.0)
         if not even.all() and self.uneven is None:
             first = np.flatnonzero(~even.ravel())[0]
-            self.uneven = float(before.factor.ravel()[first]), float(step.factor.ravel()[first])
+            self.uneven = float(recorded.factor.ravel()[first]), float(step.factor.ravel()[first])
         with np.errstate(all="ignore"):
-            distance = step.offset / step.factor - before.offset / before.factor
-        same = even & ((step.offset == before.offset) | (np.isnan(step.offset) & np.isnan(before.offset)))
+            distance = step.offset / step.factor - recorded.offset / recorded.factor
+        same = even & ((step.offset == recorded.offset) | (np.isnan(step.offset) & np.isnan(recorded.offset)))
         distance = np.where(same, 0.0, distance)
         fresh = (distance != 0.0) & ~self.settled[step.places]
         self.shift[step.places[fresh]] = distance[fresh]
         self.settled[step.places[fresh]] = True
-        kept = np.isclose(distance, self.shift[step.places], rtol=SLACK, atol=0.0, equal_nan=True)
-        return np.where(kept, before.value, self.value(step))
+        reproduced = np.isclose(distance, self.shift[step.places], rtol=SLACK, atol=0.0, equal_nan=True)
+        return np.where(reproduced, recorded.value, self.value(step))
 
     def value(self, step: Step) -> Floats:
-        """The value of a step as the draw is placed now."""
-        moved = self.shift[step.places]
+        """Return the value of a step at the present position of the draw."""
+        shift = self.shift[step.places]
         with np.errstate(all="ignore"):
-            placed = step.factor * (self.result[step.places] - moved) + step.offset
-        return np.where(moved == 0.0, step.value, placed)
+            placed = step.factor * (self.result[step.places] - shift) + step.offset
+        return np.where(shift == 0.0, step.value, placed)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a number or an array of a program is of a draw."""
+    """Relation of a number or an array of a program to a draw."""
 
     draw: Draw
     places: NDArray[np.intp]
     factor: Floats
     offset: Floats
     then: Floats
-    """How far the draw had been moved when the value was made."""
+    """Shift of the draw when the value was computed."""
 
     def picked(self, pick: Callable[[Any], Any]) -> View:
-        """The view of some of its numbers."""
+        """Return the view of some of its numbers."""
         return View(self.draw, *(np.asarray(pick(part)) for part in (self.places, self.factor, self.offset, self.then)))
 
     def now(self, value: Any) -> Any:
-        """The value as the draw is placed now, which was `value` when it was made."""
-        moved = self.draw.shift[self.places]
+        """Return the value at the present position of the draw; `value` is the value at the time of computation."""
+        shift = self.draw.shift[self.places]
         with np.errstate(all="ignore"):
-            placed = self.factor * (self.draw.result[self.places] - moved) + self.offset
-        return np.where(np.isclose(moved, self.then, rtol=SLACK, atol=0.0, equal_nan=True), value, placed)
+            placed = self.factor * (self.draw.result[self.places] - shift) + self.offset
+        return np.where(np.isclose(shift, self.then, rtol=SLACK, atol=0.0, equal_nan=True), value, placed)
 
 
 def noisy(result: Any, script: Draw | None) -> tuple[Any, Draw | None]:
-    """A result of a primitive as a number or an array whose use is followed, and its draw; itself if it is neither."""
+    """Return a result as a number or array whose use is followed, with its draw; or the result itself and None."""
     array = np.asarray(result)
     if array.dtype.kind not in "fi" or array.size > LARGEST:
         return result, None
@@ -130,30 +130,30 @@ def noisy(result: Any, script: Draw | None) -> tuple[Any, Draw | None]:
         return result, None
     draw = Draw(array.astype(np.float64).ravel(), script)
     places = np.arange(array.size).reshape(array.shape)
-    one, none = np.broadcast_to(1.0, array.shape), np.broadcast_to(0.0, array.shape)
-    view = View(draw, places, one, none, none)
-    return _made(result, view), draw
+    ones, zeros = np.broadcast_to(1.0, array.shape), np.broadcast_to(0.0, array.shape)
+    view = View(draw, places, ones, zeros, zeros)
+    return _with_view(result, view), draw
 
 
 def plain(value: Any) -> Any:
-    """The value without its view."""
+    """Return the value without its view."""
     if isinstance(value, _Scalar):
         return value.plain()
     return value.view(np.ndarray) if isinstance(value, NoisyArray) else value
 
 
 def at_last(value: Any) -> Any:
-    """The plain value at the end of a run: where its draw was moved after it was made, as it is placed then."""
-    view, found = _view(value), plain(value)
-    return found if view is None else view.now(found)[()]
+    """Return the plain value at the end of a run, at the final position of its draw."""
+    view, plain_value = _view(value), plain(value)
+    return plain_value if view is None else view.now(plain_value)[()]
 
 
 def _view(value: Any) -> View | None:
     return getattr(value, "_view", None) if isinstance(value, (_Scalar, NoisyArray)) else None
 
 
-def _made(value: Any, view: View | None) -> Any:
-    """A plain number or array with a view."""
+def _with_view(value: Any, view: View | None) -> Any:
+    """Return a plain number or array with a view."""
     if view is None:
         return value
     if isinstance(value, np.ndarray):
@@ -168,8 +168,8 @@ def _made(value: Any, view: View | None) -> Any:
     return scalar
 
 
-def _moved(view: View, result: Any, multiply: Any, add: Any) -> Any:
-    """`result`, which is multiply * value + add, followed."""
+def _followed_result(view: View, result: Any, multiply: Any, add: Any) -> Any:
+    """Return `result`, which equals multiply * value + add, with its use followed."""
     shape = np.shape(result)
     with np.errstate(all="ignore"):
         factor = np.broadcast_to(np.asarray(view.factor * multiply, dtype=np.float64), shape)
@@ -180,14 +180,14 @@ def _moved(view: View, result: Any, multiply: Any, add: Any) -> Any:
     step = Step(places, factor, offset, np.array(result, dtype=np.float64))
     values = view.draw.followed(step)
     if isinstance(result, np.ndarray):
-        found = values.astype(result.dtype, copy=False) if not np.array_equal(values, step.value) else result
+        followed = values.astype(result.dtype, copy=False) if not np.array_equal(values, step.value) else result
     else:
-        found = type(result)(values)
-    return _made(found, View(view.draw, places, factor, offset, view.draw.shift[places].copy()))
+        followed = type(result)(values)
+    return _with_view(followed, View(view.draw, places, factor, offset, view.draw.shift[places].copy()))
 
 
 def _combined(name: str, one: Any, other: Any, result: Any) -> Any:
-    """The result of an operation of two numbers or arrays, at least one of which has a view."""
+    """Return the result of an operation on two numbers or arrays, at least one of which has a view."""
     first, second = _view(one), _view(other)
     for view in (first, second):
         if view is not None:
@@ -204,17 +204,17 @@ def _combined(name: str, one: Any, other: Any, result: Any) -> Any:
     if first is not None:
         with np.errstate(all="ignore"):
             return {
-                "add": lambda: _moved(first, result, 1.0, other),
-                "subtract": lambda: _moved(first, result, 1.0, np.negative(other)),
-                "multiply": lambda: _moved(first, result, other, 0.0),
-                "divide": lambda: _moved(first, result, np.divide(1.0, other), 0.0),
+                "add": lambda: _followed_result(first, result, 1.0, other),
+                "subtract": lambda: _followed_result(first, result, 1.0, np.negative(other)),
+                "multiply": lambda: _followed_result(first, result, other, 0.0),
+                "divide": lambda: _followed_result(first, result, np.divide(1.0, other), 0.0),
             }[name]()
     if second is None or name == "divide":
         return result
     return {
-        "add": lambda: _moved(second, result, 1.0, one),
-        "subtract": lambda: _moved(second, result, -1.0, one),
-        "multiply": lambda: _moved(second, result, one, 0.0),
+        "add": lambda: _followed_result(second, result, 1.0, one),
+        "subtract": lambda: _followed_result(second, result, -1.0, one),
+        "multiply": lambda: _followed_result(second, result, one, 0.0),
     }[name]()
 
 
@@ -234,47 +234,47 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A function of numpy of what may have views; sums, products with a number and comparisons are followed."""
-    if any(not isinstance(one, (_Scalar, NoisyArray)) and _foreign(one) for one in inputs):
+    """Return the result of a numpy function on inputs with views; follow sums, scalar products and comparisons."""
+    if any(not isinstance(value, (_Scalar, NoisyArray)) and _foreign(value) for value in inputs):
         return NotImplemented
     out = options.pop("out", ())
-    bare = [plain(one) for one in inputs]
+    bare = [plain(value) for value in inputs]
     if out:
-        options["out"] = tuple(plain(one) for one in out)
+        options["out"] = tuple(plain(value) for value in out)
     name = ufunc.__name__
     if method == "__call__" and name in COMPARISONS and not options and _numbers(bare):
         difference = np.asarray(_difference(np.subtract, *inputs))
         if np.isfinite(difference).all():
             return ufunc(difference, 0)
     result = getattr(ufunc, method)(*bare, **options)
-    for one in out:
-        if isinstance(one, NoisyArray):
-            one._view = None
+    for array in out:
+        if isinstance(array, NoisyArray):
+            array._view = None
     if np.asarray(result).dtype.kind not in "fi":
         return result
     if method == "__call__" and name in OPERATIONS and "where" not in options:
-        found = _combined(name, inputs[0], inputs[1], result)
+        followed = _combined(name, inputs[0], inputs[1], result)
     elif method == "__call__" and name == "negative" and (view := _view(inputs[0])) is not None:
-        found = _moved(view, result, -1.0, 0.0)
+        followed = _followed_result(view, result, -1.0, 0.0)
     elif method == "reduce" and name == "add" and options.get("where", True) is True:
-        found = _summed(inputs[0], result, options)
+        followed = _summed(inputs[0], result, options)
     else:
         return result
     if out:
-        np.copyto(options["out"][0], plain(found), casting="unsafe")
+        np.copyto(options["out"][0], plain(followed), casting="unsafe")
         if isinstance(out[0], NoisyArray):
-            out[0]._view = _view(found)
+            out[0]._view = _view(followed)
         return out[0]
-    return found
+    return followed
 
 
 def _difference(subtract: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
-    """What decides a comparison: it is followed, but it is no use as noise."""
+    """Return the difference that decides a comparison: it is followed, but does not count as a use as noise."""
     draws = [(view.draw, view.draw.added) for view in (_view(one), _view(other)) if view is not None]
-    found = plain(subtract(one, other))
+    difference = plain(subtract(one, other))
     for draw, before in draws:
         draw.added = before
-    return found
+    return difference
 
 
 def _numbers(values: list[Any]) -> bool:
@@ -282,7 +282,7 @@ def _numbers(values: list[Any]) -> bool:
 
 
 def _foreign(value: Any) -> bool:
-    """Whether another library has a say in what functions of numpy do with this."""
+    """Return True if another library overrides numpy functions on this value."""
     kind = type(value)
     return (
         hasattr(kind, "__array_ufunc__")
@@ -292,17 +292,17 @@ def _foreign(value: Any) -> bool:
 
 
 def _summed(array: Any, result: Any, options: dict[str, Any]) -> Any:
-    """A sum over a draw: its first number is followed, and the others are a part of the offset."""
+    """Return a sum over a draw: its first number is followed, and the others are part of the offset."""
     view, axis = _view(array), options.get("axis", 0)
     if view is None or options.get("keepdims") or not view.places.size or not isinstance(axis, (int, type(None))):
         return result
     first = view.picked(lambda part: part.ravel()[0] if axis is None else np.take(part, 0, axis))
     rest = np.asarray(result, dtype=np.float64) - first.factor * first.draw.result[first.places] - first.offset
-    return _moved(first, result, 1.0, rest)
+    return _followed_result(first, result, 1.0, rest)
 
 
 class NoisyArray(np.ndarray[Any, Any]):
-    """An array that is known to be factor * draw + offset; an array like any other where it has no view."""
+    """Array known to be factor * draw + offset; without a view an ordinary array."""
 
     _view: View | None = None
 
@@ -310,40 +310,44 @@ class NoisyArray(np.ndarray[Any, Any]):
         return _ufunc(ufunc, method, inputs, options)
 
     def __getitem__(self, key: Any) -> Any:
-        found, view = self.view(np.ndarray)[plain(key)], self._view
-        return found if view is None else _made(found, view.picked(lambda part: part[plain(key)]))
+        result, view = self.view(np.ndarray)[plain(key)], self._view
+        return result if view is None else _with_view(result, view.picked(lambda part: part[plain(key)]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.view(np.ndarray)[plain(key)] = plain(value)
         self._view = None
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
-        """The array in another shape."""
-        found, view = self.view(np.ndarray).reshape(*shape, **options), self._view
-        return found if view is None else _made(found, view.picked(lambda part: part.reshape(*shape, **options)))
+        """Return the array in another shape."""
+        reshaped, view = self.view(np.ndarray).reshape(*shape, **options), self._view
+        return (
+            reshaped
+            if view is None
+            else _with_view(reshaped, view.picked(lambda part: part.reshape(*shape, **options)))
+        )
 
     def ravel(self, *order: Any, **options: Any) -> Any:
-        """The array in one dimension."""
-        found, view = self.view(np.ndarray).ravel(*order, **options), self._view
-        return found if view is None else _made(found, view.picked(lambda part: part.ravel(*order, **options)))
+        """Return the array in one dimension."""
+        flat, view = self.view(np.ndarray).ravel(*order, **options), self._view
+        return flat if view is None else _with_view(flat, view.picked(lambda part: part.ravel(*order, **options)))
 
     flatten = ravel
 
     def copy(self, *order: Any, **options: Any) -> Any:
-        """A copy with the same view."""
-        return _made(self.view(np.ndarray).copy(*order, **options), self._view)
+        """Return a copy with the same view."""
+        return _with_view(self.view(np.ndarray).copy(*order, **options), self._view)
 
     def tolist(self) -> Any:
-        """The numbers as a list, each with its view."""
+        """Return the numbers as a list, each with its view."""
         if self._view is None or not self.ndim:
             return super().tolist()
-        return [one.tolist() if isinstance(one, NoisyArray) else _python(one) for one in self]
+        return [item.tolist() if isinstance(item, NoisyArray) else _python(item) for item in self]
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
 
-    def _changed(self, name: str, *given: Any, **options: Any) -> None:
-        getattr(self.view(np.ndarray), name)(*given, **options)
+    def _changed(self, name: str, *args: Any, **options: Any) -> None:
+        getattr(self.view(np.ndarray), name)(*args, **options)
         self._view = None
 
     sort = partialmethod(_changed, "sort")
@@ -355,19 +359,19 @@ class NoisyArray(np.ndarray[Any, Any]):
         return self.copy()
 
 
-def _python(one: Any) -> Any:
-    """A number of numpy as one of Python, with its view."""
-    return _made(plain(one).item(), _view(one)) if isinstance(plain(one), np.generic) else one
+def _python(number: Any) -> Any:
+    """Return a number of numpy as one of Python, with its view."""
+    return _with_view(plain(number).item(), _view(number)) if isinstance(plain(number), np.generic) else number
 
 
 class _Scalar:
-    """What the numbers with a view share; a base class comes from `SCALARS`."""
+    """Common methods of the numbers with a view; the base class comes from `SCALARS`."""
 
     _view: View | None = None
     _kind: type[Any]
 
     def plain(self) -> Any:
-        """The number as it was made."""
+        """Return the number as it was computed."""
         return self._kind(self._kind.__pos__(self))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -375,7 +379,7 @@ class _Scalar:
 
     def __neg__(self) -> Any:
         result = -self.plain()
-        return result if self._view is None else _moved(self._view, result, -1.0, 0.0)
+        return result if self._view is None else _followed_result(self._view, result, -1.0, 0.0)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self._kind, (self.plain(),)
@@ -385,9 +389,9 @@ def _arithmetic(name: str, *, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, (int, float, np.integer, np.floating)):
             return NotImplemented
-        one, two = (other, self) if swapped else (self, other)
-        result = OPERATIONS[name](plain(one), plain(two))
-        return _combined(name, one, two, result) if isinstance(result, (int, float, np.number)) else result
+        left, right = (other, self) if swapped else (self, other)
+        result = OPERATIONS[name](plain(left), plain(right))
+        return _combined(name, left, right, result) if isinstance(result, (int, float, np.number)) else result
 
     return method
 
@@ -413,10 +417,10 @@ for _name, _dunder in (("less", "lt"), ("less_equal", "le"), ("greater", "gt"), 
 SCALARS: dict[type[Any], type[Any]] = {
     kind: type(
         f"Noisy{kind.__name__.title()}",
-        (kind, _Scalar),  # numpy takes the first base of a number of its own for its type
+        (kind, _Scalar),  # numpy determines the type of a number by its first base
         {"_kind": kind}
         | {name: part for name, part in vars(_Scalar).items() if name not in ("__dict__", "__weakref__")},
     )
     for kind in (float, int, np.float64, np.float32, np.int64)
 }
-"""Kinds of numbers, and those of them that have a view."""
+"""Number types, each with the subclass that has a view."""

@@ -1,4 +1,4 @@
-"""While a tape runs, the primitives that are known are replaced by ones that are recorded on it."""
+"""Recording session: while a tape runs, known primitives are replaced by recorded ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tape import Tape, on
 
 @contextmanager
 def running(tape: Tape) -> Iterator[Tape]:
-    """Runs `tape`: until the end, every primitive that is known is recorded on it, or replayed from it."""
+    """Run `tape`: until the end, every known primitive is recorded on it, or replayed from it."""
     with ExitStack() as stack:
         for place in (*standard.places(), *libraries.places()):
             stack.enter_context(place)

@@ -1,8 +1,8 @@
-"""The primitives of numpy, scipy.stats, random and secrets.
+"""Primitives of numpy, scipy.stats, random and secrets.
 
-What is seen: the generator that a program is given, those that it makes by `numpy.random.default_rng`, the functions of
-`numpy.random` and of `random`, every `random.Random`, `scipy.stats` distributions, and `secrets`. What is not: a
-`numpy.random.RandomState` of its own, names that were imported from these modules one by one before, and C code.
+Recorded: the generator passed to a program, generators made by `numpy.random.default_rng`, the functions of
+`numpy.random` and of `random`, every `random.Random`, `scipy.stats` distributions, and `secrets`. Not recorded:
+instances of `numpy.random.RandomState`, names imported from these modules before the session, and C code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .charges import Charge, of_choice, of_coin, of_laplace, of_normal, of_vecto
 from .noisy import plain
 from .tape import Call, current, replaced
 
-__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+__tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "laplace": ("loc", "scale", "size"),
@@ -54,10 +54,10 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "randint": ("low", "high", "size"),
     "random_sample": ("size",),
 }
-"""Primitives of numpy, and their arguments by position."""
+"""Primitives of numpy, with their arguments by position."""
 DEFAULTS = {"loc": 0.0, "scale": 1.0}
 SCIPY = {"norm": "normal", "gumbel_r": "gumbel"}
-"""Distributions that numpy calls by another name."""
+"""Distributions with another name in numpy."""
 OF_RANDOM = (
     "random",
     "uniform",
@@ -77,8 +77,8 @@ OF_SECRETS = ("randbelow", "randbits", "token_bytes", "token_hex")
 
 
 def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: str, result: Any) -> Call:
-    """The call of a primitive of numpy, from its arguments and its result."""
-    given = tuple(plain(one) for one in given)
+    """Return the call of a primitive of numpy, from its arguments and its result."""
+    given = tuple(plain(argument) for argument in given)
     words = [*SIGNATURES.get(name, ()), *(f"argument {i + 1}" for i in range(len(given)))]
     arguments: dict[str, Any] = dict(zip(words, given, strict=False)) | {key: plain(named[key]) for key in named}
     fed, charge = None, None
@@ -99,7 +99,7 @@ def called(name: str, given: tuple[Any, ...], named: Mapping[str, Any], source: 
 
 
 def _within(low: Any, high: Any, result: Any) -> Any:
-    """Whole numbers in a range that may be another one than where they were drawn, as places of records are."""
+    """Return whole numbers moved into a range that may differ from the recorded one, such as indices of records."""
     start, end = (0, low) if high is None else (low, high)
     with np.errstate(all="ignore"):
         inside = (np.asarray(start) <= result) & (result < np.maximum(end, np.add(start, 1)))
@@ -107,7 +107,7 @@ def _within(low: Any, high: Any, result: Any) -> Any:
 
 
 def _shape(size: Any, fed: Any, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-    """Of what is asked for."""
+    """Return the shape of the requested result."""
     if size is not None:
         return tuple(int(n) for n in np.atleast_1d(plain(size)))
     return np.broadcast_shapes(*(np.shape(part) for part in (fed, arguments["scale"]))) if "scale" in arguments else ()
@@ -118,13 +118,13 @@ def _additive(name: str, scale: Any) -> Charge | None:
 
 
 def played(make: Callable[[Any], Call], draw: Callable[[], Any]) -> Any:
-    """The result of a primitive by the tape that runs; a fresh one where none runs."""
+    """Return the result of a primitive according to the active tape; a new one if no tape is active."""
     tape = current()
     return draw() if tape is None else tape.played(make, draw)
 
 
 def _order(source: str, n: int, draw: Callable[[], Any]) -> Any:
-    """An order of n things; on a replay that of the recorded ones, and then those that are new."""
+    """Return an order of n objects; on a replay that of the recorded ones, followed by the new ones."""
 
     def make(result: Any) -> Call:
         known = [int(i) for i in result if i < n]
@@ -134,7 +134,7 @@ def _order(source: str, n: int, draw: Callable[[], Any]) -> Any:
 
 
 def _places(source: str, n: int, weights: Any, shape: tuple[int, ...], draw: Callable[[], Any]) -> Any:
-    """Places of n things that are chosen; on a replay the recorded ones."""
+    """Return indices of chosen objects among n; on a replay the recorded ones."""
 
     def make(result: Any) -> Call:
         charge = None if weights is None else of_choice(math.prod(shape))
@@ -144,11 +144,11 @@ def _places(source: str, n: int, weights: Any, shape: tuple[int, ...], draw: Cal
 
 
 class RecordingGenerator(np.random.Generator):
-    """A generator of numpy whose calls are recorded on the tape that runs, if one runs."""
+    """Generator of numpy whose calls are recorded on the active tape, if there is one."""
 
     @property
     def _bare(self) -> np.random.Generator:
-        """A generator on the same bits that is not recorded."""
+        """Generator on the same bits that is not recorded."""
         return np.random.Generator(self.bit_generator)
 
 
@@ -156,8 +156,8 @@ def _method(name: str) -> Callable[..., Any]:
     original = getattr(np.random.Generator, name)
 
     @wraps(original)
-    def recorded(self: RecordingGenerator, *given: Any, **named: Any) -> Any:
-        return played(partial(called, name, given, named, "numpy"), partial(original, self, *given, **named))
+    def recorded(self: RecordingGenerator, *args: Any, **named: Any) -> Any:
+        return played(partial(called, name, args, named, "numpy"), partial(original, self, *args, **named))
 
     return recorded
 
@@ -171,7 +171,7 @@ def _choice(
     axis: int = 0,
     shuffle: bool = True,
 ) -> Any:
-    """What is chosen from a collection is recorded as its place: on a replay it is chosen from the other collection."""
+    """Return a choice, recorded by index: on a replay the same index is chosen from the other collection."""
     n = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
     draw = partial(self._bare.choice, n, size, replace, p, shuffle=shuffle)
     places = _places("numpy", n, plain(p), _shape(size, None, {}), draw)
@@ -189,15 +189,15 @@ def _shuffle(self: RecordingGenerator, x: Any, axis: int = 0) -> None:
 
 
 def _permuted(self: RecordingGenerator, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
-    """Each slice along the axis in an order of its own."""
+    """Return an array with each slice along the axis in a separate order."""
     lines = np.asarray(x).reshape(1, -1) if axis is None else np.moveaxis(np.asarray(x), axis, -1)
     flat = lines.reshape(-1, lines.shape[-1])
     mixed = np.array([line[_order("numpy", len(line), partial(self._bare.permutation, len(line)))] for line in flat])
-    found = mixed.reshape(lines.shape)
-    found = found.reshape(np.shape(x)) if axis is None else np.moveaxis(found, -1, axis)
+    permuted = mixed.reshape(lines.shape)
+    permuted = permuted.reshape(np.shape(x)) if axis is None else np.moveaxis(permuted, -1, axis)
     if out is None:
-        return found
-    out[...] = found
+        return permuted
+    out[...] = permuted
     return out
 
 
@@ -218,7 +218,7 @@ for _name in dir(np.random.Generator):
 
 
 def places() -> Iterator[AbstractContextManager[None]]:
-    """Where substitutes are put while a tape runs."""
+    """Yield the substitutions that are active while a tape runs."""
     yield replaced(np.random, "default_rng", _default_rng)
     for name in SIGNATURES:
         if name not in ("choice", "permutation") and callable(original := getattr(np.random, name, None)):
@@ -243,7 +243,7 @@ def places() -> Iterator[AbstractContextManager[None]]:
 
 
 def _legacy_picks() -> Iterator[AbstractContextManager[None]]:
-    """Orders and choices by the functions of `numpy.random`."""
+    """Yield substitutions for orders and choices by the functions of `numpy.random`."""
     permutation, choose = np.random.permutation, np.random.choice
 
     def order(n: int) -> Any:
@@ -263,7 +263,7 @@ def _legacy_picks() -> Iterator[AbstractContextManager[None]]:
 
 
 def _plain_picks() -> Iterator[AbstractContextManager[None]]:
-    """`shuffle`, `sample` and `choice` of `random`: by places."""
+    """Yield substitutions for `shuffle`, `sample` and `choice` of `random`, which record indices."""
     sample = random.Random.sample
 
     def ordered(self: random.Random, n: int) -> Any:
@@ -281,52 +281,52 @@ def _plain_picks() -> Iterator[AbstractContextManager[None]]:
         n = len(seq)
         return seq[int(_places("random", n, None, (), lambda: sample(self, range(n), 1)[0]))]
 
-    own: random.Random = random._inst
+    module_instance: random.Random = random._inst
     for name, substitute in (("shuffle", shuffled), ("sample", sampled), ("choice", chosen)):
         yield replaced(random.Random, name, substitute)
-        yield replaced(random, name, partial(substitute, own))
+        yield replaced(random, name, partial(substitute, module_instance))
 
 
 _fresh_rng = np.random.default_rng
 
 
 def _default_rng(seed: Any = None) -> np.random.Generator:
-    made = _fresh_rng(seed)
-    return made if isinstance(made, RecordingGenerator) else RecordingGenerator(made.bit_generator)
+    generator = _fresh_rng(seed)
+    return generator if isinstance(generator, RecordingGenerator) else RecordingGenerator(generator.bit_generator)
 
 
 def recorded_as(original: Callable[..., Any], make: Callable[..., Call]) -> Callable[..., Any]:
-    """`original`, recorded on the tape that runs in this thread; `make(given, named, result)` makes the call."""
+    """Return `original`, recorded on the active tape of this thread; `make(given, named, result)` returns the call."""
 
     @wraps(original)
-    def recorded(*given: Any, **named: Any) -> Any:
-        return played(partial(make, given, named), partial(original, *given, **named))
+    def recorded(*args: Any, **named: Any) -> Any:
+        return played(partial(make, args, named), partial(original, *args, **named))
 
     return recorded
 
 
-def _numpy(name: str, given: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
-    return called(name, given, named, "numpy", result)
+def _numpy(name: str, args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+    return called(name, args, named, "numpy", result)
 
 
-def _scipy(given: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
-    """`distribution.rvs(*shapes, loc, scale, size, random_state)`."""
-    distribution, *rest = given
+def _scipy(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+    """Return the call `distribution.rvs(*shapes, loc, scale, size, random_state)`."""
+    distribution, *rest = args
     options = {key: value for key, value in named.items() if key != "random_state"}
     shapes, loc, scale, size = distribution._parse_args_rvs(*rest, **options)
     name = SCIPY.get(distribution.name, distribution.name)
-    loc, scale, shapes = plain(loc), plain(scale), tuple(plain(one) for one in shapes)
+    loc, scale, shapes = plain(loc), plain(scale), tuple(plain(shape_parameter) for shape_parameter in shapes)
     parameters = {"shapes": shapes, "scale": scale, "shape": _shape(size, loc, {"scale": scale})}
     return Call("scipy.stats", name, parameters, loc, result, None, _additive(name, scale))
 
 
-def _plain(source: str, name: str, skipped: int, given: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
-    """A function of `random` or `secrets`; the location of a normal value is what is fed."""
-    arguments = given[skipped:]
+def _plain(source: str, name: str, skipped: int, args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Call:
+    """Return the call of a function of `random` or `secrets`; the input of a normal value is its location."""
+    arguments = args[skipped:]
     if name in ("gauss", "normalvariate"):
         bound = inspect.signature(random.Random.gauss).bind(None, *arguments, **named)
         bound.apply_defaults()
         fed, scale = plain(bound.arguments["mu"]), plain(bound.arguments["sigma"])
         return Call(source, "normal", {"scale": scale, "shape": ()}, fed, result, None, of_normal(scale))
-    shown = {f"argument {i + 1}": plain(value) for i, value in enumerate(arguments)}
-    return Call(source, name, {**shown, **named, "shape": ()}, None, result)
+    parameters = {f"argument {i + 1}": plain(value) for i, value in enumerate(arguments)}
+    return Call(source, name, {**parameters, **named, "shape": ()}, None, result)

@@ -1,10 +1,10 @@
-"""A tape of the random primitives that a program calls: recorded on one dataset, replayed on a neighbouring one.
+"""Tape of the random primitives that a program calls: recorded on one dataset, replayed on a neighbouring one.
 
-On the replay every noisy value is the recorded one: a primitive that is fed data returns what it returned, and noise
-that is added to data is moved by as much as the data move (`noisy.py`). So whatever a program computes from noisy
-values, branches included, is the same in both runs. What still differs between them depends on the data in another
+On the replay every noisy value is the recorded one: a primitive with data as input returns its recorded result, and
+noise that is added to data is moved by as much as the data move (`noisy.py`). So everything that a program computes
+from noisy values, including branches, is the same in both runs. Remaining differences depend on the data in another
 way: the number of calls, the scale of the noise, the output. (The method of Cebere et al. 2026, which replays the
-noise, with the alignment of Zhang and Kifer 2017, which replays what the noise hides.)
+noise, with the alignment of Zhang and Kifer 2017, which replays the noisy values.)
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ...guarantees.base import Guarantee
 from .charges import moved
 from .noisy import Draw, Floats, noisy
 
-__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+__tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
 LOCATION_SCALE = frozenset({"laplace", "normal", "gumbel", "logistic", "cauchy", "multivariate_normal"})
-"""Primitives whose result is location + scale * noise: noise that is meant to be added to something."""
+"""Primitives whose result is location + scale * noise, to be added to something."""
 PICKS = frozenset({"choice", "permutation", "shuffle", "sample"})
-"""Primitives that choose or order, and hide nothing by noise."""
+"""Primitives that choose or order, and add no noise."""
 SOURCES = frozenset({"numpy", "scipy.stats", "random"})
-"""Whose primitives return noise, and not a value that is noisy already."""
+"""Libraries whose primitives return noise, and not a noisy value."""
 MOST = 100_000
-"""Calls that a tape holds."""
+"""Largest number of calls of a tape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +38,13 @@ class Call:
     """One call of a primitive.
 
     Args:
-        source: whose it is, such as "numpy".
-        name: of the primitive, in the words of numpy, such as "laplace", or of its class.
-        parameters: public ones, such as the scale; they must not depend on the data.
-        fed: what it takes of the data, such as a value to be noised or a location; None where it takes nothing.
-        result: what it returned.
-        sensitivity: that the primitive was told; None where it is told none.
-        charge: what it gives away, as a function of what it is fed on either side; None where that is not known.
+        source: library of the primitive, such as "numpy".
+        name: name of the primitive, as in numpy, such as "laplace", or of its class.
+        parameters: public parameters, such as the scale; they must not depend on the data.
+        fed: its data-dependent input, such as a value or a location; None if it has none.
+        result: the returned value.
+        sensitivity: sensitivity passed to the primitive; None if there is none.
+        charge: its privacy cost, as a function of its inputs on both sides; None if unknown.
     """
 
     source: str
@@ -60,11 +60,11 @@ class Call:
 
     @property
     def additive(self) -> bool:
-        """Whether it is noise that is added to a location, which may be 0."""
+        """True for noise that is added to a location, which may be 0."""
         return self.name in LOCATION_SCALE
 
     def distance(self, other: Call) -> Floats:
-        """How far what noise is drawn around moves from the other call to this one, for each number of the result."""
+        """Return the move of the centre of the noise from the other call to this one, for each number of the result."""
         steps = moved(other.fed, self.fed)
         with suppress(ValueError), np.errstate(all="ignore"):
             steps = np.where(np.ravel(np.less(self.fed, other.fed)), -steps, steps)
@@ -75,23 +75,23 @@ class Call:
 
     @property
     def per_record(self) -> bool:
-        """Whether it may be drawn for each record: it is fed no data, and is not meant to be added to something."""
+        """True if it may be drawn for each record: its input has no data, and it is not added to something."""
         return self.fed is None and not self.additive
 
 
 @dataclass(eq=False)
 class Tape:
-    """The calls of one run, and those that are replayed in it.
+    """Calls of one run, and the calls that are replayed in it.
 
     Args:
-        script: the tape whose results are given again, in their order; None when recording.
-        follow: whether noise is moved so that noisy values stay as they were recorded.
-        nudge: places of calls whose results are moved, and by how much, to see what depends on them.
+        script: the tape whose results are replayed in order; None when recording.
+        follow: True to move noise so that noisy values stay as recorded.
+        nudge: indices of calls whose results are moved, with the moves, to find what depends on them.
 
     Attributes:
-        calls: made so far.
-        draws: those of them whose use is followed, by their places.
-        parted: place of the first call that is not that of the script; None so far.
+        calls: calls so far.
+        draws: draws whose use is followed, by the index of their call.
+        parted: index of the first call that differs from the script; None so far.
     """
 
     script: Tape | None = None
@@ -103,11 +103,11 @@ class Tape:
     _inside: bool = False
 
     def played(self, make: Callable[[Any], Call], draw: Callable[[], Any]) -> Any:
-        """The result of a primitive: that of the script as long as the program keeps to it, else a fresh one.
+        """Return the result of a primitive: that of the script while the program follows it, otherwise a new one.
 
         Args:
-            make: the call, given its result.
-            draw: makes a fresh result; primitives that it calls itself are not recorded.
+            make: function from the result to the call.
+            draw: function that draws a new result; primitives that it calls are not recorded.
         """
         if self._inside or len(self.calls) >= MOST:
             return draw()
@@ -118,43 +118,43 @@ class Tape:
                 call = make(draw())
         finally:
             self._inside = False
-        at = len(self.calls)
+        index = len(self.calls)
         self.calls.append(call)
-        if at in self.nudge:
-            return np.add(call.result, np.reshape(self.nudge[at], np.shape(call.result)))[()]
-        return self._followed(at, call)
+        if index in self.nudge:
+            return np.add(call.result, np.reshape(self.nudge[index], np.shape(call.result)))[()]
+        return self._followed(index, call)
 
-    def _followed(self, at: int, call: Call) -> Any:
-        """The result, with its use followed if it is noise."""
+    def _followed(self, index: int, call: Call) -> Any:
+        """Return the result, with its use followed if it is noise."""
         result = call.result.copy() if isinstance(call.result, (np.ndarray, list)) else call.result
         if call.source not in SOURCES or call.name in PICKS or not self.follow:
             return result
-        before = self.script if self.script is not None and self.parted is None else None
-        found, draw = noisy(result, None if before is None else before.draws.get(at))
+        recorded_tape = self.script if self.script is not None and self.parted is None else None
+        followed, draw = noisy(result, None if recorded_tape is None else recorded_tape.draws.get(index))
         if draw is not None:
-            self.draws[at] = draw
-            if before is not None and call.additive:
-                draw.settled |= call.distance(before.calls[at]) != 0.0
-        return found
+            self.draws[index] = draw
+            if recorded_tape is not None and call.additive:
+                draw.settled |= call.distance(recorded_tape.calls[index]) != 0.0
+        return followed
 
     def _replayed(self, make: Callable[[Any], Call], draw: Callable[[], Any]) -> Call | None:
-        at = len(self.calls)
+        index = len(self.calls)
         if self.parted is not None or self.script is None:
             return None
-        if at < len(self.script.calls):
-            recorded = self.script.calls[at]
+        if index < len(self.script.calls):
+            recorded = self.script.calls[index]
             call = make(recorded.result)
             if (call.source, call.name) == (recorded.source, recorded.name):
                 if call.parameters.get("shape") == recorded.parameters.get("shape"):
                     return call
                 if call.per_record:
                     return make(_lengthened(recorded.result, draw()))
-        self.parted = at
+        self.parted = index
         return None
 
 
 def _lengthened(recorded: Any, fresh: Any) -> Any:
-    """Draws for a number of records that differs from the recorded one: records keep theirs."""
+    """Return draws for a number of records that differs from the recorded one: old records keep their draws."""
     if not (isinstance(recorded, np.ndarray) and isinstance(fresh, np.ndarray)):
         return fresh
     n = min(len(recorded), len(fresh))
@@ -167,13 +167,13 @@ _local = threading.local()
 
 
 def current() -> Tape | None:
-    """The tape that is running in this thread; None without one."""
+    """Return the active tape of this thread, or None."""
     return getattr(_local, "tape", None)
 
 
 @contextmanager
 def on(tape: Tape) -> Iterator[Tape]:
-    """`tape` runs in this thread until the end."""
+    """Activate `tape` in this thread until the end."""
     before = current()
     _local.tape = tape
     try:
@@ -184,7 +184,7 @@ def on(tape: Tape) -> Iterator[Tape]:
 
 @contextmanager
 def replaced(owner: Any, name: str, substitute: Any) -> Iterator[None]:
-    """`substitute` in the place of the attribute `name` of `owner`, for a while."""
+    """Replace the attribute `name` of `owner` by `substitute` until the end."""
     inherited = name not in vars(owner)
     before = getattr(owner, name) if inherited else vars(owner)[name]
     setattr(owner, name, substitute)

@@ -1,4 +1,4 @@
-"""The direct method: the best distribution over the whole domain."""
+"""Direct method: the best distribution over the whole domain."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .potentials import Likelihood, Parts, fit_potentials
 from .sampling import systematic_sample
 
 BLOCK = 2**22
-"""Numbers that are held at once, a few times over, while runs are fitted."""
+"""Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
 @dataclass(frozen=True)
 class DirectGenerator(Generator):
-    """Direct: maximises the likelihood of the answers over all distributions on the cells of the domain.
+    """Direct method: maximum likelihood of the answers over all distributions on the cells of the domain.
 
     A convex problem, solved by multiplicative weights: see `dpassay.mechanisms.synthesis.generators.potentials`. Of all
-    best distributions it finds the one of greatest entropy. It holds the whole domain in memory, and so is for few
-    attributes; `GraphicalModel` finds the same distribution without.
+    best distributions it finds the one with the largest entropy. It holds the whole domain in memory, and is therefore
+    suited to few attributes; `GraphicalModel` finds the same distribution without holding the domain.
 
     Args:
-        n_steps: of multiplicative weights, at most, >= 1.
-        tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
+        n_steps: maximum number of steps of multiplicative weights, >= 1.
+        tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import Measured
@@ -55,30 +55,30 @@ class DirectGenerator(Generator):
         check_memory(
             len(total) * domain.n_cells,
             "distributions over the whole domain",
-            advice="Give fewer attributes or runs, or take a generator that does not list the domain: GraphicalModel.",
+            advice="Use fewer attributes or runs, or a generator that does not list the domain: GraphicalModel.",
         )
         shares = np.empty((len(total), domain.n_cells))
         at_once = max(1, BLOCK // domain.n_cells)
-        for first in range(0, len(total), at_once):
-            runs = np.arange(first, min(first + at_once, len(total)))
-            shares[runs] = self._shares(domain, [one.of_runs(runs) for one in measured], total[runs])
+        for start in range(0, len(total), at_once):
+            runs = np.arange(start, min(start + at_once, len(total)))
+            shares[runs] = self._shares(domain, [measurement.of_runs(runs) for measurement in measured], total[runs])
         return Histograms(domain, total, shares)
 
     def _shares(self, domain: Domain, measured: Sequence[Measured], total: Floats) -> Floats:
-        """The fitted probability of each cell, shape `(size, n_cells)`."""
-        cells = [Projection(domain, one.attributes) for one in measured]
+        """Return the fitted probability of each cell, shape `(size, n_cells)`."""
+        projections = [Projection(domain, measurement.attributes) for measurement in measured]
 
         def shares(potentials: Parts) -> Floats:
             exponent = np.zeros((len(potentials[0]), *domain.shape))
-            for cell, part in zip(cells, potentials, strict=True):
-                exponent += cell.spread(part)
+            for projection, part in zip(projections, potentials, strict=True):
+                exponent += projection.spread(part)
             return np.asarray(softmax(exponent.reshape(len(exponent), -1), axis=1))
 
         def marginals(potentials: Parts, _: Ints) -> Parts:
-            found = shares(potentials)
-            return [cell.sums(found) for cell in cells]
+            probabilities = shares(potentials)
+            return [projection.sums(probabilities) for projection in projections]
 
-        start = [np.zeros_like(one.answers) for one in measured]
+        start = [np.zeros_like(measurement.answers) for measurement in measured]
         return shares(
             fit_potentials(
                 marginals, Likelihood(measured, total), start, n_steps=self.n_steps, tolerance=self.tolerance
@@ -87,7 +87,7 @@ class DirectGenerator(Generator):
 
 
 class Projection:
-    """Between the cells of a domain and those of some of its attributes, in whatever order; run is axis 0."""
+    """Map between the cells of a domain and those of some of its attributes, in any order; axis 0 is the run."""
 
     def __init__(self, domain: Domain, attributes: Sequence[str]) -> None:
         places = [domain.index(name) for name in attributes]
@@ -99,17 +99,17 @@ class Projection:
         self._kept = tuple(n if axis in places else 1 for axis, n in enumerate(domain.shape))
 
     def spread(self, marginal: Floats) -> Floats:
-        """Values of cells of the attributes, `(size, n_cells)`, shaped so that they broadcast over the domain."""
+        """Return values of cells of the attributes, `(size, n_cells)`, in a shape that broadcasts over the domain."""
         return marginal.reshape(-1, *self._sizes).transpose(self._to_domain).reshape(-1, *self._kept)
 
     def log_sums(self, logs: Floats) -> Floats:
-        """Logarithms of sums of exponentials of `(size, *domain.shape)`: shape `(size, n_cells)`."""
+        """Return logarithms of sums of exponentials of `(size, *domain.shape)`: shape `(size, n_cells)`."""
         highest = logs.max(axis=self._others, keepdims=True)
-        found: Floats = np.log(np.exp(logs - highest).sum(axis=self._others, keepdims=True)) + highest
-        return found.squeeze(self._others).transpose(self._to_attributes).reshape(len(logs), -1)
+        log_sums: Floats = np.log(np.exp(logs - highest).sum(axis=self._others, keepdims=True)) + highest
+        return log_sums.squeeze(self._others).transpose(self._to_attributes).reshape(len(logs), -1)
 
     def sums(self, values: Floats) -> Floats:
-        """Sums of values of cells of the domain, `(size, domain.n_cells)`: shape `(size, n_cells)`."""
+        """Return sums of values of cells of the domain, `(size, domain.n_cells)`: shape `(size, n_cells)`."""
         summed: Floats = values.reshape(-1, *self._shape).sum(axis=self._others)
         return summed.transpose(self._to_attributes).reshape(len(values), -1)
 
@@ -118,7 +118,7 @@ class Histograms(Synthesised):
     """A distribution over the whole domain for each run.
 
     Args:
-        domain: of the records.
+        domain: domain of the records.
         total: number of records in each run, shape `(size,)`.
         shares: probability of each cell, shape `(size, n_cells)`.
     """
@@ -130,6 +130,6 @@ class Histograms(Synthesised):
         return self.total[:, None] * Projection(self.domain, attributes).sums(self.shares)
 
     def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
-        """Each cell has as many rows as expected, rounded up or down; rows are in random order."""
+        """Return tables in which each cell has its expected number of rows, rounded up or down, in random order."""
         cells = systematic_sample(self.shares, n_rows, rng)
         return self.domain.records_in(rng.permuted(cells, axis=1))

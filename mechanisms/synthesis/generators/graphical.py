@@ -1,4 +1,4 @@
-"""Graphical models: the best distribution of all, held as the marginals of a junction tree."""
+"""Graphical models: the best of all distributions, represented by the marginals of a junction tree."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .potentials import Likelihood, Parts, fit_potentials
 from .sampling import sampled_given, systematic_sample
 
 _TINY = 1e-300
-"""A probability below which a cell counts as empty."""
+"""Probability below which a cell counts as empty."""
 
 
 @dataclass(frozen=True)
 class GraphicalModel(Generator):
-    """Graphical model (Private-PGM): the same distribution as `DirectGenerator` finds, without the whole domain.
+    """Graphical model (Private-PGM): the distribution that `DirectGenerator` finds, without the whole domain.
 
-    What is measured are marginals, so that some best distribution is a graphical model whose potentials are functions
-    of the measured attributes, namely the one of greatest entropy. It is fitted by mirror descent, with the marginals
+    The measurements are marginals, so one best distribution, the one with the largest entropy, is a graphical model
+    whose potentials are functions of the measured attributes. It is fitted by mirror descent, with the marginals
     by belief propagation in a junction tree, in logarithms, for all runs at once. (McKenna, Sheldon and Miklau 2019.)
-    Time and memory grow with the cells of the junction tree.
+    Time and memory grow with the number of cells of the junction tree.
 
     Args:
-        n_steps: of mirror descent, at most, >= 1.
-        tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
+        n_steps: maximum number of steps of mirror descent, >= 1.
+        tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
 
     Example:
         >>> from dpassay.mechanisms.synthesis import Measured
@@ -54,18 +54,18 @@ class GraphicalModel(Generator):
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
     ) -> TreeDistributions:
-        tree = JunctionTree.of(domain, [one.attributes for one in measured])
+        tree = JunctionTree.of(domain, [measurement.attributes for measurement in measured])
         check_memory(len(total) * tree.n_cells, "the junction trees of all runs")
         beliefs = Beliefs(tree, measured)
         at_once = max(1, BLOCK // tree.n_cells)
         blocks = []
-        for first in range(0, len(total), at_once):
-            runs = np.arange(first, min(first + at_once, len(total)))
-            own = [one.of_runs(runs) for one in measured]
-            start = [np.zeros_like(one.answers) for one in own]
+        for block_start in range(0, len(total), at_once):
+            runs = np.arange(block_start, min(block_start + at_once, len(total)))
+            block_measurements = [measurement.of_runs(runs) for measurement in measured]
+            start = [np.zeros_like(measurement.answers) for measurement in block_measurements]
             potentials = fit_potentials(
                 beliefs.marginals,
-                Likelihood(own, total[runs]),
+                Likelihood(block_measurements, total[runs]),
                 start,
                 n_steps=self.n_steps,
                 tolerance=self.tolerance,
@@ -77,18 +77,18 @@ class GraphicalModel(Generator):
 class Beliefs:
     """Belief propagation: from potentials of the measured marginals to probabilities, run by run.
 
-    One pass from the leaves to the root collects, in logarithms, what each subtree says about what it shares with its
-    parent; one pass back turns that into the probabilities of each clique. (Shafer and Shenoy 1990.)
+    A pass from the leaves to the root collects, in logarithms, the message of each subtree on the attributes shared
+    with its parent; a pass back turns the messages into the probabilities of each clique. (Shafer and Shenoy 1990.)
     """
 
     def __init__(self, tree: JunctionTree, measured: Sequence[Measured]) -> None:
         self._tree = tree
         self._domains = [tree.domain.project(names) for names in tree.cliques]
         self._inside: list[list[tuple[int, Projection]]] = [[] for _ in tree.cliques]
-        for place, one in enumerate(measured):
-            clique = tree.holder(one.attributes)
+        for place, measurement in enumerate(measured):
+            clique = tree.holder(measurement.attributes)
             assert clique is not None
-            self._inside[clique].append((place, Projection(self._domains[clique], one.attributes)))
+            self._inside[clique].append((place, Projection(self._domains[clique], measurement.attributes)))
         self._up = [Projection(domain, names) for domain, names in zip(self._domains, tree.separators, strict=True)]
         self._in_parent = [
             None if parent < 0 else Projection(self._domains[parent], names)
@@ -96,7 +96,7 @@ class Beliefs:
         ]
 
     def cliques(self, potentials: Parts) -> list[Floats]:
-        """Probabilities of the cells of each clique, shape `(size, n_cells)`."""
+        """Return the probabilities of the cells of each clique, shape `(size, n_cells)`."""
         size = len(potentials[0])
         logs = [np.zeros((size, *domain.shape)) for domain in self._domains]
         for log, inside in zip(logs, self._inside, strict=True):
@@ -107,29 +107,29 @@ class Beliefs:
             messages[clique] = self._up[clique].log_sums(logs[clique])
             if (in_parent := self._in_parent[clique]) is not None:
                 logs[self._tree.parents[clique]] += in_parent.spread(messages[clique])
-        found: list[Floats] = []
+        probabilities: list[Floats] = []
         for clique, log in enumerate(logs):
             back = -messages[clique]
             if (in_parent := self._in_parent[clique]) is not None:
-                back += np.log(np.maximum(in_parent.sums(found[self._tree.parents[clique]]), _TINY))
+                back += np.log(np.maximum(in_parent.sums(probabilities[self._tree.parents[clique]]), _TINY))
             log += self._up[clique].spread(back)
-            found.append(np.exp(log, out=log).reshape(size, -1))
-        return found
+            probabilities.append(np.exp(log, out=log).reshape(size, -1))
+        return probabilities
 
     def marginals(self, potentials: Parts, _: Ints) -> Parts:
-        """Probabilities of the cells of each measured marginal."""
-        found: dict[int, Floats] = {}
+        """Return the probabilities of the cells of each measured marginal."""
+        probabilities: dict[int, Floats] = {}
         for shares, inside in zip(self.cliques(potentials), self._inside, strict=True):
             for place, projection in inside:
-                found[place] = projection.sums(shares)
-        return [found[place] for place in range(len(found))]
+                probabilities[place] = projection.sums(shares)
+        return [probabilities[place] for place in range(len(probabilities))]
 
 
 class TreeDistributions(Synthesised):
-    """A distribution on a junction tree for each run: each clique is independent of the rest given what they share.
+    """A distribution on a junction tree for each run: cliques are independent given their shared attributes.
 
     Args:
-        tree: of the attributes.
+        tree: junction tree of the attributes.
         total: number of records in each run, shape `(size,)`.
         cliques: probabilities of the cells of each clique, shape `(size, n_cells)`.
     """
@@ -138,7 +138,7 @@ class TreeDistributions(Synthesised):
         self.domain, self.total, self.tree, self.cliques = tree.domain, total, tree, list(cliques)
 
     def marginal(self, attributes: Sequence[str]) -> Floats:
-        """Expected counts, shape `(size, n_cells)`; attributes of several cliques are joined along the tree."""
+        """Return expected counts, `(size, n_cells)`; attributes of several cliques are joined along the tree."""
         names = tuple(attributes)
         holder = self.tree.holder(names)
         if holder is not None:
@@ -149,27 +149,31 @@ class TreeDistributions(Synthesised):
         return self.total[:, None] * shares
 
     def _joined(self, names: tuple[str, ...]) -> Floats:
-        """Probabilities of attributes that no single clique holds: summed out from the leaves to the root."""
+        """Return probabilities of attributes that no single clique holds, summed from the leaves to the root."""
         places = {name: 1 + place for place, name in enumerate(self.domain.names)}
-        waiting: list[list[tuple[Floats, tuple[str, ...]]]] = [[] for _ in self.cliques]
+        factors_of: list[list[tuple[Floats, tuple[str, ...]]]] = [[] for _ in self.cliques]
         for clique in reversed(range(len(self.cliques))):
-            own, shared = self.tree.cliques[clique], self.tree.separators[clique]
-            held = {name for _, inside in waiting[clique] for name in inside} | set(own)
-            if clique and not (held - set(shared)) & set(names):
-                continue  # given what is shared, this branch adds up to 1
-            left = names if clique == 0 else tuple(n for n in self.domain.names if n in held and n in {*names, *shared})
-            factors = [(self._given_parent(clique), own), *waiting[clique]]
+            clique_names, shared = self.tree.cliques[clique], self.tree.separators[clique]
+            available = {name for _, inside in factors_of[clique] for name in inside} | set(clique_names)
+            if clique and not (available - set(shared)) & set(names):
+                continue  # given the shared attributes, the probabilities of this branch sum to 1
+            remaining = (
+                names
+                if clique == 0
+                else tuple(n for n in self.domain.names if n in available and n in {*names, *shared})
+            )
+            factors = [(self._given_parent(clique), clique_names), *factors_of[clique]]
             operands: list[Any] = [
                 part for values, inside in factors for part in (values, [0, *(places[n] for n in inside)])
             ]
-            joined = np.einsum(*operands, [0, *(places[n] for n in left)], optimize=len(factors) > 2)
+            joined = np.einsum(*operands, [0, *(places[n] for n in remaining)], optimize=len(factors) > 2)
             if clique == 0:
                 return np.asarray(joined.reshape(len(joined), -1))
-            waiting[self.tree.parents[clique]].append((joined, left))
+            factors_of[self.tree.parents[clique]].append((joined, remaining))
         raise AssertionError
 
     def _given_parent(self, clique: int) -> Floats:
-        """Probabilities of the cells of a clique given what it shares with its parent, shape `(size, *shape)`."""
+        """Return probabilities of the cells of a clique given those shared with its parent, `(size, *shape)`."""
         domain = self.domain.project(self.tree.cliques[clique])
         shared = Projection(domain, self.tree.separators[clique])
         shares = self.cliques[clique]
@@ -177,8 +181,10 @@ class TreeDistributions(Synthesised):
         return np.asarray(shares.reshape(-1, *domain.shape) / below)
 
     def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
-        """Rows drawn clique by clique, given what they share with the parent; each value as often as expected, but for
-        rounding, among the rows that share the same."""
+        """Return rows drawn clique by clique, given the attributes shared with the parent.
+
+        Among the rows with equal shared attributes, each value occurs as often as expected, up to rounding.
+        """
         size = len(self.total)
         rows = np.empty((size, n_rows, len(self.domain.names)), dtype=np.int64)
         for clique, names in enumerate(self.tree.cliques):

@@ -1,8 +1,8 @@
 """Junction trees: attributes in groups, so that every marginal lies in one group and the groups form a tree.
 
-A graph joins two attributes that stand in one marginal. It is made chordal by eliminating one attribute after another
-and joining its neighbours; the largest groups that appear are the cliques, and a tree of widest overlaps joins them.
-(Lauritzen and Spiegelhalter 1988; Koller and Friedman 2009, section 10.4.)
+A graph joins two attributes that occur in the same marginal. It is made chordal by eliminating the attributes one by
+one and joining the neighbours of each; the largest groups that appear are the cliques, and a tree of widest overlaps
+joins them. (Lauritzen and Spiegelhalter 1988; Koller and Friedman 2009, section 10.4.)
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Graph = dict[str, set[str]]
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Cliques and the tree that joins them, parents before children.
+    """Cliques of attributes and the tree that joins them, parents before children.
 
     Args:
-        domain: of all attributes; each is in some clique.
-        cliques: attributes of each, in the order of the domain; the first is the root.
+        domain: domain of all attributes; each is in some clique.
+        cliques: attributes of each clique, in the order of the domain; the first clique is the root.
         parents: number of the parent of each clique; -1 for the root.
 
     Example:
@@ -41,13 +41,13 @@ class JunctionTree:
 
     @classmethod
     def of(cls, domain: Domain, marginals: Sequence[Marginal]) -> JunctionTree:
-        """A small tree for these marginals: the better of two greedy orders of elimination.
+        """Return a small tree for these marginals: the better of two greedy orders of elimination.
 
-        Eliminated next is the attribute whose clique has the fewest cells ("min-weight"), or the one that joins the
-        fewest neighbours anew, cells deciding between equals ("min-fill").
+        The next eliminated attribute is the one whose clique has the fewest cells ("min-weight"), or the one that joins
+        the fewest new pairs of neighbours, with ties broken by the number of cells ("min-fill").
 
         Raises:
-            ParameterError: the cliques together would be too large for memory; said before anything is built.
+            ParameterError: the cliques together would be too large for memory; checked before any allocation.
         """
         graph = _graph(domain, marginals)
         trees = [_joined(domain, _cliques(domain, graph, cost)) for cost in (_weight, _fill)]
@@ -57,9 +57,9 @@ class JunctionTree:
             raise ParameterError(
                 f"marginals too large for memory: their junction tree would have {best.n_cells:,} cells, "
                 f"{8 * best.n_cells / 1e9:,.1f} GB, of which {domain.project(largest).n_cells:,} for "
-                f"({', '.join(largest)}), and at most {LARGEST_TABLE / 1e9:.1f} GB are taken. Measure fewer pairs, so "
-                "that they form no long cycles, or attributes of fewer values; or take a generator that needs no such "
-                "tree: RelaxedTable.",
+                f"({', '.join(largest)}), and at most {LARGEST_TABLE / 1e9:.1f} GB are allowed. Measure fewer pairs, "
+                "so that they form no long cycles, or attributes of fewer values; or use a generator that needs no "
+                "such tree: RelaxedTable.",
                 argument="measured",
                 value=best.n_cells,
             )
@@ -67,7 +67,7 @@ class JunctionTree:
 
     @cached_property
     def separators(self) -> tuple[Marginal, ...]:
-        """What each clique shares with its parent, in the order of the domain; nothing for the root."""
+        """Attributes that each clique shares with its parent, in the order of the domain; none for the root."""
         return tuple(
             () if parent < 0 else tuple(name for name in names if name in self.cliques[parent])
             for names, parent in zip(self.cliques, self.parents, strict=True)
@@ -75,17 +75,17 @@ class JunctionTree:
 
     @cached_property
     def n_cells(self) -> int:
-        """Cells of all cliques together."""
+        """Number of cells of all cliques together."""
         return sum(self.domain.project(names).n_cells for names in self.cliques)
 
     def holder(self, attributes: Sequence[str]) -> int | None:
-        """Number of the smallest clique that holds all these attributes; None where no clique does."""
+        """Return the number of the smallest clique that holds all these attributes; None if there is none."""
         holds = [number for number, names in enumerate(self.cliques) if set(attributes) <= set(names)]
         return min(holds, key=lambda number: self.domain.project(self.cliques[number]).n_cells, default=None)
 
 
 def _graph(domain: Domain, marginals: Sequence[Marginal]) -> Graph:
-    """The neighbours of each attribute."""
+    """Return the neighbours of each attribute."""
     graph: Graph = {name: set() for name in domain.names}
     for names in marginals:
         for name in names:
@@ -94,38 +94,38 @@ def _graph(domain: Domain, marginals: Sequence[Marginal]) -> Graph:
 
 
 def _weight(domain: Domain, graph: Graph, name: str) -> tuple[int, ...]:
-    """Cells of the clique that eliminating `name` makes."""
-    return (math.prod(domain.shape[domain.index(one)] for one in (name, *graph[name])),)
+    """Return the number of cells of the clique that eliminating `name` creates."""
+    return (math.prod(domain.shape[domain.index(attribute)] for attribute in (name, *graph[name])),)
 
 
 def _fill(domain: Domain, graph: Graph, name: str) -> tuple[int, ...]:
-    """Pairs of neighbours of `name` that are not joined yet; then cells."""
-    around = graph[name]
-    missing = sum(len(around - graph[one]) - 1 for one in around) // 2
+    """Return the number of pairs of neighbours of `name` that are not joined yet, then the cells as a tie-break."""
+    neighbours = graph[name]
+    missing = sum(len(neighbours - graph[neighbour]) - 1 for neighbour in neighbours) // 2
     return (missing, *_weight(domain, graph, name))
 
 
 def _cliques(domain: Domain, graph: Graph, cost: Callable[[Domain, Graph, str], tuple[int, ...]]) -> list[set[str]]:
-    """The largest groups that appear when attributes are eliminated, the cheapest first."""
-    left = {name: set(around) for name, around in graph.items()}
-    found: list[set[str]] = []
-    while left:
-        name = min(left, key=lambda one: (*cost(domain, left, one), domain.index(one)))
-        around = left.pop(name)
-        if not any({name, *around} <= clique for clique in found):
-            found.append({name, *around})
-        for one in around:
-            left[one] |= around - {one}
-            left[one].discard(name)
-    return found
+    """Return the largest groups that appear when attributes are eliminated, the cheapest first."""
+    remaining = {name: set(neighbours) for name, neighbours in graph.items()}
+    cliques: list[set[str]] = []
+    while remaining:
+        name = min(remaining, key=lambda attribute: (*cost(domain, remaining, attribute), domain.index(attribute)))
+        neighbours = remaining.pop(name)
+        if not any({name, *neighbours} <= clique for clique in cliques):
+            cliques.append({name, *neighbours})
+        for neighbour in neighbours:
+            remaining[neighbour] |= neighbours - {neighbour}
+            remaining[neighbour].discard(name)
+    return cliques
 
 
 def _joined(domain: Domain, cliques: list[set[str]]) -> JunctionTree:
-    """The tree of widest overlaps (Prim's algorithm), which for the cliques of a chordal graph is a junction tree."""
+    """Return the tree of widest overlaps (Prim's algorithm), a junction tree for cliques of a chordal graph."""
     order, parents = [0], [-1]
     overlap = {number: (len(cliques[number] & cliques[0]), 0) for number in range(1, len(cliques))}
     while overlap:
-        number = max(overlap, key=lambda one: (overlap[one][0], -one))
+        number = max(overlap, key=lambda candidate: (overlap[candidate][0], -candidate))
         parents.append(order.index(overlap.pop(number)[1]))
         order.append(number)
         for other, (shared, _) in overlap.items():

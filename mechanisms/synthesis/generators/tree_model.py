@@ -1,4 +1,4 @@
-"""The graphical model of a tree, another tree in each run, fitted for all runs at once."""
+"""Graphical model of a tree that differs between runs, fitted for all runs at once."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .potentials import Likelihood, Parts, fit_potentials
 from .tree_answers import Answers, Trees, answers_of
 
 BLOCK = 2**21
-"""Numbers that are held at once, a few times over, while runs are fitted."""
+"""Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
 @dataclass(frozen=True)
 class TreeModel(Generator):
-    """The graphical model for measured attributes and pairs of attributes that are the edges of a tree, as MST chooses.
+    """Graphical model for measured attributes and pairs of attributes that are the edges of a tree, as chosen by MST.
 
     It maximises the likelihood of the answers over all distributions, by entropic mirror descent over the potentials of
     the tree (McKenna, Sheldon and Miklau 2019): `GraphicalModel` finds the same distribution for any marginals, one
-    tree after another. Here each run has a tree of its own, and belief propagation follows the parents of each run
-    through arrays, so that thousands of different trees take no longer than one tree as often.
+    tree after another. In this class each run has a separate tree, and belief propagation follows the parents of each
+    run through arrays, so thousands of different trees take no longer than as many runs of the same tree.
 
     Args:
-        n_steps: of mirror descent, at most, >= 1.
-        tolerance: a run ends once 25 steps raise its log likelihood by less than this, > 0.
+        n_steps: maximum number of steps of mirror descent, >= 1.
+        tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
 
     Raises:
         ParameterError: in `fit`, for a marginal of three attributes, noise that is not Gaussian, or pairs that form a
@@ -72,16 +72,16 @@ class TreeModel(Generator):
         per_run = len(domain.names) * widest * widest
         check_memory(len(total) * per_run, "the conditional distributions of all trees")
         trees, answers = answers_of(domain, measured, len(total))
-        root = np.empty((len(total), widest))
-        given = np.empty((len(total), len(domain.names) - 1, widest, widest))
+        root_shares = np.empty((len(total), widest))
+        conditionals = np.empty((len(total), len(domain.names) - 1, widest, widest))
         at_once = max(1, BLOCK // per_run)
-        for first in range(0, len(total), at_once):
-            runs = slice(first, first + at_once)
-            root[runs], given[runs] = self._fitted(trees.of(runs), answers.of(runs), total[runs])
-        return TreeDistributions(domain, total, trees, root, given)
+        for start in range(0, len(total), at_once):
+            runs = slice(start, start + at_once)
+            root_shares[runs], conditionals[runs] = self._fitted(trees.of(runs), answers.of(runs), total[runs])
+        return TreeDistributions(domain, total, trees, root_shares, conditionals)
 
     def _fitted(self, trees: Trees, answers: Answers, total: Floats) -> tuple[Floats, Floats]:
-        """The distribution of the root and of each node given its parent: as in `TreeDistributions`."""
+        """Return the distribution of the root and of each node given its parent: see `TreeDistributions`."""
 
         def marginals(potentials: Parts, runs: Ints) -> Parts:
             return beliefs(trees.of(runs), potentials)[0]
@@ -90,15 +90,17 @@ class TreeModel(Generator):
         potentials = fit_potentials(
             marginals, likelihood, answers.start(total), n_steps=self.n_steps, tolerance=self.tolerance
         )
-        found, given = beliefs(trees, potentials)
-        return found[0], given
+        probabilities, conditionals = beliefs(trees, potentials)
+        return probabilities[0], conditionals
 
 
 def beliefs(trees: Trees, potentials: Parts) -> tuple[Parts, Floats]:
-    """Belief propagation along the tree of each run: messages from the leaves to the root, and back.
+    """Return probabilities by belief propagation along the tree of each run.
+
+    Messages pass from the leaves to the root, and back.
 
     Args:
-        trees: of each run.
+        trees: tree of each run.
         potentials: of each node, `(size, width)`, then of each edge, `(size, width^2)`: parent, child.
 
     Returns:
@@ -108,32 +110,32 @@ def beliefs(trees: Trees, potentials: Parts) -> tuple[Parts, Floats]:
     d = trees.nodes.shape[1]
     rows, width = np.arange(len(trees.nodes)), potentials[0].shape[1]
     upward = np.stack(potentials[:d], axis=1)
-    given = np.empty((len(rows), d - 1, width, width))
+    conditionals = np.empty((len(rows), d - 1, width, width))
     for edge in range(d - 2, -1, -1):
         values = potentials[d + edge].reshape(-1, width, width) + upward[:, edge + 1, None, :]
         largest = values.max(axis=2, keepdims=True)
         weights = np.exp(values - largest)
         sums = weights.sum(axis=2, keepdims=True)
-        given[:, edge] = weights / sums
+        conditionals[:, edge] = weights / sums
         upward[rows, trees.parents[:, edge]] += (largest + np.log(sums))[:, :, 0]
     nodes, edges = np.empty_like(upward), []
     nodes[:, 0] = softmax(upward[:, 0], axis=1)
     for edge in range(d - 1):
-        joint = nodes[rows, trees.parents[:, edge]][:, :, None] * given[:, edge]
+        joint = nodes[rows, trees.parents[:, edge]][:, :, None] * conditionals[:, edge]
         nodes[:, edge + 1] = joint.sum(axis=1)
         edges.append(joint.reshape(len(rows), -1))
-    return [*nodes.transpose(1, 0, 2), *edges], given
+    return [*nodes.transpose(1, 0, 2), *edges], conditionals
 
 
 class TreeDistributions(Synthesised):
     """A distribution along a tree for each run.
 
     Args:
-        domain: of the records.
+        domain: domain of the records.
         total: number of records in each run, shape `(size,)`.
-        trees: of each run; its nodes are numbered from the root outwards.
+        trees: tree of each run; its nodes are numbered from the root outwards.
         root: distribution of the first node, shape `(size, width)`, where `width` is the largest number of values.
-        given: of each other node given its parent, shape `(size, d - 1, width, width)`.
+        given: distribution of each other node given its parent, shape `(size, d - 1, width, width)`.
     """
 
     def __init__(self, domain: Domain, total: Floats, trees: Trees, root: Floats, given: Floats) -> None:
@@ -145,31 +147,33 @@ class TreeDistributions(Synthesised):
         shape = [self.domain.shape[place] for place in places]
         cells = np.array(list(product(*map(range, shape[:-1]))), dtype=np.int64)
         check_memory(len(self.total) * len(cells) * len(self.domain.names) * self._root.shape[1], "a marginal")
-        found = self._joint(places, cells)[:, :, : shape[-1]]
-        return self.total[:, None] * found.reshape(len(found), -1)
+        joint = self._joint(places, cells)[:, :, : shape[-1]]
+        return self.total[:, None] * joint.reshape(len(joint), -1)
 
     def _joint(self, places: Sequence[int], cells: Ints) -> Floats:
-        """Probability that all attributes but the last have the values of a cell, with each value of the last one:
-        shape `(size, n_cells, width)`."""
+        """Return the joint probabilities of all attributes but the last, at `cells`, with each value of the last.
+
+        The shape is `(size, n_cells, width)`.
+        """
         rows, width = np.arange(len(self.total)), self._root.shape[1]
         d = self._given.shape[1] + 1
         below = np.ones((len(rows), d, len(cells), width))
         for place, values in zip(places, cells.T, strict=False):
             below[rows, self._trees.nodes[:, place]] *= np.arange(width) == values[:, None]
-        sent = np.empty((len(rows), d - 1, len(cells), width))
+        messages = np.empty((len(rows), d - 1, len(cells), width))
         for edge in range(d - 2, -1, -1):
-            sent[:, edge] = below[:, edge + 1] @ self._given[:, edge].transpose(0, 2, 1)
-            below[rows, self._trees.parents[:, edge]] *= sent[:, edge]
+            messages[:, edge] = below[:, edge + 1] @ self._given[:, edge].transpose(0, 2, 1)
+            below[rows, self._trees.parents[:, edge]] *= messages[:, edge]
         beliefs = np.empty_like(below)
         beliefs[:, 0] = below[:, 0] * self._root[:, None, :]
         for edge in range(d - 1):
-            belief, message = beliefs[rows, self._trees.parents[:, edge]], sent[:, edge]
+            belief, message = beliefs[rows, self._trees.parents[:, edge]], messages[:, edge]
             outside = np.divide(belief, message, out=np.zeros_like(belief), where=message > 0)
             beliefs[:, edge + 1] = (outside @ self._given[:, edge]) * below[:, edge + 1]
         return beliefs[rows, self._trees.nodes[:, places[-1]]]
 
     def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
-        """Independent rows: the root, then every attribute given its parent."""
+        """Return independent rows: the root, then every attribute given its parent."""
         rows = np.arange(len(self.total))[:, None]
         width = self._root.shape[1]
         drawn = np.empty((len(self.total), self._given.shape[1] + 1, n_rows), dtype=np.int64)
@@ -181,23 +185,23 @@ class TreeDistributions(Synthesised):
 
 
 def _values(shares: Floats, lines: Ints, rng: np.random.Generator) -> Ints:
-    """One value for each entry of `lines`, drawn from that line of `shares`, `(n_lines, width)`."""
+    """Return one value for each entry of `lines`, drawn from this line of `shares`, `(n_lines, width)`."""
     steps = np.cumsum(shares, axis=1)
     n_lines, width = shares.shape
     with np.errstate(invalid="ignore"):
         steps = np.nan_to_num(steps / steps[:, -1:], nan=1.0)
-    wanted = np.minimum(rng.random(lines.shape), 1.0 - 1e-9)
+    levels = np.minimum(rng.random(lines.shape), 1.0 - 1e-9)
     flat = (steps + np.arange(n_lines)[:, None]).ravel()
-    places = np.searchsorted(flat, (wanted + lines).ravel(), side="right")
+    places = np.searchsorted(flat, (levels + lines).ravel(), side="right")
     return np.asarray(places.reshape(lines.shape) - lines * width)
 
 
 def _estimated(measured: Sequence[Measured], size: int) -> Floats:
-    """`estimated_total`, where different runs measured different marginals, shape `(size,)`."""
+    """Return `estimated_total` if different runs measured different marginals, shape `(size,)`."""
     sums, weights = np.zeros(size), np.zeros(size)
-    for one in measured:
-        runs = slice(None) if one.runs is None else one.runs
-        weight = 1.0 / (one.answers.shape[1] * one.deviations**2)
-        sums[runs] += weight * one.answers.sum(axis=1)
+    for measurement in measured:
+        runs = slice(None) if measurement.runs is None else measurement.runs
+        weight = 1.0 / (measurement.answers.shape[1] * measurement.deviations**2)
+        sums[runs] += weight * measurement.answers.sum(axis=1)
         weights[runs] += weight
     return np.maximum(1.0, sums / np.maximum(weights, np.finfo(np.float64).tiny))

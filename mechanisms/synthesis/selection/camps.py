@@ -1,9 +1,9 @@
-"""Data on which one record tells most about the tree that MST chooses.
+"""Data on which one record gives the most information about the tree that MST chooses.
 
-Two camps of attributes: within a camp attributes go together, across camps they go apart, all equally strongly. The
-record of value 0 everywhere then raises the scores of all pairs within a camp by one, and lowers those across by one.
-Each attribute is 0 for half of the records, so that noise in the counts of single attributes moves the scores by the
-product of two small numbers only: choices and counts are, but for that, independent.
+Two camps of attributes: attributes are positively dependent within a camp and negatively across camps, all equally
+strongly. The record of value 0 everywhere then raises the scores of all pairs within a camp by one, and lowers those
+across by one. Each attribute is 0 for half of the records, so noise in the counts of single attributes moves the scores
+only by the product of two small numbers: choices and counts are independent up to this product.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from ..base import Ints
 from .spanning_trees import pairs
 
 LARGEST = 10**6
-"""Records that are made at most."""
+"""Largest number of records that are generated."""
 
 
 def two_camps(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
-    """Records, shape `(about n_records, n_attributes)`.
+    """Return records, shape `(about n_records, n_attributes)`.
 
-    The attributes 0 and 1 are one camp, the others the second one.
+    Attributes 0 and 1 are one camp, the others the second one.
 
     Args:
         shape: number of values of each attribute, >= 2 each.
         n_records: raised until the share of every cell is a whole number of records.
-        n_more: records of value 0 everywhere that are put in besides.
+        n_more: number of added records of value 0 everywhere.
     """
     d = len(shape)
     signs = np.array(list(product((1, -1), repeat=d)))
     camp = np.where(np.arange(d) < 2, 1, -1)
     ends = pairs(d)
     steps = 2 ** math.ceil(math.log2(len(ends) + 1))
-    together = (camp[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
-    cells = np.repeat(signs, (steps + together) * math.ceil(n_records / (steps * len(signs))), axis=0)
+    agreement = (camp[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
+    cells = np.repeat(signs, (steps + agreement) * math.ceil(n_records / (steps * len(signs))), axis=0)
     records = (cells < 0).astype(np.int64)
     for place, n_values in enumerate(shape):
         others = np.flatnonzero(records[:, place])
@@ -49,7 +49,7 @@ def two_camps(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
 
 
 def camps_apart(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
-    """`two_camps`, where a record of value 0 everywhere is added, or replaces one of value 1 everywhere."""
+    """Return `two_camps` with a record of value 0 everywhere, added or in place of one of value 1 everywhere."""
     records = two_camps(shape, n_records, n_more)
     zeros = np.zeros((1, len(shape)), dtype=np.int64)
     if relation is Relation.ADD_REMOVE:

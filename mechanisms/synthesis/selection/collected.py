@@ -1,4 +1,4 @@
-"""What each run has measured so far, where runs choose different marginals."""
+"""Measurements of each run so far, when runs choose different marginals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..base import Floats, Generator, Ints, Marginal, Measured
 
 
 class Collected:
-    """The precision-weighted average of all measurements of each candidate in each run: nothing else matters for a fit.
+    """Precision-weighted average of all measurements of each candidate in each run, which is sufficient for a fit.
 
     Args:
-        domain: of the records.
+        domain: domain of the records.
         candidates: marginals that may be measured.
         size: number of runs.
     """
@@ -23,28 +23,28 @@ class Collected:
         self._candidates = tuple(candidates)
         self._precisions = np.zeros((size, len(self._candidates)))
         self._answers: dict[int, Floats] = {}
-        self._n_cells = [domain.project(one).n_cells for one in self._candidates]
+        self._n_cells = [domain.project(candidate).n_cells for candidate in self._candidates]
         self._size = size
 
     def add(self, place: int, runs: Ints, measured: Measured) -> None:
-        """Takes in what `runs` measured of candidate number `place`."""
-        mine = self._answers.setdefault(place, np.zeros((self._size, self._n_cells[place])))
+        """Add the measurements of candidate number `place` in `runs`."""
+        averages = self._answers.setdefault(place, np.zeros((self._size, self._n_cells[place])))
         new = 1.0 / measured.deviations**2
         total = self._precisions[runs, place] + new
-        mine[runs] += (new / total)[:, None] * (measured.answers - mine[runs])
+        averages[runs] += (new / total)[:, None] * (measured.answers - averages[runs])
         self._precisions[runs, place] = total
 
     def cliques(self, run: int) -> frozenset[Marginal]:
-        """The marginals that one run has measured."""
+        """Return the marginals that one run has measured."""
         return frozenset(self._candidates[place] for place in np.flatnonzero(self._precisions[run]))
 
     def measured(self, runs: Ints, generator: Generator) -> list[Measured]:
-        """What `runs` have measured, which become runs 0, 1, 2 and so on.
+        """Return the measurements of `runs`, renumbered from 0.
 
-        For a generator that holds the whole domain, runs have measured what they did not measure as well, with infinite
-        noise: all are then fitted at once, whatever they chose.
+        For a generator that holds the whole domain, missing measurements are included with infinite noise, so that all
+        runs can be fitted together, whatever they chose.
         """
-        found = []
+        measurements = []
         for place, answers in sorted(self._answers.items()):
             precisions = self._precisions[runs, place]
             rows = np.flatnonzero(precisions)
@@ -53,7 +53,7 @@ class Collected:
             name = self._candidates[place]
             if generator.holds_domain or len(rows) == len(runs):
                 with np.errstate(divide="ignore"):
-                    found.append(Measured(name, answers[runs], 1.0 / np.sqrt(precisions)))
+                    measurements.append(Measured(name, answers[runs], 1.0 / np.sqrt(precisions)))
             else:
-                found.append(Measured(name, answers[runs[rows]], 1.0 / np.sqrt(precisions[rows]), runs=rows))
-        return found
+                measurements.append(Measured(name, answers[runs[rows]], 1.0 / np.sqrt(precisions[rows]), runs=rows))
+        return measurements

@@ -23,24 +23,24 @@ from ..base import NOISES, Floats, Generator, Marginal, Measured, Selection, Tab
 
 @dataclass(frozen=True)
 class FixedMarginals(Selection):
-    """The marginals that it is given, measured in one round; what is chosen is public, and costs nothing.
+    """A given list of marginals, measured in one round; the choice is public and has no privacy cost.
 
-    Every cell of every marginal gets independent noise of the same standard deviation: given as such, or calibrated to
-    the claim. A record that is added or removed moves one cell of each of k marginals, one that is replaced two.
+    Every cell of every marginal gets independent noise of the same standard deviation: given directly, or calibrated to
+    the claim. An added or removed record moves one cell of each of k marginals, a replaced record two.
 
     Args:
-        marginals: which, at least one tuple of attributes.
+        marginals: the marginals, at least one tuple of attributes.
         noise: "gaussian" or "laplace".
-        standard_deviation: of the noise of a cell, > 0; or
+        standard_deviation: standard deviation of the noise of a cell, > 0; or
         epsilon: the claim of all marginals together, > 0, with
-        delta: strictly between 0 and 1 for Gaussian noise, and left out for Laplace noise.
+        delta: strictly between 0 and 1 for Gaussian noise; omitted for Laplace noise.
         relation: "add_remove" or "replace_one".
 
     Guarantees:
         * Gaussian noise: mu-Gaussian DP with mu = sqrt(k) / standard_deviation, or sqrt(2 k) under "replace_one",
           exactly; hence mu^2 / 2 concentrated DP.
         * Laplace noise of scale b: epsilon-DP with epsilon = k / b, or 2 k / b, and the curve of one count that moves
-          by so much; k counts that move by 1 give away less.
+          by k, or 2 k; k, or 2 k, counts that move by 1 leak less.
         * The law of the measured answers is known.
 
     Example:
@@ -67,7 +67,7 @@ class FixedMarginals(Selection):
             raise ParameterError(
                 argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
             )
-        names = tuple((one,) if isinstance(one, str) else tuple(one) for one in self.marginals)
+        names = tuple((marginal,) if isinstance(marginal, str) else tuple(marginal) for marginal in self.marginals)
         object.__setattr__(self, "marginals", names)
         if self.standard_deviation is None:
             if self.epsilon is None or (self.delta is None) == (self.noise == "gaussian"):
@@ -79,18 +79,18 @@ class FixedMarginals(Selection):
             positive(standard_deviation=self.standard_deviation)
 
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
-        found = checked_marginals(domain, self.marginals)
-        if not Marginals(domain, found).sensitivity(self.relation):
+        marginals = checked_marginals(domain, self.marginals)
+        if not Marginals(domain, marginals).sensitivity(self.relation):
             raise ParameterError(
                 argument="marginals",
-                value=found,
-                allowed="hold an attribute of two values at least under 'replace_one', where the number of records, "
-                "which is all that one cell counts, is public and needs no noise",
+                value=marginals,
+                allowed="hold an attribute of at least two values under 'replace_one', where the number of records, "
+                "the only number that a single cell counts, is public and needs no noise",
             )
-        return found
+        return marginals
 
     def _noise(self, domain: Domain) -> Gaussian | Laplace:
-        """Gaussian or Laplace noise on the cells of all marginals, one after another, as a mechanism on records."""
+        """Return Gaussian or Laplace noise on the cells of all marginals, concatenated, as a mechanism on records."""
         cells = Marginals(domain, self.candidates(domain))
         if self.noise == "gaussian":
             sensitivity = cells.sensitivity(self.relation, norm=2.0)
@@ -112,38 +112,40 @@ class FixedMarginals(Selection):
         return Laplace(epsilon, sensitivity=sensitivity, n_queries=cells.n_answers, query=cells, relation=self.relation)
 
     def deviation(self, domain: Domain) -> float:
-        """Standard deviation of the noise of a cell."""
+        """Return the standard deviation of the noise of a cell."""
         noise = self._noise(domain)
         return noise.standard_deviation if isinstance(noise, Gaussian) else math.sqrt(2.0) * noise.scale
 
     def concentrated(self, domain: Domain) -> ConcentratedDP:
-        """The claim as the field states it, mu^2 / 2 or epsilon^2 / 2; `guarantee` is exact, and says more."""
+        """Return the claim as usually stated, mu^2 / 2 or epsilon^2 / 2; `guarantee` is exact and stronger."""
         noise = self._noise(domain)
-        size = noise.mu if isinstance(noise, Gaussian) else noise.epsilon
-        return ConcentratedDP(0.5 * size**2, relation=self.relation)
+        parameter = noise.mu if isinstance(noise, Gaussian) else noise.epsilon
+        return ConcentratedDP(0.5 * parameter**2, relation=self.relation)
 
     def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
         names, deviation = self.candidates(table.domain), self.deviation(table.domain)
         answers = self._noise(table.domain).release(table.records, size, rng).values.reshape(size, -1)
         parts = Marginals(table.domain, names).parts(answers)
-        return tuple(Measured(one, part, deviation, self.noise) for one, part in zip(names, parts, strict=True))
+        return tuple(
+            Measured(marginal, part, deviation, self.noise) for marginal, part in zip(names, parts, strict=True)
+        )
 
     def guarantee(self, domain: Domain) -> Guarantee:
         return self._noise(domain).guarantee()
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
-        """The claim, for Gaussian noise; None for Laplace noise on more than one cell that moves, which hides more."""
+        """Return the claim for Gaussian noise; None for Laplace noise if more than one cell moves, which leaks less."""
         moved = Marginals(domain, self.candidates(domain)).sensitivity(self.relation, norm=1.0)
         return self.guarantee(domain) if self.noise == "gaussian" or moved == 1.0 else None
 
     def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
-        """The answers, one marginal after another, shape `(size, n_answers)`."""
-        return np.concatenate([one.answers for one in measured], axis=1)
+        """Return the answers, concatenated over the marginals, shape `(size, n_answers)`."""
+        return np.concatenate([measurement.answers for measurement in measured], axis=1)
 
     def has_density(self, generator: Generator) -> bool:
         return True
 
     def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
-        """The noise of all cells."""
+        """Return the log density of the noise of all cells."""
         answers = transcripts if transcripts.shape[1] > 1 else transcripts[:, 0]
         return self._noise(table.domain).log_density(Outputs(answers), table.records)

@@ -1,4 +1,4 @@
-"""How large a graphical model would be: the cells of its junction tree."""
+"""Size of a graphical model: the cells of its junction tree."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MEGABYTE = 2**20
 
 @lru_cache(maxsize=100_000)
 def model_size(shape: tuple[tuple[str, int], ...], cliques: frozenset[Marginal]) -> float:
-    """Megabytes of the junction tree that holds all cliques, eight bytes a cell.
+    """Return the size in megabytes of a junction tree that holds all cliques, eight bytes per cell.
 
-    Attributes are eliminated one by one, always the one that leaves the smallest clique behind: a greedy order, as
-    finding the best one is hard.
+    Attributes are eliminated one by one, always the one that leaves the smallest clique: a greedy order, because
+    finding the best order is hard.
 
     Args:
         shape: the attributes and their numbers of values.
@@ -29,17 +29,17 @@ def model_size(shape: tuple[tuple[str, int], ...], cliques: frozenset[Marginal])
         for a, b in combinations(clique, 2):
             linked[a].add(b)
             linked[b].add(a)
-    found: list[frozenset[str]] = []
+    cliques_left: list[frozenset[str]] = []
     while linked:
-        name = min(linked, key=lambda one: _cells(sizes, (one, *linked[one])))
+        name = min(linked, key=lambda attribute: _cells(sizes, (attribute, *linked[attribute])))
         neighbours = linked.pop(name)
-        clique_left = frozenset((name, *neighbours))
-        if not any(clique_left <= other for other in found):
-            found.append(clique_left)
+        new_clique = frozenset((name, *neighbours))
+        if not any(new_clique <= other for other in cliques_left):
+            cliques_left.append(new_clique)
         for other in neighbours:
             linked[other] |= neighbours - {other}
             linked[other].discard(name)
-    return 8.0 * sum(_cells(sizes, clique) for clique in found) / MEGABYTE
+    return 8.0 * sum(_cells(sizes, clique) for clique in cliques_left) / MEGABYTE
 
 
 def _cells(sizes: dict[str, int], names: Iterable[str]) -> int:

@@ -1,4 +1,4 @@
-"""MST: every attribute alone, then the pairs of a spanning tree, chosen where attributes depend most on each other."""
+"""MST: every attribute, then the pairs of a spanning tree chosen by the strength of dependence."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ RARE = 3.0
 class MST(Selection):
     """MST: selection by a noisy maximum spanning tree of the dependences between attributes.
 
-    1. All attributes are measured alone, and the rare values of each are merged into one.
-    2. The score of a pair is the L1 distance between its exact counts and those of the model in which attributes are
-       independent, less a penalty: what measuring the pair would mend, less the noise that would come with it. A
+    1. Each attribute is measured, and its rare values are merged into one.
+    2. The score of a pair is the L1 distance between its exact counts and those of the model with independent
+       attributes, minus a penalty: the error that measuring the pair would remove, minus the noise that it would add. A
        spanning tree is drawn by Kruskal's algorithm, each edge by the exponential mechanism.
     3. The pairs of the tree are measured.
 
@@ -43,22 +43,21 @@ class MST(Selection):
 
     Args:
         rho: the claim, > 0.
-        shares: of rho for the three steps, > 0, which add up to 1.
-        penalty: >= 0, times the expected L1 norm of the noise of the pair, sqrt(2/pi) standard deviation * n_cells, is
-            taken off its score. 0: the score of the paper, which prefers pairs of many cells.
-        compress: whether rare values are merged.
+        shares: shares of rho for the three steps, > 0, which add up to 1.
+        penalty: >= 0; this multiple of the expected L1 norm of the noise of the pair, sqrt(2/pi) standard deviation *
+            n_cells, is subtracted from its score. 0: the score of the paper, which prefers pairs of many cells.
+        compress: True to merge rare values.
         relation: "add_remove", or "replace_one", under which all sensitivities are larger: sqrt(2) times in L2, twice
             in the scores, which are L1 distances.
 
     Guarantees:
-        * rho-concentrated DP, by composition: a score moves by at most 1 (2 under "replace_one"), model and penalty
-          being made of what is measured already; d - 1 choices by the exponential mechanism of epsilon each cost
+        * rho-concentrated DP, by composition: a score moves by at most 1 (2 under "replace_one"), as model and penalty
+          depend only on earlier measurements; each of d - 1 choices by the exponential mechanism with epsilon costs
           epsilon^2 / 8.
-        * The law of the transcript is known: scores are a function of the data and of what was measured before.
+        * The law of the transcript is known: scores are a function of the data and of earlier measurements.
 
-    What was measured stands in the transcript as: the round in which each pair was chosen (1, 2, ...; 0: not chosen),
-    then the noisy counts of each attribute, then those of each pair, over the whole domain: the counts of merged values
-    are shared evenly.
+    The transcript lists the round in which each pair was chosen (1, 2, ...; 0: not chosen), then the noisy counts of
+    each attribute, then those of each pair, over the whole domain: the counts of merged values are shared evenly.
 
     Example:
         >>> domain = Domain({"sex": 2, "race": 5, "income": 2})
@@ -93,7 +92,7 @@ class MST(Selection):
             raise ParameterError(argument="compress", value=self.compress, allowed="be True or False")
 
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
-        """Each attribute, then each pair."""
+        """Return each attribute, then each pair."""
         names = domain.names
         if len(names) < 2:
             raise ParameterError(
@@ -103,31 +102,32 @@ class MST(Selection):
         return (*((name,) for name in names), *((names[a], names[b]) for a, b in ends))
 
     def noise(self, domain: Domain) -> Noise:
-        """The noise of each step."""
+        """Return the noise of each step."""
         d = len(domain.names)
-        moved = self.sensitivity
-        alone, choosing, together = (self.rho * share for share in self.shares)
+        sensitivity = self.sensitivity
+        one_way_rho, choice_rho, two_way_rho = (self.rho * share for share in self.shares)
         return Noise(
-            one_way=math.sqrt(moved * d / (2.0 * alone)),
-            rate=math.sqrt(8.0 * choosing / (d - 1)) / (2.0 * moved),
-            two_way=math.sqrt(moved * (d - 1) / (2.0 * together)),
+            one_way=math.sqrt(sensitivity * d / (2.0 * one_way_rho)),
+            rate=math.sqrt(8.0 * choice_rho / (d - 1)) / (2.0 * sensitivity),
+            two_way=math.sqrt(sensitivity * (d - 1) / (2.0 * two_way_rho)),
         )
 
     @property
     def sensitivity(self) -> float:
-        """Cells of a marginal that a neighbour moves by one: the sensitivity of a score."""
+        """Number of cells of a marginal that a neighbour moves by one: the sensitivity of a score."""
         return 1.0 if self.relation is Relation.ADD_REMOVE else 2.0
 
     def guarantee(self, domain: Domain) -> Guarantee:
-        """`ConcentratedDP(rho)`."""
+        """Return `ConcentratedDP(rho)`."""
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Two camps of attributes, and a record that speaks for one of them: see `camps`.
+        """Return two camps of attributes, and a record that supports the dependences within them: see `camps`.
 
-        There are so many records that no value is rare, and that noise in the counts of the attributes hardly moves the
-        scores; a few more of value 0 make it equally likely, about, that the first edge joins attributes 0 and 1. Where
-        attributes have different numbers of values, a penalty decides between pairs, and choices show less.
+        The number of records is so large that no value is rare, and that noise in the counts of the attributes hardly
+        moves the scores; a few more records of value 0 make it about equally likely that the first edge joins
+        attributes 0 and 1. If attributes have different numbers of values, a penalty decides between pairs, and choices
+        carry less information.
         """
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
@@ -135,10 +135,10 @@ class MST(Selection):
         return camps_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
-        """The curve on `worst_case(domain)`; None beyond five attributes, or if it has not records enough.
+        """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
 
-        Noise of both steps of measuring, exactly, and the choices as they are without noise in the counts of the
-        attributes, from which the log probabilities of those with noise differ by at most about rate / 100.
+        The curve is exact for the noise of both measuring steps, and approximate for the choices: noise in the counts
+        of the attributes is ignored, which changes their log probabilities by at most about rate / 100.
         """
         if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST:
             return None
@@ -153,7 +153,7 @@ class MST(Selection):
         return compose(parts, accounting="privacy-loss", fixed_sides=True) if len(parts) > 1 else parts[0]
 
     def log_choices(self, table: Table, rate: float) -> Floats:
-        """Log probability of each sequence of `spanning_trees.law`, if the attributes were counted without noise."""
+        """Return the log probability of each sequence of `spanning_trees.law` if attributes had noise-free counts."""
         names = table.domain.names
         chosen = trees.law(len(names))
         model = self.model([table.marginal((name,))[None] for name in names], table)
@@ -161,36 +161,39 @@ class MST(Selection):
         return self.log_chosen(scores, chosen, rate)
 
     def _enough(self, domain: Domain) -> int:
-        """Records with which noise in the counts of the attributes no longer matters, and no value is rare."""
-        deviation, most = self.noise(domain).one_way, max(domain.shape)
-        return math.ceil(most * max(200.0 * deviation**2, 24.0 * deviation))
+        """Return a number of records with which noise in attribute counts does not matter, and no value is rare."""
+        deviation, n_values = self.noise(domain).one_way, max(domain.shape)
+        return math.ceil(n_values * max(200.0 * deviation**2, 24.0 * deviation))
 
     def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
         domain, noise = table.domain, self.noise(table.domain)
         candidates = self.candidates(domain)
         d = len(domain.names)
-        alone = [_noisy(table.marginal(one), size, noise.one_way, rng) for one in candidates[:d]]
-        model = self.model(alone, table)
+        one_way_answers = [_noisy(table.marginal(candidate), size, noise.one_way, rng) for candidate in candidates[:d]]
+        model = self.model(one_way_answers, table)
         chosen = self.choose(model.scores(table), noise.rate, rng)
-        found = [Measured(one, answers, noise.one_way) for one, answers in zip(candidates, alone, strict=False)]
-        for one_round in range(d - 1):
-            for edge in np.unique(chosen[:, one_round]):
-                runs = np.flatnonzero(chosen[:, one_round] == edge)
+        measurements = [
+            Measured(candidate, answers, noise.one_way)
+            for candidate, answers in zip(candidates, one_way_answers, strict=False)
+        ]
+        for round_ in range(d - 1):
+            for edge in np.unique(chosen[:, round_]):
+                runs = np.flatnonzero(chosen[:, round_] == edge)
                 pair = candidates[d + edge]
                 answers = model.measured(table.marginal(pair), edge, runs, noise.two_way, rng)
-                found.append(Measured(pair, answers, noise.two_way, runs=runs))
-        return tuple(found)
+                measurements.append(Measured(pair, answers, noise.two_way, runs=runs))
+        return tuple(measurements)
 
     def choose(self, scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
-        """The edges of the tree of each run, round by round."""
+        """Return the edges of the tree of each run, round by round."""
         return trees.draw(scores, rate, rng)
 
     def log_chosen(self, scores: Floats, chosen: Ints, rate: float) -> Floats:
-        """Log probability of what `choose` returned, shape `(size,)`."""
+        """Return the log probability of a result of `choose`, shape `(size,)`."""
         return trees.log_probability(scores, chosen, rate)
 
     def model(self, alone: Sequence[Floats], table: Table) -> Independent:
-        """The model in which attributes are independent, fitted to their noisy counts."""
+        """Return the model with independent attributes, fitted to their noisy counts."""
         domain = table.domain
         kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
         fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
@@ -198,56 +201,56 @@ class MST(Selection):
         return Independent.fitted(alone, kept, domain, fixed, penalty)
 
     def kept(self, answers: Floats, table: Table, place: int) -> Flags:
-        """Which values of attribute number `place` are not merged, shape `(size, n_values)`."""
+        """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
         threshold = RARE * self.noise(table.domain).one_way
         return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
 
     def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
-        """See the class; shape `(size, n_pairs + n_cells of all attributes and pairs)`."""
+        """Return one row per run, as the class describes: `(size, n_pairs + n_cells of all attributes and pairs)`."""
         candidates = self.candidates(domain)
         d = len(domain.names)
         rounds = np.zeros((size, len(candidates) - d))
-        answers = [np.zeros((size, domain.project(one).n_cells)) for one in candidates]
-        so_far = np.zeros(size)
-        for one in measured:
-            place = candidates.index(one.attributes)
-            runs = slice(None) if one.runs is None else one.runs
-            answers[place][runs] = one.answers
+        answers = [np.zeros((size, domain.project(candidate).n_cells)) for candidate in candidates]
+        n_chosen = np.zeros(size)
+        for measurement in measured:
+            place = candidates.index(measurement.attributes)
+            runs = slice(None) if measurement.runs is None else measurement.runs
+            answers[place][runs] = measurement.answers
             if place >= d:
-                so_far[runs] += 1.0
-                rounds[runs, place - d] = so_far[runs]
+                n_chosen[runs] += 1.0
+                rounds[runs, place - d] = n_chosen[runs]
         return np.concatenate([rounds, *answers], axis=1)
 
     def has_density(self, generator: Generator) -> bool:
         return True
 
     def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
-        """The noise of the attributes, the choices given these, and the noise of the chosen pairs given both."""
+        """Return the log density of the attribute noise, of the choices given it, and of the pair noise given both."""
         domain, noise = table.domain, self.noise(table.domain)
         candidates = self.candidates(domain)
         d = len(domain.names)
         rounds, *answers = _parts(transcripts, domain, candidates)
         chosen = np.argsort(-rounds, axis=1, kind="stable")[:, : d - 1][:, ::-1]
-        found = np.zeros(len(transcripts))
-        for one, seen in zip(candidates[:d], answers[:d], strict=True):
-            found += _log_normal(seen - table.marginal(one), noise.one_way).sum(axis=1)
+        log_density = np.zeros(len(transcripts))
+        for candidate, noisy in zip(candidates[:d], answers[:d], strict=True):
+            log_density += _log_normal(noisy - table.marginal(candidate), noise.one_way).sum(axis=1)
         model = self.model(answers[:d], table)
-        found += self.log_chosen(model.scores(table), chosen, noise.rate)
-        for edge, one in enumerate(candidates[d:]):
+        log_density += self.log_chosen(model.scores(table), chosen, noise.rate)
+        for edge, candidate in enumerate(candidates[d:]):
             runs = np.flatnonzero(rounds[:, edge] > 0)
-            seen = model.compressed(answers[d + edge][runs], edge, runs)
-            exact = model.compressed(table.marginal(one), edge, runs)
+            noisy = model.compressed(answers[d + edge][runs], edge, runs)
+            exact = model.compressed(table.marginal(candidate), edge, runs)
             exists = model.exists(edge, runs)
-            found[runs] += np.where(exists, _log_normal(seen - exact, noise.two_way), 0.0).sum(axis=(1, 2))
-        return found
+            log_density[runs] += np.where(exists, _log_normal(noisy - exact, noise.two_way), 0.0).sum(axis=(1, 2))
+        return log_density
 
 
 class Noise(NamedTuple):
-    """The noise of the three steps.
+    """Noise of the three steps.
 
     Args:
         one_way: standard deviation of the count of a value.
-        rate: of the exponential mechanism: epsilon of one choice / (2 sensitivity).
+        rate: rate of the exponential mechanism: epsilon of one choice / (2 sensitivity).
         two_way: standard deviation of the count of a pair of values.
     """
 
@@ -257,13 +260,13 @@ class Noise(NamedTuple):
 
 
 class Independent(NamedTuple):
-    """The fitted model in which attributes are independent, over the compressed domain of each run.
+    """Fitted model with independent attributes, over the compressed domain of each run.
 
     Args:
         total: estimated number of records, shape `(size,)`.
-        shares: of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
-        kept: which values are not merged: shape `(size, n_values)` each.
-        penalty: on a pair, for each of its cells over the compressed domain.
+        shares: shares of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
+        kept: masks of the values that are not merged: shape `(size, n_values)` each.
+        penalty: penalty of a pair for each of its cells over the compressed domain.
     """
 
     total: Floats
@@ -275,13 +278,13 @@ class Independent(NamedTuple):
     def fitted(
         cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None, penalty: float
     ) -> Independent:
-        """Least squares; the total is the average of the sums of all attributes, weighted by their precision.
+        """Return the least-squares fit; the total is the precision-weighted mean of the sums of all attributes.
 
         Args:
-            alone: noisy counts of each attribute, shape `(size, n_values)` each, all of the same noise.
+            alone: noisy counts of each attribute, shape `(size, n_values)` each, all with the same noise.
             kept: see the class.
-            domain: of the records.
-            fixed: number of records where it is public; None: estimated, at least 1.
+            domain: domain of the records.
+            fixed: number of records if it is public; None: estimated, at least 1.
             penalty: see the class.
         """
         if fixed is None:
@@ -299,29 +302,36 @@ class Independent(NamedTuple):
         return cls(total, tuple(shares), tuple(kept), penalty)
 
     def scores(self, table: Table) -> Floats:
-        """L1 distance between the exact counts of each pair and those of the model, less the penalty: shape
-        `(size, n_pairs)`."""
-        found = []
+        """Return the L1 distance between the exact and the model counts of each pair, minus the penalty.
+
+        The shape is `(size, n_pairs)`.
+        """
+        scores = []
         names = table.domain.names
-        every = np.arange(len(self.total))
+        all_runs = np.arange(len(self.total))
         for edge, (a, b) in enumerate(trees.pairs(len(names))):
-            exact = self.compressed(table.marginal((names[a], names[b])), edge, every)
+            exact = self.compressed(table.marginal((names[a], names[b])), edge, all_runs)
             model = self.total[:, None, None] * self.shares[a][:, :, None] * self.shares[b][:, None, :]
-            n_cells = np.count_nonzero(self.exists(edge, every), axis=(1, 2))
-            found.append(np.abs(exact - model).sum(axis=(1, 2)) - self.penalty * n_cells)
-        return np.stack(found, axis=1)
+            n_cells = np.count_nonzero(self.exists(edge, all_runs), axis=(1, 2))
+            scores.append(np.abs(exact - model).sum(axis=(1, 2)) - self.penalty * n_cells)
+        return np.stack(scores, axis=1)
 
     def measured(
         self, counts: Floats, edge: int, runs: Ints, standard_deviation: float, rng: np.random.Generator
     ) -> Floats:
-        """Noisy counts of a pair over the compressed domain of each run, spread over the whole domain."""
+        """Return noisy counts of a pair over the compressed domain of each run, spread over the whole domain."""
         exact = self.compressed(counts, edge, runs)
         noisy = exact + standard_deviation * rng.standard_normal(exact.shape) * self.exists(edge, runs)
         first, second = self.kept_of(edge, runs)
         return spread(spread(noisy, first, axis=1), second, axis=2).reshape(len(runs), -1)
 
     def compressed(self, counts: Floats, edge: int, runs: Ints) -> Floats:
-        """Counts of a pair over the compressed domain, from `(n_cells,)` or `(len(runs), n_cells)` of the whole one.
+        """Return counts of a pair over the compressed domain, from those over the whole domain.
+
+        Args:
+            counts: `(n_cells,)` or `(len(runs), n_cells)`.
+            edge: number of the pair.
+            runs: numbers of the runs.
 
         Returns:
             Shape `(len(runs), n_values + 1 of the first, n_values + 1 of the second)`.
@@ -333,12 +343,12 @@ class Independent(NamedTuple):
         )
 
     def exists(self, edge: int, runs: Ints) -> Flags:
-        """Which cells of a pair exist over the compressed domain."""
+        """Return a mask of the cells of a pair that exist over the compressed domain."""
         first, second = self.kept_of(edge, runs)
         return present(first)[:, :, None] & present(second)[:, None, :]
 
     def kept_of(self, edge: int, runs: Ints) -> tuple[Flags, Flags]:
-        """Which values of both attributes of a pair are not merged."""
+        """Return masks of the values of both attributes of a pair that are not merged."""
         a, b = trees.pairs(len(self.kept))[edge]
         return self.kept[a][runs], self.kept[b][runs]
 
@@ -353,7 +363,7 @@ def _log_normal(noise: Floats, standard_deviation: float) -> Floats:
 
 
 def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) -> list[Floats]:
-    """The rounds, and the answers of each candidate."""
+    """Return the rounds, and the answers of each candidate."""
     n_pairs = len(candidates) - len(domain.names)
-    ends = np.cumsum([n_pairs, *(domain.project(one).n_cells for one in candidates)])
+    ends = np.cumsum([n_pairs, *(domain.project(candidate).n_cells for candidate in candidates)])
     return np.split(transcripts, ends[:-1], axis=1)

@@ -5,8 +5,8 @@ probability proportional to exp(rate * score); after n - 1 rounds the chosen edg
 
     pairs            all edges
     draw             the edges that each run chose, round by round
-    log_probability  of such choices
-    law              the probability of every sequence of choices, where there are few
+    log_probability  log probability of such choices
+    law              every possible sequence of choices, for few nodes
 
 (McKenna, Miklau and Sheldon 2021, algorithm 3, "Selecting 2-way marginals".)
 """
@@ -25,32 +25,32 @@ Ints = NDArray[np.int64]
 
 
 def pairs(n_nodes: int) -> Ints:
-    """All edges, shape `(n_nodes (n_nodes - 1) / 2, 2)`, the first end smaller than the second."""
+    """Return all edges, shape `(n_nodes (n_nodes - 1) / 2, 2)`, the first end smaller than the second."""
     return np.stack(np.triu_indices(n_nodes, 1), axis=1).astype(np.int64)
 
 
 def _start(size: int, n_nodes: int) -> Ints:
-    """Every node a component of its own: a label a node, shape `(size, n_nodes)`."""
+    """Return component labels with every node in a separate component, shape `(size, n_nodes)`."""
     return np.tile(np.arange(n_nodes), (size, 1))
 
 
 def _joining(labels: Ints) -> NDArray[np.bool_]:
-    """Which edges join two components, shape `(size, n_edges)`."""
+    """Return a mask of the edges that join two components, shape `(size, n_edges)`."""
     first, second = pairs(labels.shape[1]).T
     return np.asarray(labels[:, first] != labels[:, second])
 
 
 def _merged(labels: Ints, chosen: Ints) -> Ints:
-    """The labels after each run's chosen edge has joined its two components."""
+    """Return the labels after each run's chosen edge has joined its two components."""
     ends = np.take_along_axis(labels, pairs(labels.shape[1])[chosen], axis=1)
     return np.where(labels == ends[:, 1:], ends[:, :1], labels)
 
 
 def draw(scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
-    """Choices of each run.
+    """Return the choices of each run.
 
     Args:
-        scores: of each edge, in the order of `pairs`, shape `(size, n_edges)`.
+        scores: score of each edge, in the order of `pairs`, shape `(size, n_edges)`.
         rate: epsilon of a round / (2 sensitivity).
         rng: the only source of randomness.
 
@@ -59,38 +59,38 @@ def draw(scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
     """
     labels = _start(len(scores), n_nodes_of(scores.shape[1]))
     chosen = np.empty((len(scores), labels.shape[1] - 1), dtype=np.int64)
-    for one_round in range(chosen.shape[1]):
+    for round_ in range(chosen.shape[1]):
         noisy = rate * scores + rng.gumbel(size=scores.shape)
-        chosen[:, one_round] = np.argmax(np.where(_joining(labels), noisy, -np.inf), axis=1)
-        labels = _merged(labels, chosen[:, one_round])
+        chosen[:, round_] = np.argmax(np.where(_joining(labels), noisy, -np.inf), axis=1)
+        labels = _merged(labels, chosen[:, round_])
     return chosen
 
 
 def log_probability(scores: Floats, chosen: Ints, rate: float) -> Floats:
-    """Log probability of the choices of each run, shape `(size,)`; -inf where they are no spanning tree.
+    """Return the log probability of the choices of each run, `(size,)`; -inf if they are not a spanning tree.
 
     Args:
-        scores: as for `draw`.
-        chosen: as `draw` returns them.
-        rate: as for `draw`.
+        scores: see `draw`.
+        chosen: result of `draw`.
+        rate: see `draw`.
     """
     labels = _start(len(chosen), n_nodes_of(scores.shape[1]))
-    found = np.zeros(len(chosen))
-    for one_round in range(chosen.shape[1]):
-        edge = chosen[:, one_round]
+    log_probs = np.zeros(len(chosen))
+    for round_ in range(chosen.shape[1]):
+        edge = chosen[:, round_]
         allowed = np.where(_joining(labels), rate * scores, -np.inf)
-        found += np.take_along_axis(allowed, edge[:, None], axis=1)[:, 0] - logsumexp(allowed, axis=1)
+        log_probs += np.take_along_axis(allowed, edge[:, None], axis=1)[:, 0] - logsumexp(allowed, axis=1)
         labels = _merged(labels, edge)
-    return found
+    return log_probs
 
 
 def law(n_nodes: int) -> Ints:
-    """Every sequence of choices that is possible, shape `(n_sequences, n_nodes - 1)`: 3 nodes have 6, 4 have 96."""
+    """Return every possible sequence of choices, shape `(n_sequences, n_nodes - 1)`: 6 for 3 nodes, 96 for 4."""
     return np.array(list(_sequences(np.arange(n_nodes), n_nodes - 1)), dtype=np.int64).reshape(-1, n_nodes - 1)
 
 
 def _sequences(labels: Ints, n_rounds: int) -> Iterator[tuple[int, ...]]:
-    """The choices that may follow where the components are `labels`, shape `(n_nodes,)`."""
+    """Yield the possible choices if the components are `labels`, shape `(n_nodes,)`."""
     if not n_rounds:
         yield ()
         return
@@ -101,5 +101,5 @@ def _sequences(labels: Ints, n_rounds: int) -> Iterator[tuple[int, ...]]:
 
 
 def n_nodes_of(n_edges: int) -> int:
-    """The number of nodes that have so many edges among them."""
+    """Return the number of nodes of a complete graph with this number of edges."""
     return (1 + math.isqrt(1 + 8 * n_edges)) // 2

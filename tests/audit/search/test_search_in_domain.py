@@ -296,7 +296,7 @@ def test_ledger_names_the_domain_and_the_pair():
         (Laplace(1.0), {"domain": "answers", "relation": "replace_one"}, RelationError, "holds for relation"),
         (number_of_repeats, {"domain": "numbers"}, ParameterError, "claim must be given"),
         (Laplace, {"domain": "numbers"}, ParameterError, "mechanism is the class Laplace"),
-        (lambda x, y, z, w: 0, {"domain": "numbers", "claim": PureDP(1.0)}, ParameterError, "cannot tell how to call"),
+        (lambda x, y, z, w: 0, {"domain": "numbers", "claim": PureDP(1.0)}, ParameterError, "cannot determine how to call"),
     ],
 )
 def test_wrong_input_is_named_before_anything_runs(mechanism, options, error, message, monkeypatch):

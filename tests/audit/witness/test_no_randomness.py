@@ -73,7 +73,7 @@ def test_the_twin_that_draws_its_seed_is_clean():
 
 def test_the_rng_is_told_from_a_global_state_that_is_set_and_from_entropy():
     drawn, set_and_read = by_hand(replayed.of_two_sources)
-    assert (list(drawn.drawn), drawn.outside) == (["the rng that is given"], ())
+    assert (list(drawn.drawn), drawn.outside) == (["the given rng"], ())
     assert (list(set_and_read.drawn), set_and_read.outside) == (["the global random state of numpy"], ("entropy",))
 
 

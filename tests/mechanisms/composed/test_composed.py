@@ -106,7 +106,7 @@ def test_density_is_the_mixture_over_samples():
     by_hand = np.log(0.5625 * laplace(0).pdf(outputs.values) + 0.375 * laplace(1).pdf(outputs.values)
                      + 0.0625 * laplace(2).pdf(outputs.values))  # fmt: skip
     np.testing.assert_allclose(mechanism.log_density(outputs, np.ones(2)), by_hand)
-    with pytest.raises(ParameterError, match="different samples"):
+    with pytest.raises(ParameterError, match="distinct samples"):
         mechanism.log_density(outputs, np.arange(20.0))
 
 
@@ -187,7 +187,7 @@ def test_largest_entry_and_functions_of_ones_own():
     assert values.tolist() == [1] * 5
     halves = PostProcessed(base, lambda values: values[:, 0] / 2)
     assert halves.release([0.0, 1.0, 2.0], 4, np.random.default_rng(0)).values.shape == (4,)
-    with pytest.raises(ParameterError, match="one row an output"):
+    with pytest.raises(ParameterError, match="one row per output"):
         PostProcessed(base, np.sum).release([0.0, 1.0, 2.0], 4, np.random.default_rng(0))
 
 
@@ -303,11 +303,11 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
         (lambda: PostProcessed(Laplace(1.0), "cube"), "function"),
         (lambda: PostProcessed(Laplace(1.0), 3), "function must be"),
         (lambda: PostProcessed("laplace"), "base must be a Mechanism"),
-        (lambda: NaiveBayesCounts(n_values=()), "a feature at least"),
+        (lambda: NaiveBayesCounts(n_values=()), "at least one feature"),
         (lambda: UserLevel(most_records=0), "most_records must be"),
         (lambda: UserLevel(Laplace(1.0, relation="zero_out")), "zero_out"),
         (lambda: UserLevel().bounded([1.0]), "pair"),
-        (lambda: UserLevel().bounded((np.zeros(2), np.zeros(3))), "one length"),
+        (lambda: UserLevel().bounded((np.zeros(2), np.zeros(3))), "the same length"),
         (lambda: remove_user((np.zeros(2), np.zeros(2)), 3), "owns none"),
         (lambda: replace_user((np.zeros(2), np.zeros(2)), 0, [1.0]), "each of the 2 records"),
         (lambda: NaiveBayesCounts(relation="zero_out"), "add_remove or replace_one"),

@@ -256,7 +256,7 @@ def test_a_generator_is_learned_from_disjoint_parts():
     assert isinstance(mechanism, DeniableRelease)
     assert (mechanism.release(learned.seeds, 100, rng).values >= 0).any()
     assert all(one.relation is mechanism.relation for one in learned.guarantees())
-    with pytest.raises(ParameterError, match="two records at least"):
+    with pytest.raises(ParameterError, match="at least two records"):
         learn_generator(data[:4], chain(4).domain, rng=rng)
 
 

@@ -52,9 +52,9 @@ def test_every_kind_of_json_is_an_outcome():
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("print(1)", r"was asked for size=3 runs and wrote 1 line: expected one a run"),
+        ("print(1)", r"was asked for size=3 runs and wrote 1 line: expected one per run"),
         ("print('x\\n' * 3)", r"wrote 'x', which is not JSON"),
-        ("import sys; sys.exit('out of memory')", r"ended with exit code 1\. Its last words on stderr: out of memory"),
+        ("import sys; sys.exit('out of memory')", r"ended with exit code 1\. The end of its stderr: out of memory"),
     ],
 )
 def test_a_program_that_fails_is_refused_with_what_it_said(code, message):
@@ -125,7 +125,7 @@ def _ends(process):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import sys; sys.stdout.buffer.write(b'\\xff\\n' * 3)", "wrote what is not UTF-8"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff\\n' * 3)", "wrote output that is not UTF-8"),
         ("print('[' * 100_000)", "which is not JSON"),
         ("print('9' * 5_000)", "which is not JSON"),
         ("import sys; sys.stderr.buffer.write(b'\\xff' * 10_000); sys.exit(3)", "ended with exit code 3"),

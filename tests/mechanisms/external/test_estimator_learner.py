@@ -81,7 +81,7 @@ def test_a_class_in_place_of_an_estimator_is_refused():
     ("data", "inclusion", "message"),
     [
         (DATA, np.zeros((1, 40), dtype=bool), "without any record"),
-        (DATA, np.ones((1, 39), dtype=bool), "one column for each record"),
+        (DATA, np.ones((1, 39), dtype=bool), "one column per record"),
         (TrainingData(DATA.X, DATA.y + 0.5), INCLUSION, "Number the classes"),
         (TrainingData(DATA.X, DATA.y, np.ones((1, 2))), np.ones((1, 41), dtype=bool), "gradient records need DPSGD"),
     ],

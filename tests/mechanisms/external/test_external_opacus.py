@@ -99,7 +99,7 @@ def test_a_run_that_ends_in_nan_or_raises_is_an_event(stand_in):
 
 def test_the_pair_must_be_neighbours_of_the_size_that_the_claim_holds_for(stand_in):
     training().fitted_to(remove_record((X, Y), 3))
-    with pytest.raises(ParameterError, match=r"the larger dataset has 11 records.*Give n_records=11"):
+    with pytest.raises(ParameterError, match=r"the larger dataset has 11 records.*Set n_records=11"):
         training().fitted_to(remove_record((X[1:], Y[1:]), 3))
     with pytest.raises(NeighboursError):
         training().fitted_to(Neighbours((X[2:], Y[2:]), (X, Y), "add_remove"))
@@ -124,7 +124,7 @@ def test_the_canary_is_the_largest_gradient_along_the_observed_direction(stand_i
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"make_model": 3}, "make_model must be a function that makes a fresh one"),
+        ({"make_model": 3}, "make_model must be a function that returns a new object"),
         ({"batch_size": 13}, "batch_size must be at most n_records, but is 13 of 12"),
         ({"noise_multiplier": -1.0}, "noise_multiplier must be a finite number >= 0"),
         ({"constants": "mine"}, "constants"),

@@ -410,7 +410,9 @@ def test_exceptional_outputs_among_many_runs_are_events():
     ],
 )
 def test_wrong_number_of_runs_is_refused_with_the_shape(function, shape):
-    with pytest.raises(ReleaseError, match=rf"size=2 runs and returned shape {shape}: expected one row a run, \(2,\)"):
+    with pytest.raises(
+        ReleaseError, match=rf"size=2 runs and returned shape {shape}: expected one row per run, \(2,\)"
+    ):
         wrap(function)
 
 

@@ -98,11 +98,11 @@ def test_claim_of_noisy_tables_is_epsilon_at_delta_zero_and_less_than_that_of_on
 
 
 def test_what_has_no_noisy_count_is_refused():
-    with pytest.raises(ParameterError, match="tables must hold counts alone, and suppress none, but have the mean age"):
+    with pytest.raises(ParameterError, match="tables must hold only counts and suppress none, but have the mean age"):
         NoisyTables(1.0, tables=TABLES)
     with pytest.raises(ParameterError, match="but have a threshold of 3"):
         NoisyTables(1.0, tables=census_tables(threshold=3))
-    with pytest.raises(ParameterError, match="tables must tell two types of people apart"):
+    with pytest.raises(ParameterError, match="tables must separate two types of people"):
         NoisyTables(1.0, tables=Tables(DOMAIN, (GroupCount(),)))
 
 

@@ -1,6 +1,6 @@
-"""GUM: a table of records moved, a few records at a time, until its marginals are the wanted ones.
+"""GUM: a table updated a few records at a time until it has the target marginals.
 
-(Zhang, Wang, Li, Honorio, Backes, He, Chen and Zhang 2021, PrivSyn.) Tables have the run as axis 0:
+(Zhang, Wang, Li, Honorio, Backes, He, Chen and Zhang 2021, PrivSyn.) Axis 0 of a table is the run:
 `(size, n_rows, d)`, whole numbers.
 """
 
@@ -19,15 +19,15 @@ Ints = NDArray[np.int64]
 def fitted_table(
     start: Ints, regions: Sequence[tuple[int, ...]], targets: Sequence[Floats], *, sweeps: int, rng: np.random.Generator
 ) -> Ints:
-    """The table after `sweeps` rounds of updates towards each marginal in turn.
+    """Return the table after `sweeps` rounds of updates towards each marginal in turn.
 
-    The share of what is missing that one update moves falls from 1 in the first sweep to 1 / sweeps in the last: what
-    one update does to the marginals of the others would otherwise never come to rest.
+    The fraction of the deficit that one update moves falls from 1 in the first sweep to 1 / sweeps in the last;
+    otherwise updates of one marginal would disturb the others forever.
 
     Args:
         start: shape `(size, n_rows, d)`.
         regions: the columns of each marginal, ascending.
-        targets: of each the wanted shares, `(size, *shape)`, each run's sum 1.
+        targets: for each marginal the target shares, `(size, *shape)`, summing to 1 in each run.
         sweeps: number of rounds.
         rng: source of randomness.
     """
@@ -39,22 +39,22 @@ def fitted_table(
 
 
 def update(table: Ints, region: tuple[int, ...], target: Floats, share: float, rng: np.random.Generator) -> None:
-    """Moves `share` of what is missing in one marginal, in place: records leave cells that hold too many for others.
+    """Move the fraction `share` of the deficit of one marginal, in place: records leave cells that hold too many.
 
-    The records that leave are chosen at random. With probability 1/2 one becomes the copy of a record of its new cell
-    ("duplicate"), else, and where that cell is empty, it keeps its other attributes ("replace").
+    The records that leave are chosen at random. With probability 1/2 such a record becomes a copy of a record of its
+    new cell ("duplicate"); otherwise, and if that cell is empty, it keeps its other attributes ("replace").
     """
     size, n_rows, d = table.shape
     shape, records = target.shape[1:], table.reshape(-1, d)
     n_cells = int(np.prod(shape))
     cell = np.ravel_multi_index(tuple(records[:, a] for a in region), shape)
-    cell += np.repeat(n_cells * np.arange(size), n_rows)  # a run's cells lie after those of the run before
-    order = np.argsort(cell + rng.random(len(cell)))  # by cell, at random within it
+    cell += np.repeat(n_cells * np.arange(size), n_rows)  # the cells of a run follow those of the run before
+    order = np.argsort(cell + rng.random(len(cell)))  # by cell, in random order within it
     counts = np.bincount(cell, minlength=size * n_cells)
     first = np.cumsum(counts) - counts
     leave, enter = _moves(n_rows * target.reshape(size, n_cells) - counts.reshape(size, n_cells), share, rng)
     leaving = order[np.arange(len(order)) - first[cell[order]] < leave.ravel()[cell[order]]]
-    leaving = leaving[np.argsort(leaving // n_rows + rng.random(len(leaving)))]  # by run, at random within it
+    leaving = leaving[np.argsort(leaving // n_rows + rng.random(len(leaving)))]  # by run, in random order within it
     entered = np.repeat(np.arange(size * n_cells), enter.ravel())
     chosen = first[entered] + (rng.random(len(entered)) * counts[entered]).astype(np.int64)
     copied = (counts[entered] > 0) & (rng.random(len(entered)) < 0.5)
@@ -63,11 +63,11 @@ def update(table: Ints, region: tuple[int, ...], target: Floats, share: float, r
 
 
 def _moves(missing: Floats, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """How many records leave and enter each cell: as many as enter a run's cells leave others of the same run.
+    """Return how many records leave and enter each cell; in each run both numbers have the same sum.
 
     Args:
-        missing: wanted count - count, shape `(size, n_cells)`; each run's sum is 0.
-        share: of it that is moved; whole numbers whose mean is that share, up to the fraction of one record a run.
+        missing: target count - count, shape `(size, n_cells)`, with sum 0 in each run.
+        share: fraction of `missing` to move; the numbers are whole, with this mean up to less than one record per run.
     """
     total = np.floor(share * np.maximum(missing, 0.0).sum(axis=1, keepdims=True) * (1.0 + 1e-12))
     leave, enter = (_rounded(np.maximum(sign * missing, 0.0), total, rng) for sign in (-1.0, 1.0))
@@ -75,7 +75,7 @@ def _moves(missing: Floats, share: float, rng: np.random.Generator) -> tuple[Int
 
 
 def _rounded(amounts: Floats, total: Floats, rng: np.random.Generator) -> Ints:
-    """Whole numbers proportional to the amounts, of the given sum in each run, by systematic sampling."""
+    """Return whole numbers proportional to the amounts, with the given sum in each run, by systematic sampling."""
     steps = np.cumsum(amounts, axis=1)
     steps *= np.divide(total, steps[:, -1:], out=np.zeros_like(total), where=steps[:, -1:] > 0.0)
     steps[:, -1:] = total
@@ -83,10 +83,10 @@ def _rounded(amounts: Floats, total: Floats, rng: np.random.Generator) -> Ints:
 
 
 def independent_table(shares: Sequence[Floats], n_rows: int, rng: np.random.Generator) -> Ints:
-    """A table whose columns have these shares, as nearly as whole numbers can, in an order that links none of them.
+    """Return a table whose columns have these shares, up to rounding, in independent random orders.
 
     Args:
-        shares: of each attribute, shape `(size, n_values)`, each run's sum 1.
+        shares: shares of each attribute, shape `(size, n_values)`, summing to 1 in each run.
         n_rows: number of records.
         rng: source of randomness.
     """

@@ -1,11 +1,11 @@
 """The local polytope: tables of overlapping marginals that agree wherever they overlap.
 
-Marginals of one distribution agree on the attributes that they share. The converse is false: three attributes of two
-values, each two of which always differ, agree on all their single marginals, and no distribution has them. So the local
-polytope holds all marginals of distributions, and spurious ones besides.
+Marginals of one distribution agree on the attributes that they share. The converse is false: three binary attributes of
+which any two always differ agree on all their single marginals, but no distribution has these marginals. So the local
+polytope holds all marginals of distributions, and also spurious ones.
 
-A region is a set of attributes whose marginal is there, in the domain's order; its table has the run as axis 0 and then
-one axis an attribute.
+A region is a set of attributes with a marginal, in the domain's order; axis 0 of its table is the run, followed by
+one axis per attribute.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Overlap:
     """Attributes that several regions share.
 
     Args:
-        regions: their positions in the list of regions.
-        summed: for each of them, the axes that are summed to come to the shared attributes.
-        cells: for each of them, how many of its cells go into one cell of the overlap.
+        regions: positions of these regions in the list of regions.
+        summed: for each of them, the axes that are summed to obtain the shared attributes.
+        cells: for each of them, the number of its cells that are summed into one cell of the overlap.
     """
 
     regions: tuple[int, ...]
@@ -34,29 +34,29 @@ class Overlap:
     cells: tuple[int, ...]
 
     def tables(self, tables: Sequence[Floats]) -> list[Floats]:
-        """The marginals of the overlap that each region has, summed axes kept at length 1."""
+        """Return the marginal of the overlap in each region, with summed axes of length 1."""
         return [tables[i].sum(axis=axes, keepdims=True) for i, axes in zip(self.regions, self.summed, strict=True)]
 
     def make_agree(self, tables: Sequence[Floats], precisions: Sequence[Floats]) -> None:
-        """Moves the tables, in place, to the nearest ones that agree here: the projection onto a linear space.
+        """Move the tables, in place, to the nearest ones that agree on this overlap: a projection on a linear space.
 
         The common marginal is the mean weighted by 1 / variance, where `precisions`, `(size,)` for each region, are 1 /
-        variance of a cell; what a region lacks to it is spread evenly over the cells that are summed (Zhang et al.
-        2021, section 4.3, "consistency under weighted average").
+        variance of a cell; the difference of a region to it is spread evenly over the cells that are summed (Zhang et
+        al. 2021, section 4.3, "consistency under weighted average").
         """
-        found = self.tables(tables)
-        kept = np.stack([np.squeeze(table, axis=axes) for table, axes in zip(found, self.summed, strict=True)])
+        marginals = self.tables(tables)
+        squeezed = np.stack([np.squeeze(table, axis=axes) for table, axes in zip(marginals, self.summed, strict=True)])
         weights = np.stack([precisions[i] / cells for i, cells in zip(self.regions, self.cells, strict=True)])
-        common = np.einsum("rs...,rs->s...", kept, weights / weights.sum(axis=0))
-        for i, axes, cells, table in zip(self.regions, self.summed, self.cells, found, strict=True):
+        common = np.einsum("rs...,rs->s...", squeezed, weights / weights.sum(axis=0))
+        for i, axes, cells, table in zip(self.regions, self.summed, self.cells, marginals, strict=True):
             tables[i][...] += (np.expand_dims(common, axes) - table) / cells
 
 
 def overlaps(regions: Sequence[Sequence[int]], shape: Sequence[int]) -> list[Overlap]:
-    """Every set of attributes in which two regions meet, with all the regions that hold it; the largest first.
+    """Return every set of attributes in which two regions meet, with all regions that hold it; the largest first.
 
     Args:
-        regions: of each, the positions of its attributes in the domain, ascending.
+        regions: for each region, the positions of its attributes in the domain, ascending.
         shape: number of values of each attribute of the domain.
     """
     sets = {tuple(sorted(set(a) & set(b))) for a, b in combinations(regions, 2)} - {()}
@@ -71,7 +71,7 @@ def _overlap(regions: Sequence[Sequence[int]], shape: Sequence[int], shared: tup
 
 
 def onto_simplex(table: Floats) -> Floats:
-    """The nearest table of numbers >= 0 that sum to 1, for each run (Duchi et al. 2008, figure 1)."""
+    """Return the nearest table of numbers >= 0 that sum to 1, for each run (Duchi et al. 2008, figure 1)."""
     flat = table.reshape(len(table), -1)
     descending = -np.sort(-flat, axis=1)
     excess = np.cumsum(descending, axis=1) - 1.0
@@ -83,28 +83,28 @@ def onto_simplex(table: Floats) -> Floats:
 def project(
     tables: Sequence[Floats], precisions: Sequence[Floats], agreements: Sequence[Overlap], *, sweeps: int, exact: bool
 ) -> list[Floats]:
-    """Tables of shares that are non-negative, sum to 1 and agree where they overlap, near the given ones.
+    """Return tables of shares near the given ones that are non-negative, sum to 1 and agree where they overlap.
 
-    Agreement on each overlap and the simplex take turns. As it stands this ends somewhere in the local polytope, near
-    the given tables: what PrivSyn does. With `exact` each visit to the simplex first takes back what the last one had
-    changed (Dykstra's algorithm: Boyle and Dykstra 1986), and it ends in the nearest point, in the distance sum
-    precision * (table - given)^2: the optimum of problem (1) over the local polytope.
+    Agreement on each overlap and projection to the simplex alternate. Without `exact` this ends somewhere in the local
+    polytope, near the given tables, as in PrivSyn. With `exact` each projection to the simplex first undoes the change
+    of the previous one (Dykstra's algorithm: Boyle and Dykstra 1986), and the result is the nearest point, in the
+    distance sum precision * (table - given)^2: the optimum of problem (1) over the local polytope.
 
     Args:
-        tables: one a region, each `(size, *shape of the region)`.
-        precisions: 1 / variance of a cell of each, shape `(size,)`.
+        tables: one per region, each `(size, *shape of the region)`.
+        precisions: for each region 1 / variance of a cell, shape `(size,)`.
         agreements: from `overlaps`.
-        sweeps: how often they take turns.
-        exact: whether the nearest point is wanted.
+        sweeps: number of alternations.
+        exact: True to find the nearest point.
     """
-    found = [np.array(table) for table in tables]
-    taken_back = [np.zeros_like(table) for table in found]
+    projected = [np.array(table) for table in tables]
+    corrections = [np.zeros_like(table) for table in projected]
     for _ in range(sweeps):
         for agreement in agreements:
-            agreement.make_agree(found, precisions)
-        for table, back in zip(found, taken_back, strict=True):
-            moved = table + back if exact else table
+            agreement.make_agree(projected, precisions)
+        for table, correction in zip(projected, corrections, strict=True):
+            moved = table + correction if exact else table
             inside = onto_simplex(moved)
-            back[...] = moved - inside
+            correction[...] = moved - inside
             table[...] = inside
-    return found
+    return projected

@@ -1,4 +1,4 @@
-"""Adam: gradient descent whose steps are scaled coordinate by coordinate (Kingma and Ba 2015, algorithm 1)."""
+"""Adam: gradient descent with steps scaled for each coordinate (Kingma and Ba 2015, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def descend(
     low: float | None = None,
     high: float | None = None,
 ) -> list[Floats]:
-    """The parameters after `steps` steps of Adam from `start`, whose rate falls from `rate` to 0 along a cosine.
+    """Return the parameters after `steps` steps of Adam, whose rate falls from `rate` to 0 along a cosine.
 
-    Everything is done coordinate by coordinate: runs that lie beside each other in an array do not touch each other.
+    All operations act on each coordinate separately, so runs in the same array do not affect each other.
 
     Args:
-        start: arrays of parameters; they are left as they are.
-        gradients: of the loss at given parameters, one array for each of theirs.
-        steps: how many, >= 0.
-        rate: the first step's length in each coordinate.
-        low, high: the range that the parameters are clipped to after each step; None: unbounded.
+        start: arrays of initial parameters; they are not modified.
+        gradients: function from parameters to the gradients of the loss, one array for each array of parameters.
+        steps: number of steps, >= 0.
+        rate: the length of the first step in each coordinate.
+        low, high: the range to which the parameters are clipped after each step; None: unbounded.
     """
     parameters = [np.array(array) for array in start]
     means, squares = ([np.zeros_like(array) for array in parameters] for _ in range(2))

@@ -21,25 +21,25 @@ from .relaxed import of_columns
 
 @dataclass(frozen=True)
 class GeneratorNetwork(Generator):
-    """A generator network f_theta, fitted by gradients through its answers.
+    """Generator network f_theta, fitted by gradients of its answers.
 
-    z ~ N(0, I) goes through fully connected layers with ReLU; a softmax over the values of each attribute makes a
-    product distribution of it, and the mixture over `n_samples` draws of z, which are kept, is the fitted distribution.
-    Adam goes down the gradient of the squared error of the answers, each divided by the variance of its noise. What a
-    relaxed table stores row by row, a network shares between its rows. (Liu, Vietri and Wu 2021, who measure the worst
-    queries in rounds and fit these; here every answer counts, as in equation 1 of McKenna, Miklau and Sheldon 2021.)
+    z ~ N(0, I) passes through fully connected layers with ReLU; a softmax over the values of each attribute turns the
+    result into a product distribution, and the mixture over `n_samples` fixed draws of z is the fitted distribution.
+    Adam minimises the squared error of the answers, each divided by the variance of its noise. A relaxed table stores
+    its rows separately; a network shares parameters between them. (Liu, Vietri and Wu 2021 measure the worst queries in
+    rounds and fit these; here every answer counts, as in equation 1 of McKenna, Miklau and Sheldon 2021.)
 
     Args:
         n_samples: draws of z, the rows of the mixture, >= 1.
         n_latent: coordinates of z, >= 1.
         hidden: width of each hidden layer, at least one.
-        steps: of Adam.
-        learning_rate: of its first step, > 0.
+        steps: number of steps of Adam, >= 1.
+        learning_rate: rate of the first step, > 0.
 
     Guarantees:
-        * The fit is a distribution; the least squares need not be the best ones (they are not convex in the
+        * The fit is a distribution; it need not be the best one (the squared error is not convex in the
           parameters).
-        * A run's result depends on its own answers and draws only; the draws are made before the first step.
+        * The result of a run depends only on its own answers and draws; all draws are made before the first step.
 
     Example:
         >>> domain = Domain({"sex": 2, "race": 2})
@@ -77,7 +77,7 @@ class GeneratorNetwork(Generator):
     def _rows(
         self, problem: Problem, widths: Sequence[int], values: Sequence[int], rng: np.random.Generator
     ) -> list[Floats]:
-        """The weights of each attribute, `(size, n_samples, n_values)`."""
+        """Return the weights of each attribute, `(size, n_samples, n_values)`."""
         sizes = [a * b for a, b in pairwise(widths)]
         drawn = rng.normal(size=(problem.size, self.n_samples * self.n_latent + sum(sizes)))
         z, *flat = np.split(drawn, np.cumsum([self.n_samples * self.n_latent, *sizes])[:-1], axis=1)
@@ -88,32 +88,32 @@ class GeneratorNetwork(Generator):
             return network.backward(parameters, columns, layers, of_columns(problem, columns))
 
         start = network.start(flat, widths)
-        found = descend(start, gradients, steps=self.steps, rate=self.learning_rate)
-        return network.forward(found)[0]
+        fitted_parameters = descend(start, gradients, steps=self.steps, rate=self.learning_rate)
+        return network.forward(fitted_parameters)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Fully connected layers with ReLU and a softmax for each attribute; parameters are weights and biases in turn.
+    """Fully connected layers with ReLU and a softmax for each attribute; parameters alternate weights and biases.
 
     Args:
-        z: what goes in, `(size, n_samples, n_latent)`.
-        values: number of values of each attribute that comes out.
+        z: input, `(size, n_samples, n_latent)`.
+        values: number of values of each output attribute.
     """
 
     z: Floats
     values: tuple[int, ...]
 
     def start(self, flat: Sequence[Floats], widths: Sequence[int]) -> list[Floats]:
-        """Weights of variance 2 / (units that come in), for ReLU (He et al. 2015), and biases 0, from normal draws."""
-        found = []
+        """Return initial weights of variance 2 / (inputs of a unit), for ReLU (He et al. 2015), and biases 0."""
+        parameters = []
         for draws, (n_in, n_out) in zip(flat, pairwise(widths), strict=True):
-            found.append(math.sqrt(2.0 / n_in) * draws.reshape(len(draws), n_in, n_out))
-            found.append(np.zeros((len(draws), 1, n_out)))
-        return found
+            parameters.append(math.sqrt(2.0 / n_in) * draws.reshape(len(draws), n_in, n_out))
+            parameters.append(np.zeros((len(draws), 1, n_out)))
+        return parameters
 
     def forward(self, parameters: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
-        """The weights of each attribute, `(size, n_samples, n_values)`, and what went into each layer."""
+        """Return the weights of each attribute, `(size, n_samples, n_values)`, and the input of each layer."""
         layers = [self.z]
         for weights, biases in zip(parameters[:-2:2], parameters[1:-2:2], strict=True):
             layers.append(np.maximum(layers[-1] @ weights + biases, 0.0))
@@ -128,11 +128,15 @@ class Network:
         layers: Sequence[Floats],
         gradients: Sequence[Floats],
     ) -> list[Floats]:
-        """Gradients by the parameters, given those by the weights of each attribute."""
+        """Return gradients by the parameters, from the gradients by the weights of each attribute."""
         pairs = zip(columns, gradients, strict=True)
         error = np.concatenate([products.through_softmax(column, gradient) for column, gradient in pairs], axis=2)
-        found: list[Floats] = []
+        parameter_gradients: list[Floats] = []
         for layer, weights in zip(reversed(layers), reversed(parameters[::2]), strict=True):
-            found = [layer.transpose(0, 2, 1) @ error, error.sum(axis=1, keepdims=True), *found]
+            parameter_gradients = [
+                layer.transpose(0, 2, 1) @ error,
+                error.sum(axis=1, keepdims=True),
+                *parameter_gradients,
+            ]
             error = (error @ weights.transpose(0, 2, 1)) * (layer > 0.0)
-        return found
+        return parameter_gradients

@@ -20,23 +20,22 @@ from .mixture import Mixture, parts_of_runs
 class RelaxedTable(Generator):
     """A table whose records are relaxed to real numbers, fitted by gradients.
 
-    A record is a row of zeros and a one for each attribute; relaxed, it is a row of weights, and an answer the mean
+    A record is a one-hot row for each attribute; relaxed, it is a row of weights, and an answer is the mean
     over rows of the product of a cell's weights. The squared error of the answers, each divided by the variance of its
-    noise, is then a polynomial, and Adam goes down its gradient. With `softmax` a row's weights of an attribute are the
-    softmax of its parameters: a distribution (Liu, Vietri and Wu 2021, "RAP^softmax"). Without, they are numbers in [0,
-    1], clipped after each step (Aydore et al. 2021): then the answers need not be those of any
-    distribution.
+    noise, is then a polynomial, which Adam minimises. With `softmax` the weights of an attribute in a row are the
+    softmax of parameters: a distribution (Liu, Vietri and Wu 2021, "RAP^softmax"). Without, they are numbers in [0,
+    1], clipped after each step (Aydore et al. 2021), and the answers need not be those of any distribution.
 
     Args:
-        n_rows: rows of the relaxed table, r >= 1. Large enough, every distribution is among the mixtures of r products.
-        softmax: see above.
-        steps: of Adam.
-        learning_rate: of its first step, > 0.
+        n_rows: rows of the relaxed table, r >= 1. If it is large enough, every distribution is a mixture of r products.
+        softmax: True for rows that are distributions.
+        steps: number of steps of Adam, >= 1.
+        learning_rate: rate of the first step, > 0.
 
     Guarantees:
-        * With `softmax` the fit is a distribution; the least squares need not be the best ones (they are not convex in
+        * With `softmax` the fit is a distribution; it need not be the best one (the squared error is not convex in
           the parameters).
-        * A run's result depends on its own answers and draws only; the draws are made before the first step.
+        * The result of a run depends only on its own answers and draws; all draws are made before the first step.
 
     Example:
         >>> domain = Domain({"sex": 2, "race": 2})
@@ -68,13 +67,13 @@ class RelaxedTable(Generator):
         return Mixture(domain, total, dict(zip(problem.attributes, columns, strict=True)))
 
     def _rows(self, problem: Problem, widths: Sequence[int], rng: np.random.Generator) -> list[Floats]:
-        """The weights of each attribute, `(size, r, n_values)`."""
+        """Return the weights of each attribute, `(size, r, n_values)`."""
         shape = (problem.size, self.n_rows, sum(widths))
         drawn = rng.normal(size=shape) if self.softmax else rng.random(shape)
         start = np.split(drawn, np.cumsum(widths)[:-1], axis=2)
         if not self.softmax:
             start = [2.0 * weights / weights.shape[2] for weights in start]  # on average each row's weights sum to 1
-        found = descend(
+        fitted_parameters = descend(
             start,
             lambda parameters: self._gradients(problem, parameters),
             steps=self.steps,
@@ -82,10 +81,10 @@ class RelaxedTable(Generator):
             low=None if self.softmax else 0.0,
             high=None if self.softmax else 1.0,
         )
-        return [products.softmax(logits) for logits in found] if self.softmax else found
+        return [products.softmax(logits) for logits in fitted_parameters] if self.softmax else fitted_parameters
 
     def _gradients(self, problem: Problem, parameters: Sequence[Floats]) -> list[Floats]:
-        """Half the gradient of the squared error by the parameters."""
+        """Return half the gradient of the squared error by the parameters."""
         columns = [products.softmax(logits) for logits in parameters] if self.softmax else list(parameters)
         gradients = of_columns(problem, columns)
         if not self.softmax:
@@ -94,11 +93,13 @@ class RelaxedTable(Generator):
 
 
 def of_columns(problem: Problem, columns: Sequence[Floats]) -> list[Floats]:
-    """Half the gradient of the squared error by the weights of each of the problem's attributes, in their order."""
-    at = {place: k for k, place in enumerate(problem.attributes)}
-    found = [np.zeros_like(column) for column in columns]
+    """Return half the gradient of the squared error by the weights of each attribute of the problem, in order."""
+    column_of = {place: k for k, place in enumerate(problem.attributes)}
+    gradients = [np.zeros_like(column) for column in columns]
     for k, region in enumerate(problem.regions):
-        own = [columns[at[place]] for place in region]
-        for place, part in zip(region, products.gradients(own, problem.slopes(k, products.answers(own))), strict=True):
-            found[at[place]] += part
-    return found
+        region_columns = [columns[column_of[place]] for place in region]
+        for place, part in zip(
+            region, products.gradients(region_columns, problem.slopes(k, products.answers(region_columns))), strict=True
+        ):
+            gradients[column_of[place]] += part
+    return gradients

@@ -205,11 +205,11 @@ def test_a_median_needs_no_count_where_other_cells_give_the_size_of_its_group():
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ({GroupCount(): 2.5}, "the number of everybody must be a whole number >= 0"),
+        ({GroupCount(): 2.5}, "the number of all people must be a whole number >= 0"),
         ({GroupCount(): None}, "the threshold of the tables is 0, which suppresses nothing"),
-        ({MeanAge(): 130.0}, "the mean age of everybody must lie from 20 to 26, but is 130"),
+        ({MeanAge(): 130.0}, "the mean age of all people must lie from 20 to 26, but is 130"),
         ({MeanAge(): 23.45}, "value must be a number >= 0 with 1 digits after the point, but is 23.45"),
-        ({GroupShare(WOMEN): 130.0}, "the percentage of female among everybody must lie from 0 to 100"),
+        ({GroupShare(WOMEN): 130.0}, "the percentage of female among all people must lie from 0 to 100"),
     ],
 )
 def test_values_that_nobody_could_publish_are_refused(cell, message):

@@ -315,7 +315,7 @@ def test_the_same_memory_is_known_when_the_function_is_audited_again():
 def test_a_function_without_noise_is_a_violation_with_a_warning_that_it_never_varies():
     result = audit(lambda data, rng: sum(data), PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
-    assert "the rng that is given was never drawn from" in result.warnings[0]
+    assert "the given rng was never drawn from" in result.warnings[0]
     assert "the output never varied on both sides" in result.warnings[1]
     assert result.refuted_by == "bound"
 

@@ -61,7 +61,7 @@ def test_a_declared_sensitivity_below_the_distance_is_a_warning(declared, warned
     assert warnings == (
         (
             f"sensitivity is {declared:g}, but the parts to which noise is added lie 2 apart on this pair: noise for a "
-            "smaller distance hides less than it should.",
+            "smaller distance gives less privacy than claimed.",
         )
         if warned
         else ()
@@ -84,7 +84,7 @@ def test_forms_that_differ_under_the_same_seed_are_a_note_and_no_warning():
 
 def test_an_rng_that_is_never_drawn_from_is_a_warning():
     (warning,) = first_runs(lambda data, rng: float(sum(data))).warnings
-    assert "the rng that is given was never drawn from" in warning
+    assert "the given rng was never drawn from" in warning
     assert first_runs(lambda data, rng: sum(data) + (len(data) == 3) * rng.laplace()).warnings == ()
 
 
