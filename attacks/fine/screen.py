@@ -55,7 +55,7 @@ class _Levels:
 
     Args:
         known: `(n_levels,)` levels, sorted.
-        at: `(n,)` index of each output's level in `known`.
+        index: `(n,)` index of each output's level in `known`.
         scores: `(n,)` log odds of side 1, for sides of these sizes.
         n_side1: `(n_levels,)` number of outputs of side 1.
     """
