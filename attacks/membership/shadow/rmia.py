@@ -31,7 +31,7 @@ class RMIA(MembershipAttack):
 
     Args:
         mode: "online" or "offline".
-        gamma: > 0, how much more likely the record must be. the paper uses 2; 1 often has a slightly larger AUC, but
+        gamma: > 0, how much more likely the record must be. The paper uses 2; 1 often has a slightly larger AUC, but
             ties more records at the top.
         a: in [0, 1], slope of the assumed linear relation of p_in and p_out; offline only.
 
