@@ -25,10 +25,8 @@ class Exhaustive(Decoder):
 
     It keeps every column z of bits with |A z - a| <= error in every answer (Dinur and Nissim 2003, theorem 2). With all
     2^n queries, columns that fit answers within `error` of the truth are at most 4 error bits from each other and from
-    the
-    truth: two columns that fit have answers at most 2 error apart, also to the queries for the records where only the
-        first
-    has a 1, and for those where only the second has.
+    the truth: two columns that fit have answers at most 2 error apart, also to the queries for the records where only
+    the first has a 1, and for those where only the second has.
 
     The value of a bit is the share of the columns that fit in which it is 1. If no column fits, the columns with the
     smallest largest difference are used, and the note states this difference.
