@@ -77,7 +77,7 @@ def test_all_62_blocks_of_seven_are_found_where_all_three_are_withheld():
 def test_the_unique_block_of_seven_is_named_with_who_is_married():
     found = solve(seven(married=True))
     assert found.unique
-    assert str(found) == "exactly 1 block has these tables: everybody in it is found"
+    assert str(found) == "exactly 1 block has these tables: every person in it is revealed"
     people = found.domain.shown(found.blocks[0])
     known = ["8 female Black single", "36 female Black married", "66 female Black married", "24 female White single"]
     known += ["84 male Black married", "18 male White single", "30 male White married"]
