@@ -2,7 +2,7 @@
 
 An attack turns outputs into scores. Everywhere, a higher score means side 1: the record was in.
 
-    Target   what is attacked: a mechanism and a pair
+    Target   mechanism and pair under attack
     Attack   learns from pilot outputs of both sides of a target ...
     Scorer   ... how to score outputs that it has never seen
 

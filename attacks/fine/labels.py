@@ -74,7 +74,7 @@ class LabelOdds:
 
     @property
     def by_class(self) -> bool:
-        """True if any class of labels has log odds of its own."""
+        """True if any class of labels has separate log odds."""
         return not bool(np.isnan(self.classes).all())
 
     def _of(self, counts: Counts, own: Floats) -> Floats:

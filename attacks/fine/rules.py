@@ -187,7 +187,7 @@ def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[Rule]:
     """Return the rules to try on outputs like `rows`, `(n, n_coordinates)` pilot outputs of both sides.
 
     Args:
-        most_coordinates: largest number of coordinates that get rules of their own, the first ones.
+        most_coordinates: largest number of coordinates with separate rules, the first ones.
         bits: whether rules on the low bits of floats are included.
     """
     rules: list[Rule] = []

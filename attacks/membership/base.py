@@ -33,10 +33,10 @@ class MembershipAttack(metaclass=Options):
     """Name in the catalogue."""
 
     needs_population: ClassVar[bool] = False
-    """Whether the attack learns from records that no model was trained on."""
+    """True if the attack learns from records that no model was trained on."""
 
     learns_each_record: ClassVar[bool] = False
-    """Whether the attack learns a rule with many inputs for each record from the other models."""
+    """True if the attack learns a rule with many inputs for each record from the other models."""
 
     @property
     def minimum_references(self) -> int:

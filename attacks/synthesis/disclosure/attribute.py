@@ -36,8 +36,8 @@ class AttributeDisclosure(Disclosure):
     Example:
         >>> table = np.array([[0, 0, 1], [1, 0, 0], [2, 2, 1]])
         >>> attack = AttributeDisclosure({"a": 3, "b": 3, "c": 2}, secret="c")
-        >>> nobody = np.empty((0, 3), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), nobody, nobody), np.random.default_rng(0))
+        >>> empty = np.empty((0, 3), dtype=np.int64)
+        >>> attack.right(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), empty, empty), np.random.default_rng(0))
         array([ True, False])
     """
 

@@ -31,10 +31,10 @@ class Linkability(Disclosure):
     Example:
         >>> table = np.array([[0, 0], [1, 1], [2, 2]])
         >>> attack = Linkability({"a": 3, "b": 3}, first=["a"], second=["b"])
-        >>> nobody = np.empty((0, 2), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[2, 2], [1, 1], [1, 0]]), table[:1], nobody), np.random.default_rng(0))
+        >>> empty = np.empty((0, 2), dtype=np.int64)
+        >>> attack.right(table, Scene(np.array([[2, 2], [1, 1], [1, 0]]), table[:1], empty), np.random.default_rng(0))
         array([ True,  True, False])
-        >>> attack.right(table, Scene(np.array([[2, 2], [1, 1]]), table[1:], nobody), np.random.default_rng(0))
+        >>> attack.right(table, Scene(np.array([[2, 2], [1, 1]]), table[1:], empty), np.random.default_rng(0))
         array([False, False])
     """
 

@@ -35,8 +35,8 @@ class SinglingOut(Disclosure):
     Example:
         >>> table = np.array([[0, 0], [0, 1], [1, 0]])
         >>> attack = SinglingOut({"a": 2, "b": 2}, n_columns=2)
-        >>> nobody = np.empty((0, 2), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], nobody), np.random.default_rng(0))
+        >>> empty = np.empty((0, 2), dtype=np.int64)
+        >>> attack.right(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
         array([ True, False])
     """
 
