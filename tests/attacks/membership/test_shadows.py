@@ -150,7 +150,7 @@ def test_taking_models_keeps_only_whole_pairs_paired():
         ({"inclusion": np.ones(3, dtype=bool)}, "One model is one row"),
         ({"y": np.zeros(4)}, "y must be one label per record"),
         ({"signals": {"loss": np.zeros((2, 4))}}, "loss must have shape"),
-        ({"signals": {"loss": np.full((2, 3), np.nan)}}, "loss holds NaN"),
+        ({"signals": {"loss": np.full((2, 3), np.nan)}}, "loss has NaN"),
         ({"log_probabilities": np.zeros((2, 4, 5))}, "log_probabilities must have shape"),
         ({"partner": np.array([1, 0])}, "exactly the other records"),
         ({"partner": np.array([1, 7])}, "partner must be one index per model"),

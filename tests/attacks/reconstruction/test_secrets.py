@@ -94,7 +94,7 @@ def test_secrets_travel_to_workers():
         (lambda: OneOf((0, 1), [1.5, -0.5]), "prior must be 2 probabilities"),
         (lambda: OneOf((0, 1), close=[[1, 0]]), r"close .* shape \(2, 2\)"),
         (lambda: OneOf((0, 1), close=np.zeros((2, 2))), "with at least one"),
-        (lambda: FairBits([0, 0], [1]), "equally many records, but hold 2 and 1"),
+        (lambda: FairBits([0, 0], [1]), "equally many records, but have 2 and 1"),
         (lambda: FairBits(0, 1), "collections of equally many records"),
         (lambda: FairBits([0, 0], np.ones(2)), "same shape"),
         (lambda: FairBits(([0], [0]), [1]), "same form"),
