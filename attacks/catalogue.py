@@ -1,8 +1,8 @@
-"""Names of the attacks. A new one is one file and one line here; `dpassay list attacks` shows them.
+"""Names of the attacks. A new attack is one file and one line here; `dpassay list attacks` shows them.
 
-"auto" takes the first of them, in this order, that supports the target: those that know the law of what they see come
-before those that have to learn it from pilot runs: the portfolio on other people's code, and the classifier, which
-supports everything.
+"auto" takes the first attack, in this order, that supports the target: attacks that know the output law come before
+attacks that learn it from pilot runs, which are the portfolio for external code, and the classifier, which supports
+every target.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ build = catalogue.build
 
 
 def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
-    """The attack that is meant, which can be used on `target`, and its name.
+    """Return the requested attack, checked against `target`, and its name.
 
     Args:
         attack: a name in the catalogue, with its default options; an `Attack`; or "auto", the first one that
             supports the target: the likelihood ratio where the output law is known; on a DPSGD, the gradient product
             for trajectories and, for final models, the loss of a canary that is an example, or the direction of one
-            that is a gradient; the portfolio on other people's code; the classifier elsewhere.
-        target: what is attacked.
+            that is a gradient; the portfolio on external code; the classifier elsewhere.
+        target: mechanism and pair under attack.
 
     Returns:
-        Name and attack. The name of an attack that is not in the catalogue is that of its class.
+        Name and attack. The name of an attack that is not in the catalogue is the name of its class.
 
     Raises:
         UnknownNameError: no attack has this name.
@@ -59,6 +59,6 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
     """
     if attack == "auto":
         attack = next(name for name in catalogue.entries if build(name).supports(target))
-    found = catalogue.instance(attack, Attack, argument="attack")  # type: ignore[type-abstract]
-    found.check(target)
-    return catalogue.name_of(found), found
+    instance = catalogue.instance(attack, Attack, argument="attack")  # type: ignore[type-abstract]
+    instance.check(target)
+    return catalogue.name_of(instance), instance

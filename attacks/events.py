@@ -1,12 +1,13 @@
-"""Exceptional outputs are scored, never dropped: an event that happens more often on one side is a leak by itself.
+"""Exceptional outputs are scored, never dropped: an event that happens more often on one side is itself a leak.
 
     mark         rows with NaN or infinity become events
-    fit_scorer   trains an attack on the ordinary pilot rows and learns where each event stands among its scores
+    fit_scorer   trains an attack on the ordinary pilot rows and learns a score for each event
 
-Where an event stands. Scores rank outputs by how strongly they point to side 1, and so must events. Each label has its
-smoothed log odds on the pilot; the ordinary scores, cut into quantile bins, have theirs; the label is put between the
-bins where it is least out of order, above or below all of them where it is more extreme than all. A label that happens
-equally often on both sides thus lands in the middle, where it does not blur what the ordinary outputs show.
+The score of an event. Scores rank outputs by how strongly they point to side 1, and events must be ranked too. Each
+label has its smoothed log odds on the pilot, and so has each quantile bin of the ordinary scores. A label is placed
+between the bins where the order of log odds is violated least; above or below all bins if its log odds are more
+extreme. A label that is equally frequent on both sides thus gets a score in the middle and does not blur the ordinary
+outputs.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ SHOWN = 3  # events that a description names
 
 
 def mark(outputs: Outputs) -> Outputs:
-    """`outputs` with every row that holds NaN or an infinity turned into an event; the same object if none does.
+    """Return `outputs` with each row that has NaN or an infinity turned into an event; the same object if no row has.
 
-    Labels are "nan", "inf" and "-inf"; for outputs of several numbers they say where in the flattened output, as in
-    "nan at 0, 3; inf at 1": the same place on one side only is a leak too. The row itself is filled with zeros.
+    Labels are "nan", "inf" and "-inf"; for outputs of several numbers they contain the positions in the flattened
+    output, as in "nan at 0, 3; inf at 1": a position that occurs on one side only is also a leak. The row is filled
+    with zeros.
 
     Example:
         >>> mark(Outputs(np.array([0.5, np.nan, -np.inf]))).events.tolist()
@@ -63,27 +65,27 @@ def mark(outputs: Outputs) -> Outputs:
 def fit_scorer(
     attack: Attack, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator
 ) -> EventScorer:
-    """The scorer of `attack`, learned from pilot outputs, that also scores events.
+    """Return the scorer of `attack`, learned from pilot outputs, that also scores events.
 
     Args:
-        attack: one that can be used on `target`.
-        target: what is attacked.
+        attack: an attack that can be used on `target`.
+        target: mechanism and pair under attack.
         pilot0, pilot1: pilot outputs of side 0 and side 1, events included.
-        rng: for what is random in the training of the attack.
+        rng: random generator for training the attack.
 
     Returns:
-        A scorer of any outputs of the mechanism. Ordinary rows get the score of the attack, which was trained on the
-        ordinary pilot rows alone. A label seen on the pilot gets the place that its log odds have among those scores,
-        and these themselves if the pilot had no ordinary row; rare labels, and one never seen, have those of their kind
-        (`LabelOdds`), or of all events together; +inf if the pilot had none. Outputs of another shape than the pilot's
-        are events too.
+        A scorer of any outputs of the mechanism. Ordinary rows get the score of the attack, which is trained on the
+        ordinary pilot rows only. The log odds of a label of the pilot are placed among those scores, or are the score
+        themselves if the pilot has no ordinary row. Rare and new labels have the log odds of their kind (`LabelOdds`),
+        or of all events together; +inf if the pilot has no event. Outputs whose shape does not occur in the pilot are
+        events too.
 
     Raises:
         AttackError: the attack cannot be trained on these pilot outputs.
 
     Guarantees:
         * every run has a score, never NaN;
-        * without events the scores are those of the attack, and cost no more than a look for NaN.
+        * without events the scores are those of the attack, at the cost of a check for NaN.
 
     Example:
         >>> from dpassay.attacks.distinguishing import Threshold
@@ -111,7 +113,7 @@ def fit_scorer(
 
 @dataclass(frozen=True, eq=False)
 class _Pilot:
-    """Pilot outputs of both sides, and the ordinary rows and the labels among them."""
+    """Pilot outputs of both sides, with their ordinary rows and labels."""
 
     marked: tuple[Outputs, Outputs]
     ordinary: tuple[Outputs, Outputs]
@@ -120,7 +122,7 @@ class _Pilot:
 
 
 def _with_events(base: Scorer, pilot: _Pilot) -> EventScorer:
-    """A scorer of ordinary rows, with a place for each event of the pilot."""
+    """Return a scorer of ordinary rows, with a score for each event of the pilot."""
     (ordinary0, ordinary1), (labels0, labels1), shapes = pilot.ordinary, pilot.labels, pilot.shapes
     held_out = getattr(base, "held_out", None)
     if held_out is not None:
@@ -128,32 +130,39 @@ def _with_events(base: Scorer, pilot: _Pilot) -> EventScorer:
     if not len(labels0) + len(labels1):
         return EventScorer(base, shapes, held_out=held_out)
     scores = held_out or tuple(base.score(rows) if len(rows) else np.empty(0) for rows in (ordinary0, ordinary1))
-    n = len(pilot.marked[0]), len(pilot.marked[1])
-    names, at = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
-    at0, at1 = at[: len(labels0)], at[len(labels0) :]
-    odds = LabelOdds.learn(np.stack([np.bincount(side, minlength=len(names)) for side in (at0, at1)]), n)
-    asked = [odds.of_labels(), np.array([odds.of_new()]), odds.left_out(at0, 0), odds.left_out(at1, 1)]
-    places = _places(np.concatenate(asked), scores, n)
-    label_scores, new, *left_out = np.split(places, np.cumsum([len(part) for part in asked[:-1]]))
+    n_pilot = len(pilot.marked[0]), len(pilot.marked[1])
+    names, label_index = np.unique(np.concatenate([labels0, labels1]), return_inverse=True)
+    label_index0, label_index1 = label_index[: len(labels0)], label_index[len(labels0) :]
+    odds = LabelOdds.learn(
+        np.stack([np.bincount(side, minlength=len(names)) for side in (label_index0, label_index1)]), n_pilot
+    )
+    event_log_odds = [
+        odds.of_labels(),
+        np.array([odds.of_new()]),
+        odds.left_out(label_index0, 0),
+        odds.left_out(label_index1, 1),
+    ]
+    places = _places(np.concatenate(event_log_odds), scores, n_pilot)
+    label_scores, new_label_score, *left_out = np.split(places, np.cumsum([len(part) for part in event_log_odds[:-1]]))
     if held_out is not None or odds.by_class:
         held_out = cast(Any, tuple(map(_together, pilot.marked, (shapes, shapes), scores, left_out)))
-    return EventScorer(base, shapes, names.astype(np.str_), label_scores, float(new[0]), held_out)
+    return EventScorer(base, shapes, names.astype(np.str_), label_scores, float(new_label_score[0]), held_out)
 
 
 def _together(marked: Outputs, shapes: tuple[Shape, ...] | None, ordinary: Floats, events: Floats) -> Floats:
-    """The scores of ordinary rows and of events, each in its place among the outputs."""
-    at = _ordinary(marked, shapes)[0]
+    """Return the scores of ordinary rows and of events, in the order of the outputs."""
+    ordinary_rows = _ordinary(marked, shapes)[0]
     scores = np.empty(len(marked))
-    scores[at], scores[~at] = ordinary, events
+    scores[ordinary_rows], scores[~ordinary_rows] = ordinary, events
     return scores
 
 
 @dataclass(frozen=True)
 class Indifferent:
-    """Scores every output 0: for pilots with so many events that too few ordinary rows are left to learn from."""
+    """Scorer that gives every output 0: for pilots with too few ordinary rows to learn from."""
 
     def score(self, outputs: Outputs) -> Floats:
-        """Zeros, shape `(size,)`."""
+        """Return zeros, shape `(size,)`."""
         return np.zeros(len(outputs))
 
 
@@ -163,14 +172,14 @@ class EventScorer:
 
     Args:
         base: scores ordinary rows.
-        shapes: of one ordinary output: the one that both sides share; none, if they differ in it; None, and then any
-            shape is ordinary, if the pilot had no ordinary row.
+        shapes: shapes of ordinary outputs: the shape common to both sides; empty if the sides differ in shape; None, so
+            that any shape is ordinary, if the pilot has no ordinary row.
         labels: `(n_labels,)` events of the pilot, sorted.
         label_scores: `(n_labels,)` their scores.
         unseen: score of every other event.
-        held_out: scores of the pilot outputs of each side as fresh ones would have them, where they were learned by
-            heart; None elsewhere.
-        without_low_bits: the scorer without rules on the low bits of floats, where there are some; None elsewhere.
+        held_out: scores of the pilot outputs of each side distributed like those of fresh outputs, if the scorer is
+                overfitted to them; None otherwise.
+        without_low_bits: the scorer without rules on the low bits of floats, if there are some; None otherwise.
     """
 
     base: Scorer
@@ -182,7 +191,7 @@ class EventScorer:
     without_low_bits: EventScorer | None = None
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""
+        """Return the scores of `outputs`, shape `(size,)`, higher = side 1; never NaN."""
         outputs = mark(outputs)
         if outputs.events is None and (self.shapes is None or outputs.values.shape[1:] in self.shapes):
             return self._base_score(outputs)
@@ -194,80 +203,84 @@ class EventScorer:
         return scores
 
     def score_pilot(self, pilot0: Outputs, pilot1: Outputs) -> tuple[Floats, Floats]:
-        """Scores of the pilot outputs that this was learned from, as fresh ones would have them."""
+        """Return scores of the scorer's pilot outputs, distributed like those of fresh outputs."""
         return self.held_out or (self.score(pilot0), self.score(pilot1))
 
     def describe(self, threshold: float, *, above: bool = True) -> str:
-        """Which outputs score at or above the threshold, or below, in words; "" where the score is all there is."""
+        """Describe the outputs that score at or above the threshold, or below; "" if there is nothing to describe."""
         base = getattr(self.base, "describe", None)
-        said = "" if base is None else str(base(threshold, above=above))
+        description = "" if base is None else str(base(threshold, above=above))
         if self.labels is None or self.label_scores is None:
-            return said
-        there = self.labels[(self.label_scores >= threshold) == above].tolist()
-        more = f" or {len(there) - SHOWN:,} more" * (len(there) > SHOWN)
-        events = f"the event {' or '.join(map(repr, there[:SHOWN]))}{more}" if there else ""
-        return " or ".join(part for part in (said, events) if part)
+            return description
+        labels = self.labels[(self.label_scores >= threshold) == above].tolist()
+        more = f" or {len(labels) - SHOWN:,} more" * (len(labels) > SHOWN)
+        events = f"the event {' or '.join(map(repr, labels[:SHOWN]))}{more}" if labels else ""
+        return " or ".join(part for part in (description, events) if part)
 
     def _event_scores(self, events: Labels) -> Floats:
-        """The score of each label."""
+        """Return the score of each label."""
         if self.labels is None or self.label_scores is None:
             return np.full(len(events), self.unseen)
-        at = np.searchsorted(self.labels, events).clip(max=len(self.labels) - 1)
-        return np.where(self.labels[at] == events, self.label_scores[at], self.unseen)
+        index = np.searchsorted(self.labels, events).clip(max=len(self.labels) - 1)
+        return np.where(self.labels[index] == events, self.label_scores[index], self.unseen)
 
     def _base_score(self, outputs: Outputs) -> Floats:
-        """The base's scores, held to the contract of a scorer."""
+        """Return the scores of `base`, checked for shape and NaN."""
         scores = np.asarray(self.base.score(outputs), dtype=np.float64)
         if scores.shape != (len(outputs),):
             raise AttackError(
-                f"{type(self.base).__name__}.score must return one number a run, shape ({len(outputs)},), but returned "
-                f"shape {scores.shape}."
+                f"{type(self.base).__name__}.score must return one number per run, shape ({len(outputs)},), but "
+                f"returned shape {scores.shape}."
             )
         if scores.size and np.isnan(scores.max()):
             raise AttackError(
                 f"{type(self.base).__name__}.score returned NaN for an ordinary output. Give every output a number, "
-                "+-inf if it settles the side, 0 if it says nothing."
+                "+-inf if it settles the side, 0 if it carries no information."
             )
         return scores
 
 
 def _exceptional(rows: NDArray[Any]) -> NDArray[np.int8]:
-    """What is wrong with each number: 0 nothing, or the place of its name in `EXCEPTIONAL`."""
+    """Return the kind of each number: 0 for finite, or the index of its name in `EXCEPTIONAL`."""
     above = rows.real > 0
     return np.select([np.isfinite(rows), np.isnan(rows), above], [0, 1, 2], 3).astype(np.int8)
 
 
 def _pattern_label(pattern: NDArray[np.int8]) -> str:
-    """The label of a row with these exceptional values."""
+    """Return the label of a row with these exceptional values."""
     if len(pattern) == 1:
         return EXCEPTIONAL[pattern[0]]
-    found = [(EXCEPTIONAL[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
-    label = "; ".join(f"{name} at {', '.join(map(str, places))}" for name, places in found if len(places))
+    positions_by_kind = [(EXCEPTIONAL[k], np.flatnonzero(pattern == k)) for k in (1, 2, 3)]
+    label = "; ".join(
+        f"{name} at {', '.join(map(str, positions))}" for name, positions in positions_by_kind if len(positions)
+    )
     if len(label) <= LONGEST_LABEL:
         return label
     return f"{label[: LONGEST_LABEL - 13]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
 
 
 def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | None:
-    """See `EventScorer.shapes`."""
-    seen = (o.values.shape[1:] for o in (outputs0, outputs1) if len(o) and (o.events is None or (o.events == "").any()))
-    shapes = tuple(set(seen))
+    """Return the shapes of ordinary outputs; see `EventScorer.shapes`."""
+    all_shapes = (
+        o.values.shape[1:] for o in (outputs0, outputs1) if len(o) and (o.events is None or (o.events == "").any())
+    )
+    shapes = tuple(set(all_shapes))
     if not shapes:
         return None
     return shapes if len(shapes) == 1 else ()
 
 
 def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[NDArray[np.bool_], Labels]:
-    """Which rows are ordinary, and the label of each row; rows of a shape that is not in `shapes` are events."""
+    """Return a mask of the ordinary rows, and the label of each row; rows of a shape not in `shapes` are events."""
     events = np.full(len(outputs), "") if outputs.events is None else outputs.events
-    found = outputs.values.shape[1:]
-    if shapes is not None and found not in shapes:
-        events = np.where(events == "", f"shape {found}", events)
+    shape = outputs.values.shape[1:]
+    if shapes is not None and shape not in shapes:
+        events = np.where(events == "", f"shape {shape}", events)
     return events == "", events
 
 
 def _split(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Outputs, Labels]:
-    """The ordinary rows, and the labels of the others."""
+    """Return the ordinary rows, and the labels of the others."""
     ordinary, events = _ordinary(outputs, shapes)
     if ordinary.all():
         return Outputs(outputs.values), events[:0]
@@ -275,10 +288,10 @@ def _split(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Outputs,
 
 
 def _places(log_odds: Floats, ordinary: tuple[Floats, Floats], n: tuple[int, int]) -> Floats:
-    """The score that puts each of `log_odds` where it is least out of order among the pilot's `ordinary` scores.
+    """Return for each of `log_odds` the score that is least out of order among the pilot's `ordinary` scores.
 
-    Put below bin k, a label is out of order with the bins below it that have higher log odds and with those from k on
-    that have lower ones; summed over bins of equal size, this is a cumulative sum, and its minimum is the place.
+    A label placed below bin k is out of order with the bins below it that have higher log odds and with the bins from k
+    on that have lower ones; summed over bins of equal size, this is a cumulative sum, and its minimum is the place.
     """
     scores = [np.sort(side) for side in ordinary]
     pooled = np.sort(np.concatenate(scores))

@@ -1,4 +1,4 @@
-"""From outputs to columns of numbers that a classifier can read."""
+"""Columns of numbers, made from outputs, that a classifier can read."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..mechanisms.validation import one_of
 
 Floats = NDArray[np.float64]
 Featuriser = Callable[[NDArray[Any]], NDArray[Any]]
-"""A user's own features: `(size, ...)` output values -> `(size, n_features)`, one row a run."""
+"""User-defined features: `(size, ...)` output values -> `(size, n_features)`, one row per run."""
 
 KINDS = ("auto", "coordinates")
 MAX_COORDINATES_FOR_PRODUCTS = 8
 
 
 def as_rows(values: NDArray[Any]) -> NDArray[Any]:
-    """Each output flattened: shape `(size, n_coordinates)`, dtype as it was.
+    """Flatten each output: shape `(size, n_coordinates)`, dtype unchanged.
 
-    A complex number is two coordinates; an output of no numbers is one constant.
+    A complex number is two coordinates; an empty output is one constant.
     """
     if values.dtype.kind not in "biufc":
         raise AttackError(
             f"outputs of dtype {values.dtype} are not numbers, so this attack cannot score them. Return numbers, or "
-            "hand such outcomes over as events (Outputs.events)."
+            "pass such outcomes as events (Outputs.events)."
         )
     rows = values.reshape(len(values), int(np.prod(values.shape[1:])))
     if rows.shape[1] == 0:
@@ -40,7 +40,7 @@ def as_rows(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_matrix(values: NDArray[Any]) -> Floats:
-    """Each output flattened to float64: shape `(size, n_coordinates)`; a view where that is possible."""
+    """Flatten each output to float64: shape `(size, n_coordinates)`; a view where possible."""
     return as_rows(values).astype(np.float64, copy=False)
 
 
@@ -48,13 +48,13 @@ def as_matrix(values: NDArray[Any]) -> Floats:
 class Features:
     """Columns made from outputs: coordinates on a common scale, and a few summaries of them.
 
-    A difference between the sides may sit in one coordinate, in their sum (a query answered many times), in how many
-    lie above their middle (the same under heavy tails, where the sum is poor), in the size of the noise (norm), in the
-    extremes (a maximum that is chosen) or in how two coordinates move together (products, up to 8 coordinates).
-    Made once from pilot outputs by `learn`; then a fixed map.
+    A difference between the sides may be in one coordinate, in the sum (a query answered many times), in the number of
+    coordinates above the median (the same under heavy tails, where the sum is poor), in the size of the noise (norm),
+    in the extremes (a maximum that is chosen) or in the dependence of two coordinates (products, up to 8 coordinates).
+    Learned once from pilot outputs by `learn`; then a fixed map.
 
     Args:
-        kind: "coordinates"; "auto", coordinates and summaries; or the user's own function.
+        kind: "coordinates"; "auto", coordinates and summaries; or a user-defined function.
         centre, scale: `(n_coordinates,)` pooled median and spread of the pilot; a constant coordinate has scale 1.
     """
 
@@ -64,7 +64,7 @@ class Features:
 
     @classmethod
     def learn(cls, kind: str | Featuriser, values0: NDArray[Any], values1: NDArray[Any]) -> Features:
-        """Centre and scale from the pilot outputs of both sides."""
+        """Learn centre and scale from the pilot outputs of both sides."""
         check_kind(kind)
         pooled = np.concatenate([_matrix(kind, values0), _matrix(kind, values1)])
         centre, scale = robust_scale(pooled)
@@ -72,11 +72,11 @@ class Features:
 
     @property
     def of_one_number(self) -> bool:
-        """Whether the only column is the output itself, centred and scaled."""
+        """True if the only column is the output itself, centred and scaled."""
         return isinstance(self.kind, str) and len(self.centre) == 1
 
     def columns(self, values: NDArray[Any]) -> Floats:
-        """The columns, shape `(size, n_columns)`."""
+        """Return the columns, shape `(size, n_columns)`."""
         z = (_matrix(self.kind, values) - self.centre) / self.scale
         if self.kind != "auto" or z.shape[1] == 1:
             return z
@@ -88,13 +88,13 @@ class Features:
 
 
 def check_kind(kind: str | Featuriser) -> None:
-    """Raises `ParameterError` unless `kind` is a known name or a function."""
+    """Raise `ParameterError` unless `kind` is a known name or a function."""
     if not callable(kind):
         one_of(KINDS, features=kind)
 
 
 def robust_scale(rows: Floats) -> tuple[Floats, Floats]:
-    """Median and interquartile range of each column; standard deviation where that range is 0, then 1."""
+    """Return median and interquartile range of each column; standard deviation if that range is 0, then 1."""
     low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
     spread = high - low
     spread = np.where(spread > 0.0, spread, rows.std(axis=0))
@@ -103,16 +103,16 @@ def robust_scale(rows: Floats) -> tuple[Floats, Floats]:
 
 
 def _matrix(kind: str | Featuriser, values: NDArray[Any]) -> Floats:
-    """The coordinates, or what the user's function makes of them, checked."""
+    """Return the coordinates, or the output of the user's function, checked."""
     if isinstance(kind, str):
         return as_matrix(values)
-    made = np.asarray(kind(values))
-    if made.ndim == 0 or len(made) != len(values):
+    feature_values = np.asarray(kind(values))
+    if feature_values.ndim == 0 or len(feature_values) != len(values):
         raise AttackError(
-            f"features must return one row a run, {plural(len(values), 'row')}, but returned shape {made.shape}. Make "
-            "it work on all runs at once: (size, ...) -> (size, n_features)."
+            f"features must return one row per run, {plural(len(values), 'row')}, but returned shape "
+            f"{feature_values.shape}. Make it work on all runs at once: (size, ...) -> (size, n_features)."
         )
-    rows = as_matrix(made)
+    rows = as_matrix(feature_values)
     if not np.isfinite(rows).all():
         raise AttackError("features returned NaN or infinity for an ordinary output. Map such cases to a number.")
     return rows

@@ -1,12 +1,13 @@
-"""What canaries share: read this first.
+"""Base class of canaries: read this first.
 
-A canary takes the place of one record of a dataset. Side 1 is the dataset with it; side 0, after the relation,
+A canary takes the place of one record of a dataset. Side 1 is the dataset with the canary; on side 0, the dataset
 
-    add_remove     lacks it
-    zero_out       has a blank record (all zeros) in its place
-    replace_one    has another record in its place, the rival: see each canary
+    add_remove     lacks the canary
+    zero_out       has a blank record (all zeros) in the canary's place
+    replace_one    has another record in its place, the rival, defined by each canary
 
-It is chosen from what is public: the dataset, the model and its initial parameters, never from trained models.
+A canary is chosen from public information: the dataset, the model and its initial parameters, never from trained
+models.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ Example: TypeAlias = tuple[Floats, int | float]
 
 @dataclass(frozen=True)
 class Canary(metaclass=Options):
-    """A way to choose the record in question. Subclasses are frozen dataclasses whose fields are the options.
+    """Base class of canaries: choices of the record in which the sides differ.
+
+    Subclasses are frozen dataclasses whose fields are the options.
 
     Args:
-        record: position of the record whose place it takes.
-        alone: whether the dataset holds nothing else: a crafted dataset.
+        record: position of the record that the canary replaces.
+        alone: whether the canary is the only record: a crafted dataset.
     """
 
     _: KW_ONLY
@@ -46,20 +49,20 @@ class Canary(metaclass=Options):
 
     @property
     def group_size(self) -> int:
-        """Records in which the two sides differ."""
+        """Number of records in which the two sides differ."""
         return 1
 
     def pair(self, dataset: Dataset, mechanism: Mechanism) -> Neighbours:
-        """The pair under the relation of `mechanism`.
+        """Return the pair under the relation of `mechanism`.
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            mechanism: a trainer that `TakesCanaries`, such as `DPSGD` or `OpacusTraining`, or a `GroupPrivacy` one for
-                several copies. Gradients ask for more: see each canary.
+            mechanism: a trainer that `TakesCanaries`, such as `DPSGD` or `OpacusTraining`, or its `GroupPrivacy` for
+                several copies. Gradient canaries require more: see each.
 
         Raises:
-            ParameterError: no such record, data that the model cannot take, or a canary that does not fit them.
-            NeighboursError: the two sides are not neighbours, as when the canary itself is the blank record.
+            ParameterError: no such record, data that the model cannot take, or a canary that does not fit the data.
+            NeighboursError: the two sides are not neighbours, for example if the canary is the blank record.
         """
         learner = self._trainer(mechanism)
         data = self._checked(dataset, learner)
@@ -68,9 +71,9 @@ class Canary(metaclass=Options):
         return pair
 
     def stage(self, dataset: Dataset, mechanism: Mechanism) -> tuple[Mechanism, Neighbours]:
-        """The mechanism, fitted to the pair with this canary, and the pair.
+        """Return the mechanism, fitted to the pair with this canary, and the pair.
 
-        A view "noisy_gradients" without directions gets that of the canary; several copies get the claim of a group.
+        A view "noisy_gradients" without directions gets the canary's; several copies get the claim for a group.
         """
         trainer: Any = self._trainer(mechanism)
         claimed: Mechanism = trainer if self.group_size == 1 else GroupPrivacy(trainer, size=self.group_size)
@@ -78,19 +81,19 @@ class Canary(metaclass=Options):
         return claimed.fitted_to(pair), pair
 
     def several(self, dataset: Dataset, learner: Any, n: int) -> tuple[TrainingData, TrainingData]:
-        """`n` different canaries of this kind, for a run in which each is in or out by its own coin.
+        """Return `n` different canaries of this kind, for a run in which each is in or out by its own coin.
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            learner: what will be trained: it `TakesCanaries`.
+            learner: trainer that `TakesCanaries`.
             n: >= 1. Canaries that are examples take the places of n records, from `record` on.
 
         Returns:
-            The canaries, and the records that are in every run.
+            The canaries, and the records that every run contains.
 
         Raises:
-            ParameterError: a kind of which all would be alike, too few places for n, or data that the model cannot
-                take.
+            ParameterError: all canaries of this kind would be equal, too few places for n, or data that the model
+                cannot take.
         """
         whole(1, n_canaries=n)
         learner = self._trainer(learner)
@@ -99,7 +102,7 @@ class Canary(metaclass=Options):
         return canaries, TrainingData(always.X[:0], always.y[:0]) if self.alone else always
 
     def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
-        """`several` on data that were checked."""
+        """Return `several` for data that were checked."""
         raise ParameterError(
             f"canary {type(self).__name__} would be the same record {n} times, but a coin for each of many canaries "
             "needs different ones. Take Natural, Mislabelled, Dirac or RandomDirection.",
@@ -107,13 +110,13 @@ class Canary(metaclass=Options):
         )
 
     def _trainer(self, mechanism: Any) -> TakesCanaries:
-        """The trainer that is meant; raises `ParameterError` for one that cannot take this canary."""
+        """Return the trainer of `mechanism`; raise `ParameterError` if it cannot take this canary."""
         trainer: TakesCanaries = needed(mechanism, TakesCanaries, f"canary {type(self).__name__}")
         return trainer
 
     @abstractmethod
     def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
-        """Side 0 and side 1."""
+        """Return side 0 and side 1."""
 
     def _checked(self, dataset: Dataset, learner: TakesCanaries) -> TrainingData:
         data = TrainingData.of(dataset)
@@ -134,12 +137,12 @@ class Canary(metaclass=Options):
 def least_likely(
     learner: TakesCanaries, data: TrainingData, x: Floats, *, but: int | None = None, rank: int = 0
 ) -> int:
-    """The label that is least likely at `x` under the initial parameters, of those other than `but`.
+    """Return the label that is least likely at `x` under the initial parameters, of those other than `but`.
 
-    The label after `but` where the initial parameters are drawn for every run, or make all labels equally likely.
+    This is the label after `but` if the initial parameters are drawn for every run, or make all labels equally likely.
 
     Args:
-        data: the records, which may tell how many labels there are.
+        data: the records, which may determine the number of labels.
         rank: 1 for the second least likely one.
     """
     n_classes = learner.count_classes(data)

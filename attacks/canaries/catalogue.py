@@ -1,4 +1,4 @@
-"""Names of the canaries. A new one is one class and one line here."""
+"""Names of the canaries. A new canary is one class and one line here."""
 
 from ...mechanisms.registry import Catalogue
 

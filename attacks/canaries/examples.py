@@ -1,9 +1,9 @@
-"""Canaries that are examples: for an adversary who sees the final model, or predictions of it.
+"""Canaries that are examples: for an adversary who sees the final model or its predictions.
 
-Natural        a record as it is                      the weakest: it resembles others
+Natural        a record as it is                      the weakest: it resembles other records
 Mislabelled    a record with a wrong label
 Blank          an empty or a mean record, with the least likely label
-ClipBKD        a record in the direction that the data use least
+ClipBKD        a record in the direction in which the data vary least
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .base import Canary, Example, least_likely
 
 @dataclass(frozen=True)
 class ExampleCanary(Canary):
-    """A canary that is an example."""
+    """Base class of canaries that are examples."""
 
     @abstractmethod
     def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
-        """The canary, features and label."""
+        """Return the canary, features and label."""
 
     def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
-        """What stands in its place on side 0 under replace_one: the record whose place it takes."""
+        """Return the record in the canary's place on side 0 under replace_one: the record that the canary replaces."""
         return data.X[self.record], data.y[self.record]
 
     def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
@@ -52,7 +52,7 @@ class ExampleCanary(Canary):
         return side0, having(self.example(data, learner))
 
     def _in_places(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
-        """One canary in the place of each of n records, from `record` on, and the other records."""
+        """Return one canary in the place of each of n records, from `record` on, and the other records."""
         places = self.record + np.arange(n)
         if places[-1] >= len(data):
             raise ParameterError(
@@ -60,9 +60,9 @@ class ExampleCanary(Canary):
                 argument="n_canaries",
             )
         chosen = [replace(self, record=int(place)).example(data, learner) for place in places]
-        kept = np.delete(np.arange(len(data)), places)
+        others = np.delete(np.arange(len(data)), places)
         canaries = TrainingData(np.stack([x for x, _ in chosen]), np.array([label for _, label in chosen]))
-        return canaries, TrainingData(data.X[kept], data.y[kept])
+        return canaries, TrainingData(data.X[others], data.y[others])
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Natural(ExampleCanary):
     """A record of the dataset as it is.
 
     Args:
-        record: its position.
-        other: under replace_one, the position of the record of which a copy stands in its place on side 0.
+        record: position of the record.
+        other: under replace_one, the position of the record whose copy takes the canary's place on side 0.
 
     Example:
         >>> from dpassay.mechanisms.learning import DPSGD, LogisticRegression
@@ -91,7 +91,7 @@ class Natural(ExampleCanary):
         if self.other is None or not 0 <= self.other < len(data):
             raise ParameterError(
                 f"other must be the position of another record, 0 to {len(data) - 1}, under 'replace_one', but is "
-                f"{self.other!r}: a copy of it stands on side 0.",
+                f"{self.other!r}: side 0 has a copy of it.",
                 argument="other",
             )
         return data.X[self.other], data.y[self.other]
@@ -102,15 +102,15 @@ class Natural(ExampleCanary):
 
 @dataclass(frozen=True)
 class Mislabelled(ExampleCanary):
-    """A record of the dataset with a wrong label. Under replace_one, side 0 has it with the right one.
+    """A record of the dataset with a wrong label. Under replace_one, side 0 has the record with the right label.
 
     Args:
-        record: its position.
+        record: position of the record.
         label: the wrong label; None for the least likely one under the initial parameters, or, where these are drawn or
-            make all labels equally likely, the one after the right label.
+            make all labels equally likely, the label after the right label.
 
     Raises:
-        ParameterError: the right label, or one that the model does not know.
+        ParameterError: `label` is the right label, or not a class of the model.
     """
 
     _: KW_ONLY
@@ -123,7 +123,8 @@ class Mislabelled(ExampleCanary):
         _check_label(self.label, learner.count_classes(data))
         if self.label == right:
             raise ParameterError(
-                f"label must be wrong, but {right} is that of record {self.record}. Choose another.", argument="label"
+                f"label must be wrong, but {right} is the label of record {self.record}. Choose another.",
+                argument="label",
             )
         return data.X[self.record], self.label
 
@@ -135,14 +136,14 @@ class Mislabelled(ExampleCanary):
 class Blank(ExampleCanary):
     """An empty record with the label that is least likely under the initial parameters.
 
-    With worst-case initial parameters the strongest canary for who sees only the final model.
+    With worst-case initial parameters, the strongest canary if only the final model is released.
 
     Args:
         fill: "zeros", or "mean", the mean of the other records.
-        label: None for the least likely one.
+        label: None for the least likely label.
 
     Raises:
-        NeighboursError: under zero_out with zeros and label 0, where it is the blank record itself.
+        NeighboursError: under zero_out with zeros and label 0, when the canary is the blank record.
 
     References:
         Annamalai, De Cristofaro (2024), arXiv:2405.14106.
@@ -167,15 +168,15 @@ class Blank(ExampleCanary):
 
 @dataclass(frozen=True)
 class ClipBKD(ExampleCanary):
-    """A record in the direction that the other records use least, as long as these are on average.
+    """Record in the direction in which the other records vary least, of their average norm.
 
-    The direction is the last right singular vector of their features, so that in a linear model the gradient of the
-    record, but for the bias, is as good as orthogonal to all others, and clipping leaves it its full length. The label
-    is the least likely one there under the initial parameters; under replace_one, side 0 has the second least likely.
+    The direction is the last right singular vector of their features. In a linear model the gradient of the record,
+    except for the bias, is then almost orthogonal to all others, and clipping keeps its full length. The label is the
+    least likely one there under the initial parameters; under replace_one, side 0 has the second least likely label.
 
     Args:
-        copies: how often it is inserted. k copies are a group of k records: the claim is that of the group, and the
-            mechanism a `GroupPrivacy` one (`stage` makes it). A bound on the epsilon of one record needs k = 1.
+        copies: number of copies. k copies are a group of k records: the claim is the claim for the group, and the
+            mechanism a `GroupPrivacy` (`stage` makes it). A bound on the epsilon of one record needs k = 1.
 
     References:
         Jagielski, Ullman, Oprea (2020), Algorithm 2 (there with swapped labels, and k copies divided by k).
@@ -213,7 +214,7 @@ class ClipBKD(ExampleCanary):
             raise ParameterError(
                 "dataset must hold at least two records, one of which the canary replaces.", argument="dataset"
             )
-        _, vectors = np.linalg.eigh(others.T @ others)  # in the order of their singular values, the smallest first
+        _, vectors = np.linalg.eigh(others.T @ others)  # ordered by singular value, smallest first
         direction = vectors[:, 0]
         direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
         return np.asarray(direction * np.linalg.norm(others, axis=1).mean() + 0.0)

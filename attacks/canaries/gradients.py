@@ -1,8 +1,8 @@
-"""Canaries that are gradient records: for an adversary who inserts gradients, and sees the steps or the last iterate.
+"""Canaries that are gradient records: for an adversary who inserts gradients and sees the steps or the last iterate.
 
 A gradient record of norm clip_norm moves every noisy sum that samples it by clip_norm, the most that clipping allows.
-In a direction that no example touches, nothing else does: with full batches the noisy sums, added up and scaled, are
-then N(0, 1) against N(sqrt(steps) / noise_multiplier, 1), and no adversary can do better.
+In a direction that no example affects, nothing else moves the sums: with full batches the noisy sums, added and scaled,
+are then N(0, 1) against N(sqrt(steps) / noise_multiplier, 1), and no adversary can do better.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from .base import Canary
 
 @dataclass(frozen=True)
 class GradientCanary(Canary):
-    """A gradient record of norm clip_norm. Under replace_one, side 0 has the opposite one, under zero_out one of 0."""
+    """Gradient record of norm clip_norm.
+
+    Under replace_one, side 0 has the opposite gradient; under zero_out, a gradient of 0.
+    """
 
     def _trainer(self, mechanism: Any) -> ClipsGradients:
         trainer: ClipsGradients = needed(mechanism, ClipsGradients, f"canary {type(self).__name__}")
@@ -32,11 +35,11 @@ class GradientCanary(Canary):
 
     @abstractmethod
     def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
-        """Unit direction `(n_parameters,)`; `data` are the other records."""
+        """Return the unit direction `(n_parameters,)`; `data` are the other records."""
 
     @abstractmethod
     def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
-        """n different ones, `(n, n_parameters)`, for a run with many canaries; `data` are all of the records."""
+        """Return n different directions, `(n, n_parameters)`, for a run with many canaries; `data` are all records."""
 
     def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         learner = self._trainer(learner)
@@ -45,10 +48,10 @@ class GradientCanary(Canary):
 
     def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
         learner = self._trainer(learner)
-        kept = np.arange(len(data)) != self.record
+        others_mask = np.arange(len(data)) != self.record
         if self.alone:
-            kept[:] = False
-        others = TrainingData(data.X[kept], data.y[kept])
+            others_mask[:] = False
+        others = TrainingData(data.X[others_mask], data.y[others_mask])
         gradient = learner.clip_norm * self.direction(others, learner)[None, :]
         without = {
             Relation.ADD_REMOVE: None,
@@ -60,14 +63,14 @@ class GradientCanary(Canary):
 
 @dataclass(frozen=True)
 class Dirac(GradientCanary):
-    """One coordinate whose natural gradient is always 0: the weight of a dead feature, 0 in all other records.
+    """Coordinate whose natural gradient is always 0: the weight of a dead feature, 0 in all other records.
 
     Args:
-        feature: None for the first dead one.
-        unit: of the first layer, whose weight it is.
+        feature: dead feature; None for the first one.
+        unit: unit of the first layer whose weight is the coordinate.
 
     Raises:
-        ParameterError: no dead feature, or the feature that was named is not; `with_dead_features` adds some.
+        ParameterError: no feature is dead, or `feature` is not; `with_dead_features` adds dead features.
 
     References:
         Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis (2023), Algorithm 3.
@@ -94,9 +97,9 @@ class Dirac(GradientCanary):
         weights, dead = self._weights(learner), _dead_features(data)
         feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
         if feature is None or feature not in dead:
-            named = "there is none" if feature is None else f"feature {feature} is not"
+            problem = "there is none" if feature is None else f"feature {feature} is not"
             raise ParameterError(
-                f"a Dirac canary needs a dead feature, 0 in all other records, but {named}. Add one, by "
+                f"a Dirac canary needs a dead feature, 0 in all other records, but {problem}. Add one, by "
                 "with_dead_features(dataset) or in a config by dead_features = 1 in [data], and give the model one "
                 f"feature more, n_features = {data.X.shape[1] + 1}; or take a random direction.",
                 argument=("feature", "canary", "dead_features"),
@@ -106,33 +109,33 @@ class Dirac(GradientCanary):
                 f"unit must be below {len(weights)}, the units of the first layer, but is {self.unit}.",
                 argument="unit",
             )
-        found = np.zeros(learner.n_parameters)
-        found[weights[self.unit, feature]] = 1.0
-        return found
+        unit_vector = np.zeros(learner.n_parameters)
+        unit_vector[weights[self.unit, feature]] = 1.0
+        return unit_vector
 
     def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
-        """The weights of all dead features."""
+        """Return the directions of n weights of dead features."""
         if self.feature is not None or self.unit:
             raise ParameterError(
                 f"feature and unit are for a single canary, but are {self.feature} and {self.unit}: many Dirac "
                 "canaries take the weights of all dead features. Leave them out.",
                 argument=("feature", "unit"),
             )
-        every, dead = self._weights(learner), _dead_features(data)
-        weights = every[:, dead].ravel()
+        all_weights, dead = self._weights(learner), _dead_features(data)
+        weights = all_weights[:, dead].ravel()
         if n > len(weights):
-            missing = -(-n // len(every)) - len(dead)
+            missing = -(-n // len(all_weights)) - len(dead)
             raise ParameterError(
                 f"n_canaries is {n:,}, but only {len(weights):,} weights belong to dead features, which are 0 in all "
-                f"records: {plural(len(dead), 'feature')}, {plural(len(every), 'unit')}. Add more, by "
+                f"records: {plural(len(dead), 'feature')}, {plural(len(all_weights), 'unit')}. Add more, by "
                 f"with_dead_features(dataset, {missing}) or in a config by dead_features = {missing} in [data], and "
                 "give the model n_features = "
                 f"{data.X.shape[1] + missing}; or take random directions.",
                 argument="n_canaries",
             )
-        found = np.zeros((n, learner.n_parameters))
-        found[np.arange(n), weights[:n]] = 1.0
-        return found
+        unit_vectors = np.zeros((n, learner.n_parameters))
+        unit_vectors[np.arange(n), weights[:n]] = 1.0
+        return unit_vectors
 
     def _weights(self, learner: ClipsGradients) -> NDArray[np.intp]:
         trainer: HasInputWeights = needed(learner, HasInputWeights, "canary Dirac")
@@ -141,10 +144,10 @@ class Dirac(GradientCanary):
 
 @dataclass(frozen=True)
 class RandomDirection(GradientCanary):
-    """A direction that is uniform on the sphere: gradients of the other records have a small share in it.
+    """Direction that is uniform on the sphere, nearly orthogonal to the gradients of the other records.
 
     Args:
-        seed: of the direction.
+        seed: seed of the direction.
     """
 
     _: KW_ONLY
@@ -158,18 +161,18 @@ class RandomDirection(GradientCanary):
         return np.asarray(self.directions(data, learner, 1)[0])
 
     def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
-        """Drawn one by one: they overlap by about 1 / sqrt(n_parameters)."""
-        drawn = np.random.default_rng(self.seed).standard_normal((n, learner.n_parameters))
-        return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+        """Return independent directions, which overlap by about 1 / sqrt(n_parameters)."""
+        vectors = np.random.default_rng(self.seed).standard_normal((n, learner.n_parameters))
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def _dead_features(data: TrainingData) -> NDArray[np.intp]:
-    """Positions of the features that are 0 in all records."""
+    """Return the positions of the features that are 0 in all records."""
     return np.flatnonzero(~np.any(data.X != 0.0, axis=0))
 
 
 def with_dead_features(dataset: Any, n: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The examples with n features more, 0 in all of them: `(X, y)`.
+    """Return the examples with n more features, 0 in all of them: `(X, y)`.
 
     >>> with_dead_features((np.ones((1, 2)), np.array([1])))[0].tolist()
     [[1.0, 1.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Worst-case initial parameters: a model that has nothing left to learn but the canary."""
+"""Worst-case initial parameters: the canary is all that is left to learn."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def worst_case_initial(
     margin: float = 1.0,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Parameters for `DPSGD(initial=...)` that were trained without privacy on public data, as far as that goes.
+    """Return parameters for `DPSGD(initial=...)`, trained without privacy on public data.
 
     Initial parameters are public, and the guarantee holds for all of them. From these the gradients of natural records
-    are close to 0, and stay so while the parameters move a little: the canary alone is learned, and its share of the
-    final model is not washed out.
+    are close to 0, and stay so while the parameters move a little: only the canary is learned, and its share of the
+    final model is not diluted.
 
     Args:
-        model: what will be trained.
-        X, y: public examples of the same kind, none of them private.
-        steps, learning_rate, momentum: of gradient descent on all of them.
-        margin: factor on the last layer, and with it on all logits, > 0: the larger, the closer to 0 are the gradients
-            of records that are classified right.
-        seed: of the parameters that training starts from.
+        model: model that will be trained.
+        X, y: public examples from the same distribution, none of them private.
+        steps, learning_rate, momentum: parameters of gradient descent on all examples.
+        margin: factor on the last layer, and therefore on all logits, > 0: the larger, the closer to 0 are the
+            gradients of correctly classified records.
+        seed: seed of the parameters from which training starts.
 
     Returns:
         Flat parameters `(n_parameters,)`.
@@ -59,7 +59,7 @@ def worst_case_initial(
     positive(margin=margin)
     data = TrainingData(np.asarray(X), np.asarray(y))
     if not len(data):
-        raise ParameterError("X holds no record: give public examples to train on.", argument="X")
+        raise ParameterError("X has no records: give public examples to train on.", argument="X")
     trainer = DPSGD(
         model,
         steps=steps,
@@ -71,11 +71,11 @@ def worst_case_initial(
         momentum=momentum,
         initial="random",
     )
-    found: NDArray[Any] = trainer.fit(data, 1, np.random.default_rng(seed)).parameters[0].astype(np.float64)
-    found[model.layers[-1].span] *= margin
-    if not np.isfinite(found).all():
+    parameters: NDArray[Any] = trainer.fit(data, 1, np.random.default_rng(seed)).parameters[0].astype(np.float64)
+    parameters[model.layers[-1].span] *= margin
+    if not np.isfinite(parameters).all():
         raise ParameterError(
             f"learning_rate = {learning_rate!r} is too large: training diverged. Try a tenth of it.",
             argument="learning_rate",
         )
-    return found
+    return parameters

@@ -1,4 +1,4 @@
-"""The likelihood ratio of a law that the auditor assumes: for a function whose noise is known, but not its law."""
+"""Likelihood ratio of a law assumed by the auditor: for a function without a known output law."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .likelihood_ratio import LikelihoodRatioScorer
 
 @dataclass(frozen=True, kw_only=True)
 class AssumedLaw(Attack):
-    """Scores an output by log p1(output) - log p0(output) under a law that the auditor names.
+    """Scores an output by log p1(output) - log p0(output) under a law given by the auditor.
 
-    A function has no output law. Whoever reads its code, or guesses, often knows the law all the same: numpy's Laplace
-    noise of scale 10 on a sum. Written as a mechanism of the library, its law is what this attack reads, down to the
-    last bit where it is the law of floats.
+    A plain function has no `output_law`, but an auditor who reads its code often knows or can guess the law: for
+    example, numpy's Laplace noise of scale 10 on a sum. The law is given as a mechanism of the library; if that
+    mechanism has the law of floating-point noise, the score uses the outputs down to the last bit.
 
     Args:
         law: of the outputs, with a method `log_density(outputs, dataset)`, such as a mechanism with a `query` that
@@ -29,8 +29,8 @@ class AssumedLaw(Attack):
         ParameterError: `law` has no `log_density`.
 
     Guarantees:
-        * The bound is valid whatever the law is: a score that was fixed before the trials is. With a wrong law it shows
-          less, and nothing from outputs that are impossible under both datasets.
+        * The bound is valid whatever the law is, because the score is fixed before the trials. A wrong law makes the
+          bound smaller, and outputs that are impossible under both datasets are not used.
 
     Example:
         >>> from dpassay.audit import audit
@@ -58,5 +58,5 @@ class AssumedLaw(Attack):
             )
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
+        """Return the scorer; the pilot outputs are not used."""
         return LikelihoodRatioScorer(self.law, target.neighbours.d0, target.neighbours.d1)

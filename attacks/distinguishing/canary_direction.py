@@ -1,4 +1,4 @@
-"""The canary-direction attack: how far the last iterate has moved along the gradient of the canary."""
+"""The canary-direction attack: displacement of the last iterate along the gradient of the canary."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CanaryDirection(TargetedAttack):
-    """Scores a final model by its way from the initial parameters, along the clipped gradient of the canary.
+    """Score of a final model: its displacement from the initial parameters, along the clipped gradient of the canary.
 
         score = <theta_0 - theta_T, g1 - g0> / |g1 - g0|
 
     g1 and g0 are the clipped gradients, at the initial parameters, of the records that only side 1, or side 0, has.
-    The adversary of the hidden state: it inserts a gradient, and sees the last iterate. In a direction that no other
-    record touches, with full batches, the score has the exact law of a Gaussian mechanism with mu = sqrt(steps) /
-    noise_multiplier: nothing is hidden by hiding the state.
+    The adversary of the hidden state inserts a gradient and sees the last iterate. In a direction that no other record
+    affects, with full batches, the score has the exact law of a Gaussian mechanism with mu = sqrt(steps) /
+    noise_multiplier: hiding the state hides nothing.
 
     Raises:
         AttackError: not DP-SGD, a view without a final model, gradients that cancel, or examples whose
@@ -49,11 +49,11 @@ class CanaryDirection(TargetedAttack):
     """
 
     def check(self, target: Target) -> None:
-        """Also that the gradients of the records that differ are known, and do not cancel."""
+        """Raise `AttackError` if the gradients of the differing records are unknown or cancel, too."""
         self._direction(target)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
+        """Return the scorer; the pilot outputs are not used."""
         return CanaryDirectionScorer(_initial(self._learner(target)), self._direction(target))
 
     def _direction(self, target: Target) -> NDArray[np.float64]:
@@ -72,26 +72,26 @@ class CanaryDirection(TargetedAttack):
         if norm == 0.0:
             raise AttackError(
                 "the records that differ have the same gradient at the initial parameters, or none: there is no "
-                "direction to look along. Use attack='canary-loss'."
+                "direction to project on. Use attack='canary-loss'."
             )
         return np.asarray(total / norm)
 
 
 @dataclass(frozen=True, eq=False)
 class CanaryDirectionScorer:
-    """<start - last iterate, direction>."""
+    """Scorer that returns <start - last iterate, direction>."""
 
     start: NDArray[np.float64]
     direction: NDArray[np.float64]
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
-        """Scores of `outputs`, shape `(size,)`, in units of the parameters."""
+        """Return the scores of `outputs`, shape `(size,)`, in units of the parameters."""
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
-        found = (self.start - values) @ self.direction
-        return np.where(np.isnan(found), 0.0, found).astype(np.float64)
+        displacement = (self.start - values) @ self.direction
+        return np.where(np.isnan(displacement), 0.0, displacement).astype(np.float64)
 
 
 def _initial(learner: ReleasesModels) -> NDArray[np.float64]:
-    """The initial parameters; 0, their mean, where they are drawn for every run."""
+    """Return the initial parameters; 0, their mean, if they are drawn for every run."""
     initial = learner.initial_parameters()
     return np.zeros(learner.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CanaryLoss(TargetedAttack):
-    """Scores a final model by minus its loss on the record that only side 1 has.
+    """Score of a final model: minus its loss on the record that only side 1 has.
 
         score = sum of losses on the records of side 0 only - sum of losses on the records of side 1 only
 
-    so that a record with two labels, one a side, is scored by the difference of the two losses. It sees predictions of
-    the final model and nothing else: black box.
+    A record whose label differs between the sides is scored by the difference of two losses. The attack sees
+    predictions of the final model and nothing else: it is black-box.
 
     Raises:
         AttackError: no models that have a loss, a view that shows no final model, or a pair that differs in a gradient
             record, which has no loss.
 
     Guarantees:
-        * learns nothing from the pilot;
-        * of a trajectory only the last iterate is read; a blank record of zero_out, which counts for nothing, is not.
+        * nothing is learned from the pilot;
+        * of a trajectory only the last iterate is read; a blank record of zero_out, which has no effect, is not.
 
     References:
         Yeom, Giacomelli, Fredrikson, Jha (2018), section 3.1; as an audit Jagielski, Ullman, Oprea (2020).
@@ -52,12 +52,12 @@ class CanaryLoss(TargetedAttack):
     """
 
     def check(self, target: Target) -> None:
-        """Also that the pair differs in an example, which has a loss."""
+        """Raise `AttackError` unless the pair differs in an example, which has a loss."""
         super().check(target)
         self._differing(target)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
+        """Return the scorer; the pilot outputs are not used."""
         learner = self._learner(target)
         only0, only1 = self._differing(target)
         if target.neighbours.relation is Relation.ZERO_OUT:
@@ -66,34 +66,34 @@ class CanaryLoss(TargetedAttack):
 
     @classmethod
     def _capability(cls) -> type[ShowsLosses]:
-        """Losses are all that it reads."""
+        """Return the capability to compute losses, the only one needed."""
         from ...mechanisms.learning.capabilities import ShowsLosses
 
         return ShowsLosses
 
     def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
-        """The examples in which the sides differ; raises `AttackError` if they differ in gradient records."""
+        """Return the examples in which the sides differ; raise `AttackError` if they differ in gradient records."""
         from ...mechanisms.learning.pairs import differing
 
-        found = differing(target.neighbours)
-        if any(data.n_gradients for data in found):
+        differing_records = differing(target.neighbours)
+        if any(data.n_gradients for data in differing_records):
             raise AttackError(
                 "the canary-loss attack needs a pair that differs in examples, but it differs in gradient records, "
                 "which have no loss. Use attack='canary-direction'."
             )
-        return found
+        return differing_records
 
 
 @dataclass(frozen=True, eq=False)
 class CanaryLossScorer:
-    """Losses on `only0` less losses on `only1`, of models of `learner`."""
+    """Scorer that returns the loss on `only0` minus the loss on `only1` of models of `learner`."""
 
     learner: ShowsLosses
     only0: TrainingData
     only1: TrainingData
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
-        """Scores of `outputs`, shape `(size,)`, in nats."""
+        """Return the scores of `outputs`, shape `(size,)`, in nats."""
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
         total = np.zeros(len(values))
         for sign, data in ((1.0, self.only0), (-1.0, self.only1)):

@@ -1,4 +1,4 @@
-"""The classifier attack: learns from pilot outputs alone, for mechanisms of which only samples are known."""
+"""The classifier attack: learns from pilot outputs only, for mechanisms known only by samples."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ..models.table import Cells, TableModel, find_cells, fit_table
 Floats = NDArray[np.float64]
 
 MODELS = ("auto", "logistic", "boosting", "forest", "table")
-FEW_CELLS = 16  # up to this many distinct outputs the table is taken without a contest
-MAX_ENTRIES = 10_000_000  # rows times columns that the winner is trained on
-CONTEST_ENTRIES = 2_000_000  # ... and those of the contest
-CONTEST_ROWS = 20_000  # a side
+FEW_CELLS = 16  # up to this many distinct outputs, the table is used without cross-validation
+MAX_ENTRIES = 10_000_000  # rows times columns on which the selected model is trained
+CONTEST_ENTRIES = 2_000_000  # rows times columns in the cross-validation
+CONTEST_ROWS = 20_000  # rows per side in the cross-validation
 N_FOLDS = 3
-MOST_SHOWN = 5  # values that a description names
+MOST_SHOWN = 5  # values listed in a description
 NAMES = {
     "logistic": "logistic regression",
     "boosting": "gradient boosting",
@@ -38,10 +38,10 @@ NAMES = {
 
 
 class Model(Protocol):
-    """What a fitted model offers."""
+    """Interface of a fitted model."""
 
     def log_odds(self, rows: NDArray[Any]) -> Floats:
-        """Log odds of each row, shape `(size,)`."""
+        """Return the log odds of each row, shape `(size,)`."""
         ...
 
 
@@ -51,7 +51,7 @@ Fitter = Callable[[NDArray[Any], NDArray[Any]], Model]
 
 @dataclass(frozen=True, kw_only=True)
 class Classifier(Attack):
-    """Scores an output by the log odds of side 1 that a classifier has learned from pilot outputs.
+    """Score of an output: the log odds of side 1 by a classifier trained on pilot outputs.
 
     Neyman and Pearson's best score is a monotone function of Pr[side 1 | output], so a classifier that estimates this
     probability estimates the best attack (Bichsel et al., 2021, section 4).
@@ -59,12 +59,12 @@ class Classifier(Attack):
     Args:
         model: "logistic", logistic regression on piecewise-linear functions of the features; "boosting", gradient
             boosting of small trees on histograms; "forest", a random forest; "table", counts of each distinct output;
-            "auto", the simplest one of these but the forest whose cross-validated log loss on the pilot is within one
-            standard error of the smallest.
+            "auto", the simplest of these models, without the forest, whose cross-validated log loss on the pilot is
+            within one standard error of the smallest.
         features: "auto", coordinates of the output and summaries of them (sum, norm, maximum, minimum, products);
-            "coordinates" alone; or a function `(size, ...) -> (size, n_features)` that works on all runs at once
+            "coordinates" only; or a function `(size, ...) -> (size, n_features)` that works on all runs at once
             (at module level, if workers are processes). The table reads the outputs themselves.
-        max_rows: pilot outputs a side to learn from at most; the first ones are taken.
+        max_rows: largest number of pilot outputs per side used for training; the first ones are used.
 
     Raises:
         ParameterError: an unknown model or kind of features.
@@ -72,7 +72,7 @@ class Classifier(Attack):
             outputs that are not numbers; features of the wrong shape.
 
     Guarantees:
-        * the score is fixed by the pilot outputs and `rng` alone, whatever the number of threads;
+        * the score is determined by the pilot outputs and `rng`, whatever the number of threads;
         * outputs that never vary all get the same score.
 
     References:
@@ -103,12 +103,12 @@ class Classifier(Attack):
         whole(self.minimum_pilot, max_rows=self.max_rows)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
-        """The log odds learned from pilot outputs of both sides."""
+        """Return the log odds learned from pilot outputs of both sides."""
         seed = int(rng.integers(2**31 - 1))
         if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
             raise AttackError(
-                f"the classifier needs at least {self.minimum_pilot} ordinary pilot outputs a side to learn from, but "
-                f"got {len(pilot0)} and {len(pilot1)}. Raise trials, or use attack='threshold'."
+                f"the classifier needs at least {self.minimum_pilot} ordinary pilot outputs per side to learn from, "
+                f"but got {len(pilot0)} and {len(pilot1)}. Raise trials, or use attack='threshold'."
             )
         values0, values1 = pilot0.values[: self.max_rows], pilot1.values[: self.max_rows]
         cells = find_cells(as_rows(values0), as_rows(values1)) if self.model in ("auto", "table") else None
@@ -122,31 +122,31 @@ class Classifier(Attack):
         return self._learn(values0, values1, cells, seed)
 
     def _learn(self, values0: NDArray[Any], values1: NDArray[Any], cells: Cells | None, seed: int) -> ClassifierScorer:
-        """The model asked for, or the winner of the contest, trained on all pilot rows that fit the budget."""
+        """Return the requested or selected model, trained on all pilot rows within the budget."""
         features = Features.learn(self.features, values0, values1)
         n_columns = features.columns(values0[:1]).shape[1]
         limit = max(self.minimum_pilot, MAX_ENTRIES // (2 * n_columns))
         columns = (features.columns(values0[:limit]), features.columns(values1[:limit]))
-        entrants: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]] = {}
+        candidates: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]] = {}
         if cells is not None:
-            entrants["table"] = (as_rows(values0), as_rows(values1)), partial(fit_table, cells)
-        entrants["logistic"] = columns, partial(fit_additive, seed=seed)
-        entrants["boosting"] = columns, partial(fit_boosting, seed=seed)
+            candidates["table"] = (as_rows(values0), as_rows(values1)), partial(fit_table, cells)
+        candidates["logistic"] = columns, partial(fit_additive, seed=seed)
+        candidates["boosting"] = columns, partial(fit_boosting, seed=seed)
         if self.model == "forest":
-            entrants["forest"] = columns, partial(fit_forest, seed=seed)
-        name = self.model if self.model != "auto" else _winner(entrants)
-        rows, fit = entrants[name]
+            candidates["forest"] = columns, partial(fit_forest, seed=seed)
+        name = self.model if self.model != "auto" else _select_model(candidates)
+        rows, fit = candidates[name]
         return ClassifierScorer(name, None if name == "table" else features, fit(*rows))
 
 
 @dataclass(frozen=True, eq=False)
 class ClassifierScorer:
-    """Log odds of side 1.
+    """Scorer that returns the log odds of side 1.
 
     Args:
-        model_name: which model was learned.
+        model_name: name of the trained model.
         features: makes the columns that the model reads; None for the table, which reads the outputs.
-        model: gives the log odds.
+        model: trained model, which returns the log odds.
     """
 
     model_name: str
@@ -154,25 +154,25 @@ class ClassifierScorer:
     model: Model
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, natural logarithms."""
+        """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         if self.features is None:
             return self.model.log_odds(as_rows(outputs.values))
         return self.model.log_odds(self.features.columns(outputs.values))
 
     def describe(self, threshold: float, *, above: bool = True) -> str:
-        """Which outputs score at or above the threshold, or below: values or intervals where that is possible."""
+        """Describe the outputs that score at or above the threshold, or below: values or intervals where possible."""
         if isinstance(self.model, TableModel):
             return _values(self.model, threshold, above)
         read = self.features
         if isinstance(self.model, AdditiveModel) and read is not None and read.of_one_number:
             intervals = read.centre[0] + read.scale[0] * self.model.where(threshold, above=above)
-            return f"the output is {' or '.join(_interval(*ends) for ends in intervals) or 'none that can be'}"
+            return f"the output is {' or '.join(_interval(*ends) for ends in intervals) or 'no possible value'}"
         sign = ">=" if above else "<"
         return f"log odds of side 1 {sign} {threshold:.4g}, learned by {NAMES[self.model_name]}"
 
 
 def _values(model: TableModel, threshold: float, above: bool) -> str:
-    """The outputs of a table that reach the threshold, or do not."""
+    """Describe the outputs of a table that reach the threshold, or do not."""
     rows = model.cells.rows()[(model.scores[:-1] >= threshold) == above].tolist()
     shown = [repr(row[0]) if len(row) == 1 else repr(tuple(row)) for row in rows[:MOST_SHOWN]]
     more = f" or {len(rows) - MOST_SHOWN:,} more" * (len(rows) > MOST_SHOWN)
@@ -185,19 +185,19 @@ def _interval(low: float, high: float) -> str:
     return f"at most {high:.6g}" if np.isinf(low) else f"from {low:.6g} to {high:.6g}"
 
 
-def _winner(entrants: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]]) -> str:
-    """The first entrant, simplest first, whose cross-validated loss is within one standard error of the smallest."""
-    losses = {name: _held_out_losses(rows, fit) for name, (rows, fit) in entrants.items()}
+def _select_model(candidates: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]]) -> str:
+    """Return the simplest candidate whose cross-validated loss is within one standard error of the smallest."""
+    losses = {name: _held_out_losses(rows, fit) for name, (rows, fit) in candidates.items()}
     best = min(losses.values(), key=lambda loss: float(loss.mean()))
     for name, loss in losses.items():
         excess = loss - best
         if excess.mean() <= excess.std() / np.sqrt(len(excess)):
             return name
-    raise AssertionError("the best entrant is within any error of itself")
+    raise AssertionError("the best candidate is within any error of itself")
 
 
 def _held_out_losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:
-    """Log loss of each pilot row under a model that was trained without its fold.
+    """Return the log loss of each pilot row under a model that was trained without its fold.
 
     Runs are independent, so every third row is as good a fold as a shuffled one.
     """

@@ -1,4 +1,4 @@
-"""The gradient-product attack: every step of training, compared with the gradient of the canary where it was taken."""
+"""The gradient-product attack: each training step, compared with the canary's gradient at that step."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GradientProduct(TargetedAttack):
-    """Scores a trajectory by the noisy sums that its steps give away, against the canary's clipped gradients.
+    """Score of a trajectory: products of the noisy sums that its steps leak and the canary's clipped gradients.
 
         others="unknown"    sum_t <S_t, g_t>,   S_t the noisy sum between theta_t and theta_(t+1)
         others="known"      sum_t log(1 - q + q exp((<S_t - q N_t, g_t> - |g_t|^2 / 2) / s^2))
                             s = noise_multiplier clip_norm
 
-    g_t is the clipped gradient at theta_t of the record that only side 1 has, less that of side 0; N_t the sum of the
+    g_t is the clipped gradient at theta_t of the record that only side 1 has, minus that of side 0; N_t the sum of the
     clipped gradients of the records that both sides have; q the sampling probability, 1 for full batches. With full
-    batches and known others the score is the exact log likelihood ratio: nobody who sees all iterates does better.
+    batches and known others the score is the exact log likelihood ratio: no adversary who sees all iterates does
+    better.
 
     Args:
         others: whether the adversary knows the other records, as the guarantee allows.
@@ -40,7 +41,7 @@ class GradientProduct(TargetedAttack):
         AttackError: not DP-SGD, no trajectory, or no noise with known others.
 
     Guarantees:
-        * momentum and learning rates are undone; a projection is not, so that steps it cut short count for less;
+        * momentum and learning rates are undone; a projection is not, so steps that it shortened have less weight;
         * under Poisson sampling the sum of the others is taken at its mean: a fixed score, but not the best one.
 
     References:
@@ -73,7 +74,7 @@ class GradientProduct(TargetedAttack):
         return ShowsTrajectory
 
     def _learner(self, target: Target) -> ShowsTrajectory:
-        """Also that there is noise, if the other records are known."""
+        """Return the trainer; raise `AttackError` if the other records are known and there is no noise."""
         learner = cast("ShowsTrajectory", super()._learner(target))
         if self.others == "known" and not learner.noise_multiplier:
             raise AttackError(
@@ -82,7 +83,7 @@ class GradientProduct(TargetedAttack):
         return learner
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
+        """Return the scorer; the pilot outputs are not used."""
         from ...mechanisms.learning.pairs import differing, shared
 
         learner, neighbours = self._learner(target), target.neighbours
@@ -94,13 +95,13 @@ class GradientProduct(TargetedAttack):
 
 @dataclass(frozen=True, eq=False)
 class GradientProductScorer:
-    """The products of every step, summed up.
+    """Scorer that sums the products of all steps.
 
     Args:
-        learner: how the trajectory was made.
-        only0, only1: the records that differ.
-        both: the records that do not; None where they are not known.
-        divisor: of every noisy sum.
+        learner: trainer that produced the trajectory.
+        only0, only1: the records in which the sides differ.
+        both: the records that both sides have; None if they are unknown.
+        divisor: divisor of every noisy sum.
     """
 
     learner: ShowsTrajectory
@@ -110,7 +111,7 @@ class GradientProductScorer:
     divisor: float
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
-        """Scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
+        """Return the scores of `outputs` `(size, steps + 1, n_parameters)`, shape `(size,)`."""
         total = np.zeros(len(outputs))
         share = self.learner.scheme.inclusion_probability
         variance = (self.learner.noise_multiplier * self.learner.clip_norm) ** 2
@@ -120,6 +121,6 @@ class GradientProductScorer:
             if sum_of_others is None:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
-                rest = noisy_sum - share * sum_of_others(at)
-                total += log_ratio(rest, g1, variance, share) - log_ratio(rest, g0, variance, share)
+                residual = noisy_sum - share * sum_of_others(at)
+                total += log_ratio(residual, g1, variance, share) - log_ratio(residual, g0, variance, share)
         return np.where(np.isnan(total), 0.0, total)

@@ -1,4 +1,4 @@
-"""The likelihood-ratio attack: the best possible one, where the output law of the mechanism is known."""
+"""The likelihood-ratio attack: the best possible attack if the output law of the mechanism is known."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ RESOLUTION = 2.0**-30
 
 @dataclass(frozen=True, kw_only=True)
 class LikelihoodRatio(Attack):
-    """Scores an output by the logarithm of its likelihood ratio, log p1(output) - log p0(output).
+    """Score of an output: its log likelihood ratio, log p1(output) - log p0(output).
 
-    No test of side 0 against side 1 has more power at any false positive rate (Neyman and Pearson, 1933), so what
-    this attack cannot show on a pair, no attack can. It reads `mechanism.output_law()` and learns nothing: pilot
+    No test of side 0 against side 1 has more power at any false positive rate (Neyman and Pearson, 1933), so if
+    this attack shows nothing on a pair, no attack can. It reads `mechanism.output_law()` and learns nothing: pilot
     outputs are not used.
 
     Raises:
         AttackError: the output law of the mechanism is not known.
 
     Guarantees:
-        * optimal when `output_law` is the law that `release` draws from; valid whatever it is, because a score
-          that was fixed before the trials is;
+        * optimal when `output_law` is the law that `release` draws from; valid for any law, because the score
+          is fixed before the trials;
         * an output that is impossible on one side only scores +inf or -inf; impossible on both, 0; never NaN.
 
     References:
@@ -49,21 +49,21 @@ class LikelihoodRatio(Attack):
     minimum_pilot: ClassVar[int] = 0
 
     def check(self, target: Target) -> None:
-        """Raises `AttackError` if no output law is known."""
+        """Raise `AttackError` if no output law is known."""
         _law_of(target)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
+        """Return the scorer; the pilot outputs are not used."""
         return LikelihoodRatioScorer(_law_of(target), target.neighbours.d0, target.neighbours.d1)
 
 
 def _law_of(target: Target) -> LogDensity:
-    """The law of the outputs; raises `AttackError` if it is not known."""
+    """Return the law of the outputs; raise `AttackError` if it is not known."""
     law = target.mechanism.output_law()
     if law is None:
         raise AttackError(
-            f"the likelihood-ratio attack needs the output law, but that of {type(target.mechanism).__name__} is not "
-            "known: its output_law() is None. Use attack='classifier', which learns from pilot runs, or give the "
+            f"the likelihood-ratio attack needs the output law, but the law of {type(target.mechanism).__name__} is "
+            "not known: its output_law() is None. Use attack='classifier', which learns from pilot runs, or give the "
             "mechanism an output_law."
         )
     return law
@@ -71,15 +71,15 @@ def _law_of(target: Target) -> LogDensity:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatioScorer:
-    """log p1 - log p0, rounded to multiples of 2^-30.
+    """Scorer that returns log p1 - log p0, rounded to multiples of 2^-30.
 
-    A ratio often takes one value with positive probability: that of Laplace noise is +-epsilon in both tails. Computed
-    as a difference, such an atom falls apart into values that differ in their last bits, and a threshold learned on
-    the pilot then cuts through it. Rounding makes ties ties again. It is one fixed non-decreasing map, so validity
-    is untouched, and 1e-9 is far below any epsilon that trials can resolve.
+    A ratio often takes one value with positive probability: for Laplace noise it is +-epsilon in both tails. Computed
+    as a difference, such an atom splits into values that differ in their last bits, and a threshold learned on the
+    pilot cuts through it. Rounding restores the ties. It is a fixed non-decreasing map, so validity is not affected,
+    and 1e-9 is far below any epsilon that trials can resolve.
 
     Args:
-        law: of the outputs.
+        law: law of the outputs.
         d0, d1: the datasets of side 0 and side 1.
     """
 
@@ -88,7 +88,7 @@ class LikelihoodRatioScorer:
     d1: Any
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
-        """Scores of `outputs`, shape `(size,)`, natural logarithms."""
+        """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         log_p0, log_p1 = self._log_density(outputs, self.d0), self._log_density(outputs, self.d1)
         with np.errstate(invalid="ignore"):
             scores = np.subtract(log_p1, log_p0, dtype=np.float64)
@@ -101,23 +101,24 @@ class LikelihoodRatioScorer:
         return scores
 
     def _log_density(self, outputs: Outputs, dataset: Any) -> NDArray[np.float64]:
-        """The log density, its shape checked."""
+        """Return the log density, its shape checked."""
         result = np.asarray(self.law.log_density(outputs, dataset))
         if result.shape != (len(outputs),):
             raise AttackError(
-                f"{type(self.law).__name__}.log_density must return one number a run, shape ({len(outputs)},), "
+                f"{type(self.law).__name__}.log_density must return one number per run, shape ({len(outputs)},), "
                 f"but returned shape {result.shape}. Sum it over the coordinates of an output."
             )
         return result
 
 
 def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law: LogDensity) -> NDArray[np.bool_]:
-    """Where both are the same infinity, so that their difference says nothing; raises if one is NaN."""
-    bad = np.isnan(log_p0) | np.isnan(log_p1)
-    if bad.any():
+    """Return a mask where both are the same infinity, so that their difference is undefined; raise if one is NaN."""
+    undefined = np.isnan(log_p0) | np.isnan(log_p1)
+    if undefined.any():
         raise AttackError(
-            f"{type(law).__name__}.log_density is NaN for {np.count_nonzero(bad)} of {plural(len(bad), 'output')}. It "
-            "must be a number, or -inf where an output is impossible. Fix it, or use attack='classifier'."
+            f"{type(law).__name__}.log_density is NaN for {np.count_nonzero(undefined)} of "
+            f"{plural(len(undefined), 'output')}. It must be a number, or -inf where an output is impossible. Fix it, "
+            "or use attack='classifier'."
         )
     both: NDArray[np.bool_] = np.isinf(log_p0) & (log_p0 == log_p1)
     return both

@@ -1,4 +1,4 @@
-"""The noisy sums of a trajectory, step by step, and what one of them says about a gradient: shared by attacks."""
+"""Noisy sums of a trajectory, step by step, and their log likelihood ratios for a gradient."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Floats = NDArray[np.floating[Any]]
 def noisy_steps(
     learner: ShowsTrajectory, outputs: Outputs, divisor: float
 ) -> Iterator[tuple[NDArray[np.float64], Floats]]:
-    """Of each step the parameters that it starts from, and its noisy sum, both `(size, n_parameters)`.
+    """Yield for each step the parameters from which it starts, and its noisy sum, both `(size, n_parameters)`.
 
     Momentum and learning rates are undone; a projection is not.
 
     Args:
-        learner: how the trajectory was made.
+        learner: trainer that produced the trajectory.
         outputs: `(size, steps + 1, n_parameters)`.
-        divisor: of every noisy sum.
+        divisor: divisor of every noisy sum.
     """
     previous: Floats | float = 0.0
     for step, rate in enumerate(learner.rates()):
@@ -37,14 +37,15 @@ def noisy_steps(
 
 
 def log_ratio(rest: Floats, shift: Floats, variance: float, probability: float = 1.0) -> NDArray[np.float64]:
-    """log(1 - q + q exp((<rest, shift> - |shift|^2 / 2) / variance)): how much likelier normal noise around a shift
-    that is there with probability q is than noise alone, `(...)`.
+    """Return the log likelihood ratio of noise plus a shift present with probability q, against noise alone, `(...)`.
+
+    log(1 - q + q exp((<rest, shift> - |shift|^2 / 2) / variance)) for normal noise.
 
     Args:
-        rest: a noisy sum less what is known of it, `(..., n_parameters)`.
-        shift: what may have been added, of its shape.
-        variance: of the noise in each coordinate.
-        probability: q, that it was added.
+        rest: a noisy sum minus its known part, `(..., n_parameters)`.
+        shift: the shift that may be present, of the same shape.
+        variance: variance of the noise in each coordinate.
+        probability: q, the probability that the shift is present.
     """
     exponent = np.einsum("...p,...p->...", rest - 0.5 * shift, shift) / variance
     if probability == 1.0:

@@ -1,4 +1,4 @@
-"""The portfolio: the classifier, and rules for what no classifier of ordinary features sees."""
+"""The portfolio: the classifier, and rules for leaks that no classifier of ordinary features detects."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ from .classifier import Classifier, ClassifierScorer
 
 N_FOLDS = 3
 LOG_FALSE_ALARM = math.log(1e-3)
-"""Chance that any rule is looked at more closely where none sees anything."""
+"""Log of the probability that any rule passes the first test if none detects a difference."""
 MARGIN = 1.05, 0.02
-"""The scores with the rules must promise so many times what the classifier promises, and so much more."""
+"""The promise of the scores with rules must exceed that of the classifier by this factor and this difference."""
 MOST_RULES = 4
 SCREENED = 2_000_000
-"""Numbers of the pilot that are looked at one by one: coordinates beyond that are read as a whole only."""
+"""Pilot numbers that are screened one by one: further coordinates are screened only as a whole output."""
 MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Portfolio(Attack):
-    """The classifier's log odds and, where the pilot shows that they miss something, what a rule adds to them.
+    """The classifier's log odds and, where the pilot shows that they miss a difference, the log odds that rules add.
 
-    The rules look at what classifiers smooth away: exact values that the pilot saw (noise from few random bits, a hash
-    with few salts, a raw value that slips out), decimals and the last one of them, the low bits of floats (Mironov,
-    2012; Haney et al., 2022), order, ties and gaps of coordinates. Each sorts outputs into levels, and a level adds the
-    log odds by which its pilot outputs differ from what the classifier expects of them.
+    The rules look at what classifiers smooth away: exact values that the pilot contains (noise from few random bits, a
+    hash with few salts, a raw value that leaks), the number of decimals and the last decimal, the low bits of floats
+    (Mironov, 2012; Haney et al., 2022), order, ties and gaps of coordinates. Each rule sorts outputs into levels, and a
+    level adds the log odds by which its pilot outputs differ from the classifier's prediction.
 
     Everything is learned and chosen on pilot outputs. A rule must differ from chance at 1e-3 over all rules; then each
-    third of the pilot is scored by what the other two teach, and the rules are taken if the ratio of rates that these
-    scores promise is clearly larger than that of the classifier. Thresholds are chosen on the same scores. Where no
-    rule is taken, this is the classifier. Where a rule on low bits is taken, the scorer without such rules is kept
-    next to it, so that an audit can say which leak needs them.
+    third of the pilot is scored by rules learned on the other two, and the rules are used if the ratio of rates that
+    these scores promise is clearly larger than the classifier's. Thresholds are chosen on the same scores. If no rule
+    is used, the attack is the classifier. If a rule on low bits is used, the scorer without such rules is kept as well,
+    so that an audit can report which leak needs them.
 
     Args:
-        classifier: with its options.
-        fewest: pilot outputs a side from which on rules are tried.
-        bits_from: pilot outputs a side from which on the low bits of floats are looked at; an audit gives a quarter of
-            its trials to the pilot. Almost every function that adds float noise to a number leaks there, whatever its
-            logic: with fewer trials it is the logic that is audited.
+        classifier: the classifier and its options.
+        fewest: smallest number of pilot outputs per side for which rules are tried.
+        bits_from: smallest number of pilot outputs per side for which the low bits of floats are used; an audit uses a
+            quarter of its trials for the pilot. Almost every function that adds float noise to a number leaks there,
+            whatever its logic: with fewer trials the logic is audited.
 
     Raises:
-        ParameterError: a number that is not whole, or below 1.
-        AttackError: as the classifier.
+        ParameterError: `fewest` or `bits_from` is not a whole number >= 1.
+        AttackError: for the same reasons as the classifier.
 
     Guarantees:
-        * the score is fixed by the pilot outputs and `rng` alone;
-        * that of the classifier, to the bit, where no rule is taken.
+        * the score is determined by the pilot outputs and `rng`;
+        * without a rule, the score is exactly that of the classifier.
 
     References:
         Mironov (2012), "On significance of the least significant bits for differential privacy", CCS.
@@ -84,37 +84,37 @@ class Portfolio(Attack):
         whole(1, fewest=self.fewest, bits_from=self.bits_from)
 
     def supports(self, target: Target) -> bool:
-        """Other people's code, which may do anything; mechanisms of this library do what they say."""
+        """Return True for external code, which may do anything; mechanisms of this library behave as stated."""
         module = type(target.mechanism).__module__
         return not module.startswith("dpassay.") or module.startswith("dpassay.mechanisms.external.")
 
     def fit(
         self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator
     ) -> ClassifierScorer | PortfolioScorer:
-        """The classifier's scorer, with rules where they are taken."""
+        """Return the classifier's scorer, with rules if they are used."""
         base = self.classifier.fit(target, pilot0, pilot1, rng)
         n = min(len(pilot0), len(pilot1), self.classifier.max_rows)
         if n < self.fewest:
             return base
         bits = n >= self.bits_from and pilot0.values.dtype.kind == "f"
-        found = _with_rules(base, pilot0, pilot1, n, bits=bits)
-        if isinstance(found, PortfolioScorer) and found.reads_low_bits:
-            return replace(found, without_low_bits=_with_rules(base, pilot0, pilot1, n, bits=False))
-        return found
+        scorer = _with_rules(base, pilot0, pilot1, n, bits=bits)
+        if isinstance(scorer, PortfolioScorer) and scorer.reads_low_bits:
+            return replace(scorer, without_low_bits=_with_rules(base, pilot0, pilot1, n, bits=False))
+        return scorer
 
 
 @dataclass(frozen=True, eq=False)
 class PortfolioScorer:
-    """The classifier's log odds, and what rules add to them.
+    """The classifier's log odds, plus the log odds of rules.
 
     Args:
         base: the classifier's scorer.
-        rules: rules, and the log odds of their levels.
-        held_out: scores of the pilot outputs of each side by rules that were learned without them; None once thresholds
-            were chosen on these.
+        rules: rules, with the log odds of their levels.
+        held_out: scores of the pilot outputs of each side by rules that were learned without these outputs; None once
+            thresholds were chosen on these scores.
         usual: tenth and ninetieth percentile of the classifier's scores.
-        without_low_bits: the scorer that the same pilot gives without rules on the low bits of floats; None where no
-            such rule is among these.
+        without_low_bits: the scorer learned from the same pilot without rules on the low bits of floats; None if no
+            such rule is used.
     """
 
     base: ClassifierScorer
@@ -125,27 +125,29 @@ class PortfolioScorer:
 
     @property
     def reads_low_bits(self) -> bool:
-        """Whether a rule on the low bits of floats is among the rules."""
+        """True if one of the rules reads the low bits of floats."""
         return any(isinstance(rule, Granularity) for rule, _ in self.rules)
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, natural logarithms."""
+        """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         rows, scores = as_matrix(outputs.values), self.base.score(outputs)
         for rule, beyond in self.rules:
             scores = scores + beyond.of(rule.levels(rows))
         return scores
 
     def describe(self, threshold: float, *, above: bool = True) -> str:
-        """Which outputs score at or above the threshold, or below, in words: those that a rule puts there."""
+        """Describe the outputs that score at or above the threshold, or below, because of a rule."""
         sign = 1.0 if above else -1.0
-        for usual in self.usual if above else self.usual[::-1]:  # nearly all of a level, or else some of it
-            there = [(sign * odds, text) for odds, text in self._described() if (usual + odds >= threshold) == above]
-            if decided := [(odds, text) for odds, text in there if odds > 0.0]:
-                return _joined(decided)
+        for usual in self.usual if above else self.usual[::-1]:  # nearly all outputs of a level, or else some of them
+            signed_odds = [
+                (sign * odds, text) for odds, text in self._described() if (usual + odds >= threshold) == above
+            ]
+            if decisive := [(odds, text) for odds, text in signed_odds if odds > 0.0]:
+                return _joined(decisive)
         return self.base.describe(threshold, above=above)
 
     def _described(self) -> list[tuple[float, str]]:
-        """What each level adds, and the level in words."""
+        """Return the log odds that each level adds, and the description of the level."""
         return [
             (float(odds), rule.describe(int(level)))
             for rule, beyond in self.rules
@@ -156,32 +158,32 @@ class PortfolioScorer:
 def _with_rules(
     base: ClassifierScorer, pilot0: Outputs, pilot1: Outputs, n: int, *, bits: bool
 ) -> ClassifierScorer | PortfolioScorer:
-    """The classifier's scorer, with rules that `n` pilot outputs a side show to be worth it."""
-    rules, held_out = _taken(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
-    factor, more = MARGIN
-    alone = promise(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
-    if not rules or promise(*held_out) <= factor * alone + more:
+    """Return the classifier's scorer, with rules if `n` pilot outputs per side show that they help."""
+    rules, held_out = _select_rules(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
+    factor, margin = MARGIN
+    base_promise = promise(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
+    if not rules or promise(*held_out) <= factor * base_promise + margin:
         return base
     scorer = PortfolioScorer(base, rules)
-    beyond = [scorer.score(Outputs(pilot.values[n:])) for pilot in (pilot0, pilot1)]
+    remaining_scores = [scorer.score(Outputs(pilot.values[n:])) for pilot in (pilot0, pilot1)]
     scores = base.score(Outputs(np.concatenate([pilot0.values[:n], pilot1.values[:n]])))
     low, high = np.quantile(scores, [0.1, 0.9])
-    out, in_ = (np.concatenate(parts) for parts in zip(held_out, beyond, strict=True))
+    out, in_ = (np.concatenate(parts) for parts in zip(held_out, remaining_scores, strict=True))
     return replace(scorer, held_out=(out, in_), usual=(float(low), float(high)))
 
 
 def _joined(described: list[tuple[float, str]]) -> str:
-    """The clearest levels, clearest first."""
-    clearest = sorted(described, key=lambda one: -one[0])
-    more = len(clearest) - MOST_SHOWN
-    shown = " or ".join(text for _, text in clearest[:MOST_SHOWN])
-    return f"{shown} or {more:,} more alike" if more > 0 else shown
+    """Join the descriptions of the largest log odds, largest first."""
+    ordered = sorted(described, key=lambda item: -item[0])
+    n_more = len(ordered) - MOST_SHOWN
+    shown = " or ".join(text for _, text in ordered[:MOST_SHOWN])
+    return f"{shown} or {n_more:,} more" if n_more > 0 else shown
 
 
-def _taken(
+def _select_rules(
     base: ClassifierScorer, values0: NDArray[Any], values1: NDArray[Any], *, bits: bool
 ) -> tuple[tuple[tuple[Rule, Beyond], ...], tuple[Floats, Floats]]:
-    """The rules that see what `base` does not, the clearest first, each beyond those before it; and held-out scores.
+    """Return the rules that improve on `base`, best first, each given those before it; and held-out scores.
 
     Runs are independent, so every third row is as good a fold as a shuffled one.
     """
@@ -191,32 +193,32 @@ def _taken(
     scores = base.score(Outputs(values))
     held_out = scores.copy()
     candidates = _candidates(as_matrix(values), sides, bits=bits)
-    taken: list[tuple[Rule, Beyond]] = []
-    while candidates and len(taken) < MOST_RULES:
-        chances = [log_p_value(levels, sides, scores) for _, levels in candidates]
-        best = int(np.argmin(chances))
-        if chances[best] > LOG_FALSE_ALARM - math.log(len(candidates)):
+    selected: list[tuple[Rule, Beyond]] = []
+    while candidates and len(selected) < MOST_RULES:
+        log_p_values = [log_p_value(levels, sides, scores) for _, levels in candidates]
+        best = int(np.argmin(log_p_values))
+        if log_p_values[best] > LOG_FALSE_ALARM - math.log(len(candidates)):
             break
         rule, levels = candidates.pop(best)
-        for one in range(N_FOLDS):
-            test, train = fold == one, fold != one
+        for held_out_fold in range(N_FOLDS):
+            test, train = fold == held_out_fold, fold != held_out_fold
             held_out[test] += learn_beyond(levels[train], sides[train], scores[train]).of(levels[test])
         beyond = learn_beyond(levels, sides, scores)
-        taken.append((rule, beyond))
+        selected.append((rule, beyond))
         scores = scores + beyond.of(levels)
-    return tuple(taken), (held_out[sides == 0], held_out[sides == 1])
+    return tuple(selected), (held_out[sides == 0], held_out[sides == 1])
 
 
 def _candidates(rows: Floats, sides: NDArray[np.int64], *, bits: bool) -> list[tuple[Rule, Levels]]:
-    """The rules to try, and the levels that they give to the pilot; a constant level says nothing."""
-    most = max(1, SCREENED // len(rows))
-    found = [(rule, rule.levels(rows)) for rule in rules_for(rows, most_coordinates=most, bits=bits)]
+    """Return the candidate rules, and the levels that they give to the pilot; constant levels are left out."""
+    max_coordinates = max(1, SCREENED // len(rows))
+    candidates = [(rule, rule.levels(rows)) for rule in rules_for(rows, most_coordinates=max_coordinates, bits=bits)]
     whole_output = [] if rows.shape[1] == 1 else [None]
-    for coordinate in [*coordinates_of(rows, most), *whole_output]:
+    for coordinate in [*coordinates_of(rows, max_coordinates), *whole_output]:
         repeats = Repeats.learn(rows, sides, coordinate)
         if repeats is not None:
-            found.append((repeats, repeats.levels_left_out(rows, sides)))
-    return [(rule, levels) for rule, levels in found if (levels != levels[0]).any()]
+            candidates.append((repeats, repeats.levels_left_out(rows, sides)))
+    return [(rule, levels) for rule, levels in candidates if (levels != levels[0]).any()]
 
 
 __all__ = ["Portfolio", "PortfolioScorer"]

@@ -1,8 +1,8 @@
-"""What attacks on trained models share: their scorer follows from the target, and they learn nothing from the pilot.
+"""Base class of attacks on trained models whose scorer follows from the target and uses no pilot.
 
-A score that was fixed by mechanism and pair is as valid as any other, and no trial is spent on learning it. Digits,
-softmax regression, 100 full batches, claim 10; mean bound ("accountant-family") of 5 seeds with 500 runs a side (300
-for trajectories), whose standard errors are 0.1 to 0.5 and those of the classifier on gradients up to 1.7:
+A score that is fixed by mechanism and pair is as valid as any other, and no trial is needed to learn it. Digits,
+softmax regression, 100 full batches, claim 10; mean bound ("accountant-family") of 5 seeds with 500 runs per side (300
+for trajectories), with standard errors of 0.1 to 0.5, and up to 1.7 for the classifier on gradients:
 
     pair                     start          canary-loss   canary-direction   classifier   gradient-product (trajectory)
     natural                  zeros              0.4             0.2              0.1            2.8
@@ -13,8 +13,8 @@ for trajectories), whose standard errors are 0.1 to 0.5 and those of the classif
     Dirac gradient           zeros               -              9.3              5.9            8.9
     random gradient          zeros               -              8.8              3.5            9.1
 
-Poisson sampling, momentum, averages, zero_out and perceptrons have the same order; the loss is the stronger one, by 1.7
-to 1.9, on mislabelled and ClipBKD records of a perceptron. Hence the choice of "auto": see `supports`.
+Poisson sampling, momentum, averages, zero_out and perceptrons have the same order; the loss is stronger, by 1.7
+to 1.9, on mislabelled and ClipBKD records of a perceptron. "auto" is based on this: see `supports`.
 """
 
 from __future__ import annotations
@@ -35,26 +35,28 @@ class TargetedAttack(Attack):
 
     minimum_pilot: ClassVar[int] = 0
     views: ClassVar[tuple[str, ...]] = ("final", "trajectory")
-    """What has to be released for it."""
+    """Views of the mechanism that the attack can use."""
 
     def check(self, target: Target) -> None:
-        """Raises `AttackError` where it cannot be used: another mechanism, view or pair."""
+        """Raise `AttackError` if the attack cannot be used: another mechanism, view or pair."""
         self._learner(target)
 
     def supports(self, target: Target) -> bool:
-        """Where it can be used, on a trainer that leaks nowhere else than along the canary; an attack that learns may
-        see more of others."""
+        """Return True if the attack can be used on a trainer that leaks only along the canary.
+
+        On other trainers, an attack that learns may see more.
+        """
         return super().supports(target) and self._learner(target).trains_as_stated
 
     @classmethod
     def _capability(cls) -> type[ShowsLosses]:
-        """What it needs of the trainer."""
+        """Return the capability that the attack needs of the trainer."""
         from ...mechanisms.learning.capabilities import ReleasesModels
 
         return ReleasesModels
 
     def _learner(self, target: Target) -> Any:
-        """The trainer that is attacked; raises `AttackError` if it is none, or shows another view."""
+        """Return the trainer under attack; raise `AttackError` if the mechanism is none, or releases another view."""
         from ...mechanisms.learning.capabilities import needed
 
         try:

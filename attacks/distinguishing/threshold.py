@@ -1,4 +1,4 @@
-"""The threshold attack: one number of the output, and the direction in which it points to side 1."""
+"""The threshold attack: one number computed from the output, and its direction."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ STATISTICS: dict[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold(Attack):
-    """Scores an output by one statistic of it, with the sign that makes side 1 the higher one on the pilot.
+    """Score of an output: one of its statistics, with the sign that makes side 1 higher on the pilot.
 
-    The simplest attack, and the one to explain first. It sees only differences that shift the statistic; for others
+    The simplest attack. It detects only differences that shift the statistic; for others
     use "norm" (the size of the noise) or the classifier.
 
     Args:
         statistic: "value" (the output is one number), "sum", "mean", "norm" (Euclidean), "max" or "min" over the
-            coordinates, or the index of one coordinate of the flattened output, 0 or above.
+            coordinates, or the index of a coordinate of the flattened output, 0 or above.
 
     Raises:
         ParameterError: an unknown statistic, or a negative index.
         AttackError: an empty pilot; "value" on outputs of several numbers; an index beyond the last coordinate.
 
     Guarantees:
-        * the score is the statistic or its negative, nothing else;
-        * higher = side 1 on the pilot: the sign is that of Pr[T1 > T0] - Pr[T1 < T0] over pilot pairs, + when 0.
+        * the score is the statistic or its negative;
+        * higher = side 1 on the pilot: the sign is the sign of Pr[T1 > T0] - Pr[T1 < T0] over pilot pairs, + when 0.
 
     Example:
         >>> import numpy as np
@@ -66,26 +66,26 @@ class Threshold(Attack):
             whole(0, statistic=self.statistic)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The statistic, and its sign learned from the pilot outputs."""
+        """Return the statistic, with its sign learned from the pilot outputs."""
         if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
             raise AttackError(
-                f"the threshold attack needs at least {self.minimum_pilot} pilot output a side to learn its direction, "
-                f"but got {len(pilot0)} and {len(pilot1)}. Raise trials."
+                f"the threshold attack needs at least {self.minimum_pilot} pilot output per side to learn its "
+                f"direction, but got {len(pilot0)} and {len(pilot1)}. Raise trials."
             )
-        upright = ThresholdScorer(self.statistic, 1.0)
-        superiority = _superiority(upright.score(pilot0), upright.score(pilot1))
-        return upright if superiority >= 0.0 else ThresholdScorer(self.statistic, -1.0)
+        positive_scorer = ThresholdScorer(self.statistic, 1.0)
+        superiority = _superiority(positive_scorer.score(pilot0), positive_scorer.score(pilot1))
+        return positive_scorer if superiority >= 0.0 else ThresholdScorer(self.statistic, -1.0)
 
 
 @dataclass(frozen=True)
 class ThresholdScorer:
-    """`sign` times a statistic of the output."""
+    """Scorer that returns `sign` times a statistic of the output."""
 
     statistic: str | int
     sign: float
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, in the unit of the statistic."""
+        """Return the scores of `outputs`, shape `(size,)`, in the unit of the statistic."""
         rows = as_matrix(outputs.values)
         n_coordinates = rows.shape[1]
         if isinstance(self.statistic, str):
@@ -104,7 +104,7 @@ class ThresholdScorer:
 
 
 def _superiority(out: Floats, in_: Floats) -> float:
-    """Pr[in > out] - Pr[in < out] over all pairs: 2 AUC - 1, by sorted search instead of all pairs."""
+    """Return Pr[in > out] - Pr[in < out] over all pairs: 2 AUC - 1, by sorted search instead of all pairs."""
     out = np.sort(out)
     below = np.searchsorted(out, in_, side="left")
     not_above = np.searchsorted(out, in_, side="right")

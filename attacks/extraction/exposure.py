@@ -1,14 +1,14 @@
-"""Exposure: how far up a planted canary stands among all that might have stood in its place.
+"""Exposure: the rank of a planted canary among all texts that could have been planted.
 
-A canary is drawn uniformly from a space of |R| texts. With rank = 1 + number of other texts that the model finds at
-least as likely,
+A canary is drawn uniformly from a space of |R| texts. With rank = 1 + number of other texts to which the model gives
+a probability at least as large,
 
     exposure = log2 |R| - log2 rank        bits; log2 |R| at most (Carlini et al. 2019, definition 6)
 
 A canary that was never in the data has a uniform rank: its mean exposure is log2 |R| - log2(|R|!) / |R|, which tends to
-1 / ln 2 = 1.443 bits. A learner that is epsilon-DP when the canary is replaced by another puts the true one first with
-probability e^epsilon / (e^epsilon + |R| - 1) at most. What is estimated with a fitted law is an `ExtrapolatedExposure`,
-and no evidence.
+1 / ln 2 = 1.443 bits. A learner that is epsilon-DP when the canary is replaced by another ranks the true one first with
+probability at most e^epsilon / (e^epsilon + |R| - 1). An exposure estimated with a fitted law is an
+`ExtrapolatedExposure` and not evidence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...mechanisms.validation import positive, whole
 
 
 def exposure_of_rank(rank: ArrayLike, size: int) -> NDArray[np.float64]:
-    """log2 size - log2 rank, in bits, for ranks from 1 to `size`.
+    """Return log2 size - log2 rank, in bits, for ranks from 1 to `size`.
 
     Example:
         >>> exposure_of_rank([1, 2, 1024], 1024).tolist()
@@ -42,7 +42,7 @@ def exposure_of_rank(rank: ArrayLike, size: int) -> NDArray[np.float64]:
 
 
 def mean_exposure_without(size: int) -> float:
-    """Mean exposure of a canary that was never in the data, in bits: log2 size - log2(size!) / size.
+    """Return the mean exposure of a canary that was never in the data, in bits: log2 size - log2(size!) / size.
 
     Example:
         >>> round(mean_exposure_without(1024), 3), round(mean_exposure_without(10**9), 3)
@@ -53,29 +53,29 @@ def mean_exposure_without(size: int) -> float:
 
 
 def ranks(scores: ArrayLike, place: ArrayLike) -> NDArray[np.int64]:
-    """1 + number of other candidates that score at least as high as the true one.
+    """Return 1 + the number of other candidates that score at least as high as the true one.
 
     Args:
         scores: `(..., n_candidates)`, higher = likelier.
-        place: `(...)` which candidate is the true one.
+        place: `(...)` index of the true candidate.
     """
     values = np.asarray(scores, dtype=np.float64)
     if not values.shape or not values.shape[-1]:
-        raise ParameterError("candidates must be one at least, but there are no scores.", argument="candidates")
+        raise ParameterError("candidates must not be empty, but there are no scores.", argument="candidates")
     true = np.take_along_axis(values, np.asarray(place)[..., None], axis=-1)
     return np.asarray((values >= true).sum(axis=-1), dtype=np.int64)
 
 
 def exposure(model: NGramModel, candidates: Sequence[str], canary: str) -> NDArray[np.float64]:
-    """Exact exposure of a canary among all candidates, by log probability; `()`, or `(n_runs,)` for many runs.
+    """Return the exact exposure of a canary among all candidates; `()`, or `(n_runs,)` for many runs.
 
     Args:
-        model: that is attacked.
+        model: model under attack.
         candidates: all texts that the canary was drawn from, itself included.
-        canary: one of them.
+        canary: one of the candidates.
 
     Raises:
-        ParameterError: no candidates, or a canary that is none of them.
+        ParameterError: no candidates, or a canary that is not one of them.
     """
     if canary not in candidates:
         raise ParameterError(
@@ -88,12 +88,12 @@ def exposure(model: NGramModel, candidates: Sequence[str], canary: str) -> NDArr
 
 @dataclass(frozen=True)
 class ExtrapolatedExposure:
-    """Exposure by sampled alternatives, without all of them: a number without coverage.
+    """Exposure estimated from sampled alternatives: a number without coverage.
 
     Args:
-        sampled: bits, from the share of the samples that score at least as high, the canary itself counted in.
-        value: bits, from the tail of a skew-normal law fitted to the samples: it goes beyond what samples can show.
-        limit: the most that `sampled` can be: log2(samples + 1).
+        sampled: bits, from the share of the samples that score at least as high, including the canary itself.
+        value: bits, from the tail of a skew-normal law fitted to the samples: it can exceed `limit`.
+        limit: largest possible value of `sampled`: log2(samples + 1).
         label: why there is no coverage.
     """
 
@@ -104,14 +104,14 @@ class ExtrapolatedExposure:
 
 
 def extrapolated_exposure(canary: float, samples: ArrayLike) -> ExtrapolatedExposure:
-    """Exposure from scores of alternatives that are drawn at random (Carlini et al. 2019, section 4.3).
+    """Estimate the exposure from scores of randomly drawn alternatives (Carlini et al. 2019, section 4.3).
 
     Args:
         canary: log probability of the canary.
-        samples: `(n,)` those of alternatives, uniform from the space; at least 8, and not all the same.
+        samples: `(n,)` log probabilities of alternatives, uniform from the space; at least 8, not all equal.
 
     Raises:
-        ParameterError: fewer samples, or samples without spread, to which no law can be fitted.
+        ParameterError: fewer samples, or samples without spread.
     """
     from scipy.stats import skewnorm
 
@@ -130,10 +130,10 @@ def extrapolated_exposure(canary: float, samples: ArrayLike) -> ExtrapolatedExpo
 
 
 def most_often_first(guarantee: Guarantee, size: int) -> float:
-    """The largest probability with which the canary can be ranked first, or guessed, under a guarantee that holds when
-    it is replaced by another: the gamma with gamma = 1 - f((1 - gamma) / (size - 1)).
+    """Return the largest probability with which a canary can be ranked first, or guessed, under a guarantee.
 
-    For epsilon-DP it is e^epsilon / (e^epsilon + size - 1).
+    The guarantee holds when the canary is replaced by another; the probability is the gamma with
+    gamma = 1 - f((1 - gamma) / (size - 1)). For epsilon-DP it is e^epsilon / (e^epsilon + size - 1).
 
     Example:
         >>> from dpassay.mechanisms import PureDP

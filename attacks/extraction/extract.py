@@ -1,4 +1,4 @@
-"""Extraction of training text: write, rank, and repeat until the best ones stay."""
+"""Extraction of training text: generate, rank, and repeat until the best candidates stay the same."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Extracted:
     """Candidates, the most suspicious first.
 
     Args:
-        texts: different ones.
-        scores: `(n_texts,)` of the signal, non-increasing.
-        n_written: texts that the model wrote, repetitions included.
-        n_rounds: until the best ones stayed the same, or were given up.
-        settled: whether they stayed the same.
+        texts: distinct texts.
+        scores: `(n_texts,)` values of the signal, non-increasing.
+        n_written: number of texts that the model generated, repetitions included.
+        n_rounds: number of rounds that were run.
+        settled: whether the best candidates stayed the same in the last round.
     """
 
     texts: tuple[str, ...]
@@ -35,10 +35,10 @@ class Extracted:
     settled: bool
 
     def holds(self, secrets: Sequence[str]) -> NDArray[np.bool_]:
-        """`(n_secrets,)` whether each secret stands, letter by letter, in one of the candidates.
+        """Return an array `(n_secrets,)`: whether each secret occurs, letter by letter, in one of the candidates.
 
         Raises:
-            ParameterError: no secrets, or an empty one, which every text holds.
+            ParameterError: no secrets, or an empty one, which occurs in every text.
         """
         if isinstance(secrets, str) or not len(secrets) or not all(secrets):
             raise ParameterError(
@@ -49,21 +49,21 @@ class Extracted:
 
 @dataclass(frozen=True)
 class Extraction:
-    """Has a model write texts, and keeps those that a signal takes for training text.
+    """Generation of texts by a model, with a membership signal to select probable training texts.
 
-    Each round writes `n_texts` more. The first starts from nothing, or from the prompt; later ones also go on from what
-    the best candidates so far begin with. It ends when a round brings no new text among the best `keep`, or after
-    `rounds`. (Carlini et al. 2021: candidates by sampling, ranked by a membership signal; repeating until the signal is
-    strong: Carlini, Tramer, Wallace et al. 2020.)
+    Each round generates `n_texts` more. The first round starts from the prompt, or from nothing; later rounds also
+    start from the first symbols of the best candidates so far. It ends when a round adds no new text to the best
+    `keep`, or after `rounds`. (Carlini et al. 2021: candidates by sampling, ranked by a membership signal; repeating
+    until the signal is strong: Carlini, Tramer, Wallace et al. 2020.)
 
     Args:
-        sampling: how texts are written.
-        n_texts: in each round, >= 1.
-        keep: candidates that count, >= 1.
+        sampling: how texts are generated.
+        n_texts: texts per round, >= 1.
+        keep: number of best candidates, >= 1.
         signal: one of `dpassay.attacks.extraction.signals.SIGNALS`.
-        rounds: at most, >= 1.
-        prompt: what texts begin with.
-        stop: a symbol that ends a text: what is written after it is cut off; None: none.
+        rounds: largest number of rounds, >= 1.
+        prompt: first symbols of the texts.
+        stop: a symbol that ends a text: everything after it is cut off; None: no such symbol.
     """
 
     sampling: Sampling
@@ -79,46 +79,48 @@ class Extraction:
         whole(1, n_texts=self.n_texts, keep=self.keep, rounds=self.rounds)
 
     def run(self, model: NGramModel, rng: np.random.Generator, *, reference: NGramModel | None = None) -> Extracted:
-        """The best candidates.
+        """Return the best candidates.
 
         Args:
-            model: that is attacked, of one run.
+            model: model of one run, under attack.
             rng: the only source of randomness.
-            reference: for the signal "reference".
+            reference: reference model for the signal "reference".
 
         Raises:
-            ParameterError: a signal that needs what is not there; nothing but empty texts was written.
+            ParameterError: an input of the signal is missing, or all generated texts are empty.
         """
         best: dict[str, float] = {}
-        after = Continuations(model, self.sampling)
+        continuations = Continuations(model, self.sampling)
         n_rounds, settled = 0, False
         while n_rounds < self.rounds and not settled:
-            n_rounds, before = n_rounds + 1, set(best)
-            written = {text: 0.0 for text in self._written(after, rng, list(best)) if text}
-            if not written and not best:
+            n_rounds, previous_best = n_rounds + 1, set(best)
+            generated = {text: 0.0 for text in self._generate(continuations, rng, list(best)) if text}
+            if not generated and not best:
                 raise ParameterError(
                     f"stop must not end every text before it begins, but is {self.stop!r}, and all of the "
-                    f"{self.n_texts} texts that were written are empty.",
+                    f"{self.n_texts} generated texts are empty.",
                     argument="stop",
                 )
-            fresh = [text for text in written if text not in best]
-            if fresh:
-                best |= dict(zip(fresh, scores(self.signal, model, fresh, reference).tolist(), strict=True))
+            new_texts = [text for text in generated if text not in best]
+            if new_texts:
+                best |= dict(zip(new_texts, scores(self.signal, model, new_texts, reference).tolist(), strict=True))
             best = dict(sorted(best.items(), key=lambda item: (-item[1], item[0]))[: self.keep])
-            settled = set(best) == before
+            settled = set(best) == previous_best
         return Extracted(tuple(best), np.array(list(best.values())), n_rounds * self.n_texts, n_rounds, settled)
 
-    def _written(self, after: Continuations, rng: np.random.Generator, best: list[str]) -> list[str]:
-        """New texts: a half of them goes on from the first symbols of the best so far."""
-        model, length = after.model, self.sampling.length
+    def _generate(self, continuations: Continuations, rng: np.random.Generator, best: list[str]) -> list[str]:
+        """Return new texts; half of them start from the first symbols of the best texts so far."""
+        model, length = continuations.model, self.sampling.length
         starts = sorted(
             {model.alphabet.decode(model.alphabet.encode([text]).tokens[: model.n - 1].tolist()) for text in best}
         )
         starts = [start for start in starts if len(model.alphabet.encode([start]).tokens) < length and start]
-        plain = self.n_texts if not starts else self.n_texts - self.n_texts // 2
-        texts = self.sampling.texts(after, plain, rng, prompt=self.prompt)
+        n_from_prompt = self.n_texts if not starts else self.n_texts - self.n_texts // 2
+        texts = self.sampling.texts(continuations, n_from_prompt, rng, prompt=self.prompt)
         if starts:
-            chosen = rng.multinomial(self.n_texts - plain, np.full(len(starts), 1.0 / len(starts))).tolist()
-            for start, number in zip(starts, chosen, strict=True):
-                texts += self.sampling.texts(after, number, rng, prompt=start) if number else []
+            n_per_start = rng.multinomial(
+                self.n_texts - n_from_prompt, np.full(len(starts), 1.0 / len(starts))
+            ).tolist()
+            for start, number in zip(starts, n_per_start, strict=True):
+                texts += self.sampling.texts(continuations, number, rng, prompt=start) if number else []
         return texts if self.stop is None else [text.partition(self.stop)[0] for text in texts]

@@ -1,4 +1,4 @@
-"""The secret sharer: which of the candidates does the private language model find likeliest?"""
+"""The secret-sharer attack: the candidate that the private language model finds most probable."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from .exposure import ranks
 
 @dataclass(frozen=True)
 class SecretSharer(Reconstructor):
-    """Guesses the candidate text to which a model of the noisy counts gives the highest probability.
+    """Guess of the candidate text to which a model of the noisy counts gives the highest probability.
 
     The canary of Carlini et al. (2019) as a game: in each round one of the candidates is drawn and planted in one
-    record, the counts are released once, and the candidates are ranked. It sees what a user of the model sees, its
-    probabilities, and nothing of the other texts; `MaximumLikelihood` knows them, and no guess is right more often.
+    record, the counts are released once, and the candidates are ranked. The attack uses only what a user of the model
+    sees, its probabilities, and nothing about the other texts; `MaximumLikelihood` knows them and has the best success
+    probability.
 
     Args:
-        smoothing: of the model, > 0.
-        least: counts up to it are taken for noise, >= 0.
+        smoothing: smoothing of the model, > 0.
+        least: largest count that is treated as noise, >= 0.
 
     Raises:
         AttackError: a mechanism other than `NGramCounts`, or a secret other than the text of one known record.
@@ -50,7 +51,7 @@ class SecretSharer(Reconstructor):
         non_negative(least=self.least)
 
     def check(self, target: SecretTarget) -> None:
-        """Raises `AttackError` where there is no language model, or no text to be guessed."""
+        """Raise `AttackError` if there is no language model, or no text to guess."""
         if not isinstance(target.mechanism, NGramCounts):
             raise AttackError(
                 "the secret-sharer attack reads the counts of n-grams that NGramCounts releases, but the mechanism is "
@@ -63,11 +64,11 @@ class SecretSharer(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """The guesser; nothing is run."""
+        """Return the guesser; no runs are made."""
         return self.ranker(target)
 
     def ranker(self, target: SecretTarget) -> Ranker:
-        """What scores the candidates; its `guess` takes the best one."""
+        """Return the ranker of the candidates, whose `guess` is the best candidate."""
         self.check(target)
         mechanism: Any = target.mechanism
         secret: Any = target.secret
@@ -89,44 +90,44 @@ class Ranker:
     least: float
 
     def scores(self, outputs: Outputs) -> NDArray[np.float64]:
-        """`(size, n_candidates)`."""
+        """Return log probabilities, `(size, n_candidates)`."""
         options = {"least": self.least, "smoothing": self.smoothing}
         return NGramModel.from_counts(outputs.values, self.n, self.alphabet, **options).log_probability(self.texts)
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` the first of the candidates with the highest probability."""
+        """Return the first of the candidates with the highest probability, `(size,)`."""
         return np.asarray(self.scores(outputs).argmax(axis=1))
 
 
 def canary_ranks(
     target: SecretTarget, n_rounds: int, rng: np.random.Generator, *, attack: SecretSharer | None = None
 ) -> NDArray[np.int64]:
-    """The rank of the planted canary in independent rounds, each with a fresh canary and a fresh run.
+    """Return the rank of the planted canary in independent rounds, each with a fresh canary and a fresh run.
 
-    That the rank is r or better happens with probability r / k at most if the model knows nothing of the canary, so
-    that `Successes((ranks <= r).sum(), n_rounds, r / k)`, with r fixed beforehand, is what the bound `reconstruction`
-    reads.
+    If the model contains no information on the canary, its rank is r or better with probability at most r / k. With r
+    fixed beforehand, `Successes((ranks <= r).sum(), n_rounds, r / k)` is therefore evidence for the bound
+    `reconstruction`.
 
     Args:
         target: counts of n-grams, and a secret of k equally probable texts.
         n_rounds: >= 1.
-        rng: of canaries and runs.
-        attack: how candidates are scored; None: the default options.
+        rng: random generator of canaries and runs.
+        attack: scorer of the candidates; None: the default options.
 
     Returns:
-        `(n_rounds,)` ranks from 1 to k, in an order that says nothing.
+        `(n_rounds,)` ranks from 1 to k, grouped by canary, not in the order of the rounds.
 
     Raises:
-        AttackError: not such a target, or candidates that are not equally probable.
+        AttackError: another kind of target, or candidates that are not equally probable.
     """
     whole(1, n_rounds=n_rounds)
     ranker, secret = (attack or SecretSharer()).ranker(target), target.secret
     assert isinstance(secret, OneOf)
     if not secret.is_uniform:
         raise AttackError("ranks are compared with r / k, which needs candidates that are equally probable.")
-    found = []
+    all_ranks = []
     for place, size in enumerate(secret.draw(n_rounds, rng).tolist()):
         if size:
             outputs = target.mechanism.release(secret.candidates[place], size, rng)
-            found.append(ranks(ranker.scores(outputs), np.full(size, place)))
-    return np.concatenate(found)
+            all_ranks.append(ranks(ranker.scores(outputs), np.full(size, place)))
+    return np.concatenate(all_ranks)

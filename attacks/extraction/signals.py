@@ -1,7 +1,7 @@
 """Signals that a text was in the training data, from the probabilities that a model gives it. Higher = it was.
 
-Alone, a high probability shows common texts as well as memorised ones. The other signals divide by what makes a text
-common: another model, the same text in small letters, a general compressor (Carlini et al. 2021, section 5.1).
+A high probability alone shows common texts as well as memorised ones. The other signals divide by a measure of how
+common a text is: another model, the same text in lower case, a general compressor (Carlini et al. 2021, section 5.1).
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ WINDOW = 10
 
 
 def scores(name: str, model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """The signal of each text, `(n_texts,)`; `(n_runs, n_texts)` for the models of many runs.
+    """Return the signal of each text, `(n_texts,)`; `(n_runs, n_texts)` for the models of many runs.
 
     Args:
         name: one of `SIGNALS`.
-        model: that is attacked.
+        model: model under attack.
         texts: candidates.
         reference: a model of other texts of the same kind, for "reference".
 
     Raises:
         UnknownNameError: no such signal.
-        ParameterError: no texts, or a signal that needs what is not there.
+        ParameterError: no texts, or an input of the signal is missing.
     """
     if name not in SIGNALS:
         raise UnknownNameError("signal", name, SIGNALS)
     if not len(texts):
-        raise ParameterError("texts must be one candidate at least, but are none.", argument="texts")
+        raise ParameterError("texts must not be empty, but there is no candidate.", argument="texts")
     return SIGNALS[name](model, texts, reference)
 
 
 def perplexity(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """-ln perplexity: mean log probability of a symbol."""
+    """Return -ln perplexity: the mean log probability of a symbol."""
     return np.asarray(model.log_probability(texts) / _lengths(model, texts))
 
 
 def against_reference(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """ln(perplexity under the reference / perplexity)."""
+    """Return ln(perplexity under the reference / perplexity)."""
     if reference is None:
         raise ParameterError(
             "reference must be a model of other texts for the signal 'reference', but is None. Train one on texts that "
@@ -59,42 +59,42 @@ def against_reference(model: NGramModel, texts: Sequence[str], reference: NGramM
 
 
 def against_lower_case(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """ln(perplexity of the text in small letters / perplexity): what was learned by heart has its capitals."""
+    """Return ln(perplexity of the text in lower case / perplexity): a memorised text has its capitals."""
     lowered = [text.lower() for text in texts]
     symbols = set(model.alphabet.symbols)
     if any(
         symbol not in symbols for text in lowered for symbol in (text if model.alphabet.of_characters else text.split())
     ):
         raise ParameterError(
-            "alphabet must hold the small letters too for the signal 'lower-case', but lacks some. Add them, or take "
-            "another signal.",
+            "alphabet must contain the lower-case letters for the signal 'lower-case', but lacks some. Add them, or "
+            "take another signal.",
             argument="alphabet",
         )
     return perplexity(model, texts) - perplexity(model, lowered)
 
 
 def against_zlib(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """Bits that zlib needs / bits that the model needs: a text of one word again and again is short for both."""
+    """Return bits that zlib needs / bits that the model needs: a text of one repeated word is short for both."""
     packed = np.array([8.0 * len(zlib.compress(text.encode())) for text in texts])
     return np.asarray(packed / np.maximum(-model.log_probability(texts) / np.log(2.0), 1e-9))
 
 
 def best_window(model: NGramModel, texts: Sequence[str], reference: NGramModel | None = None) -> Floats:
-    """The largest mean log probability of `WINDOW` symbols in a row: a memorised part of a text that is not."""
+    """Return the largest mean log probability of `WINDOW` consecutive symbols: detects a memorised part of a text."""
     lengths = _lengths(model, texts)
-    found = np.empty(len(texts))
+    window_scores = np.empty(len(texts))
     for length in np.unique(lengths):
-        here = np.flatnonzero(lengths == length)
-        each = model.log_probabilities([texts[i] for i in here.tolist()])
+        index = np.flatnonzero(lengths == length)
+        log_p = model.log_probabilities([texts[i] for i in index.tolist()])
         width = min(WINDOW, int(length))
-        sums = np.cumsum(each, axis=-1)
+        sums = np.cumsum(log_p, axis=-1)
         windows = sums[..., width - 1 :].copy()
         windows[..., 1:] -= sums[..., :-width]
         best = windows.max(axis=-1) / width
-        if found.shape[:-1] != best.shape[:-1]:
-            found = np.empty((*best.shape[:-1], len(texts)))
-        found[..., here] = best
-    return found
+        if window_scores.shape[:-1] != best.shape[:-1]:
+            window_scores = np.empty((*best.shape[:-1], len(texts)))
+        window_scores[..., index] = best
+    return window_scores
 
 
 def _lengths(model: NGramModel, texts: Sequence[str]) -> Floats:

@@ -1,9 +1,10 @@
-"""Log odds of labels: frequent ones by their own counts, rare ones together with those that were seen as often.
+"""Log odds of labels: frequent labels by their counts, rare labels pooled with labels of equal counts.
 
-A label that the pilot saw once on side 1 says little by itself. But a thousand such labels do: leave out one run of the
-pilot at a time, and ask what its label would have looked like without it. A label seen once in all would have been new,
-so that these runs tell how likely a new label is on each side (Good 1953, with Turing's idea); a label seen twice on
-side 1 would have been seen once there, and so on. Where too few runs are left to ask, a label keeps its own counts.
+A label that the pilot has once on side 1 is weak evidence, but a thousand such labels are strong evidence: leave out
+one pilot run at a time and consider the counts of its label without it. A label with one occurrence would have been
+new, so these runs estimate how likely a new label is on each side (Good 1953, with Turing's idea); a label seen twice
+on side 1 would have been seen once there, and so on. If too few runs are available, a label keeps the log odds of its
+counts.
 
 References:
     Good (1953), "The population frequencies of species and the estimation of population parameters", Biometrika 40.
@@ -23,18 +24,19 @@ from .rules import Floats
 Counts = NDArray[np.int64]
 
 RARE = 8
-"""Pilot runs with a label below which it is rare; and runs that a class of labels needs."""
+"""Number of pilot runs below which a label is rare; also the smallest number of runs of a class of labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelOdds:
-    """Log odds of side 1 that labels have on a pilot; those of one side only are infinite, from `RARE` runs on.
+    """Log odds of side 1 of labels on a pilot; infinite for labels of one side only with `RARE` runs or more.
 
     Args:
         counts: `(2, n_labels)` pilot runs of each label on the two sides.
-        own: `(n_labels,)` log odds of their own counts.
-        classes: `(RARE, RARE)` log odds of a label seen so often on side 0 and on side 1; NaN where too few runs tell.
-        anything: log odds of any label at all.
+        own: `(n_labels,)` log odds computed from `counts`.
+        classes: `(RARE, RARE)` log odds of a label by its counts on side 0 and side 1; NaN where there are too few
+            runs.
+        anything: log odds of all labels together.
     """
 
     counts: Counts
@@ -44,45 +46,45 @@ class LabelOdds:
 
     @classmethod
     def learn(cls, counts: Counts, n: tuple[int, int]) -> LabelOdds:
-        """From the `(2, n_labels)` runs of each label on a pilot of `n` runs a side, events or not."""
-        seen = np.zeros((2, RARE, RARE))
+        """Learn from the `(2, n_labels)` runs of each label on a pilot of `n` runs per side, ordinary runs included."""
+        class_counts = np.zeros((2, RARE, RARE))
         for side in (0, 1):
-            left = counts.copy()
-            left[side] -= 1
-            told = (left[side] >= 0) & (left.sum(axis=0) < RARE)
-            np.add.at(seen[side], (left[0, told], left[1, told]), counts[side, told])
-        classes = np.where(seen.sum(axis=0) >= RARE, _odds(seen, n), np.nan)
-        together = _odds(counts.sum(axis=1, keepdims=True), n)
-        return cls(counts, _odds(counts, n), classes, float(together[0]))
+            remaining = counts.copy()
+            remaining[side] -= 1
+            rare = (remaining[side] >= 0) & (remaining.sum(axis=0) < RARE)
+            np.add.at(class_counts[side], (remaining[0, rare], remaining[1, rare]), counts[side, rare])
+        classes = np.where(class_counts.sum(axis=0) >= RARE, _odds(class_counts, n), np.nan)
+        pooled = _odds(counts.sum(axis=1, keepdims=True), n)
+        return cls(counts, _odds(counts, n), classes, float(pooled[0]))
 
     def of_labels(self) -> Floats:
-        """Of each label, for fresh runs: shape `(n_labels,)`."""
+        """Return the log odds of each label, for fresh runs: shape `(n_labels,)`."""
         return self._of(self.counts, self.own)
 
     def of_new(self) -> float:
-        """Of a label that the pilot did not see."""
-        told = float(self.classes[0, 0])
-        return self.anything if np.isnan(told) else told
+        """Return the log odds of a label that is not in the pilot."""
+        log_odds = float(self.classes[0, 0])
+        return self.anything if np.isnan(log_odds) else log_odds
 
     def left_out(self, labels: Counts, side: int) -> Floats:
-        """Of pilot runs of a side with these labels, each as if it had not been there itself; shape as `labels`."""
+        """Return the log odds of pilot runs of a side, each computed without that run; shape as `labels`."""
         counts = self.counts[:, labels]
         counts[side] -= 1
         return self._of(counts, self.own[labels])
 
     @property
     def by_class(self) -> bool:
-        """Whether any class of labels is told apart."""
+        """True if any class of labels has separate log odds."""
         return not bool(np.isnan(self.classes).all())
 
     def _of(self, counts: Counts, own: Floats) -> Floats:
         rare = counts.sum(axis=0) < RARE
-        told = self.classes[tuple(np.where(rare, counts, 0))]
-        return np.where(rare & ~np.isnan(told), told, own)
+        class_odds = self.classes[tuple(np.where(rare, counts, 0))]
+        return np.where(rare & ~np.isnan(class_odds), class_odds, own)
 
 
 def _odds(counts: NDArray[Any], n: tuple[int, int]) -> Floats:
-    """Smoothed log odds; infinite for events of one side only that happened `RARE` times (false alarm 2^-7)."""
+    """Return smoothed log odds; infinite for events of one side only that happened `RARE` times (false alarm 2^-7)."""
     odds = log_odds_of_counts(counts[0], counts[1], *n)
     odds[(counts[0] == 0) & (counts[1] >= RARE)] = np.inf
     odds[(counts[1] == 0) & (counts[0] >= RARE)] = -np.inf

@@ -1,7 +1,7 @@
-"""Exact values that the pilot has seen: a value that comes back, and comes from one side only, gives that side away.
+"""Exact values that the pilot contains: a value that recurs on one side only reveals that side.
 
-Continuous noise never repeats. Noise from few random bits does, as do a hash with few salts and a raw value that slips
-out now and then: of 65,536 values a side, 20,000 pilot runs show a quarter, and none of them on the other side.
+Continuous noise never repeats. Noise from few random bits does, and so does a hash with few salts or a raw value that
+leaks now and then: of 65,536 values per side, 20,000 pilot runs show a quarter, none of them on the other side.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from .rules import Floats, Levels, column_of, named
 Keys = NDArray[np.uint64]
 
 OFTEN = 16
-"""Pilot runs from which on a value is a level of its own."""
+"""Smallest number of pilot runs of a value that is a separate level."""
 MOST = 4_096
-"""Values that are levels of their own, the most frequent ones."""
+"""Largest number of values that are separate levels, the most frequent ones."""
 CLASSES = 10_000
-"""Levels from here on are classes of rarer values."""
+"""Levels from this number on are classes of rarer values."""
 WIDTH = 8
-"""Classes of counts of one side: 0, 1, 2 to 3, 4 to 7, 8 to 15, ..."""
+"""Number of classes of counts of one side: 0, 1, 2 to 3, 4 to 7, 8 to 15, ..."""
 
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Sorts outputs by how often the pilot saw this very value on each side.
+    """Rule that sorts outputs by how often the pilot contains exactly this value on each side.
 
     Args:
-        coordinate: which one; None for the whole output.
-        keys: `(n_keys,)` digests of the values of the pilot, in order.
-        counts: `(2, n_keys)` how often on side 0 and on side 1.
-        own: `(n_keys,)` the level of a frequent value, -1 of others.
-        values: of the frequent values, in words.
+        coordinate: index of the coordinate; None for the whole output.
+        keys: `(n_keys,)` digests of the values of the pilot, sorted.
+        counts: `(2, n_keys)` counts on side 0 and on side 1.
+        own: `(n_keys,)` level of a frequent value, -1 for others.
+        values: text of each frequent value.
     """
 
     coordinate: int | None
@@ -45,11 +45,11 @@ class Repeats:
 
     @classmethod
     def learn(cls, rows: Floats, sides: NDArray[np.int64], coordinate: int | None) -> Repeats | None:
-        """From `(n, n_coordinates)` rows of the pilot and their `(n,)` sides; None if no value came twice."""
-        keys, first, at = np.unique(_keys(rows, coordinate), return_index=True, return_inverse=True)
+        """Learn from `(n, n_coordinates)` rows of the pilot and their `(n,)` sides; None if no value occurs twice."""
+        keys, first, index = np.unique(_keys(rows, coordinate), return_index=True, return_inverse=True)
         if len(keys) == len(rows):
             return None
-        counts = np.array([np.bincount(at[sides == side], minlength=len(keys)) for side in (0, 1)])
+        counts = np.array([np.bincount(index[sides == side], minlength=len(keys)) for side in (0, 1)])
         total = counts.sum(axis=0)
         frequent = np.flatnonzero(total >= OFTEN)
         frequent = np.sort(frequent[np.argsort(-total[frequent], kind="stable")[:MOST]])
@@ -59,18 +59,18 @@ class Repeats:
         return cls(coordinate, keys, counts, own, tuple(map(_shown, shown)))
 
     def levels(self, rows: Floats) -> Levels:
-        """The value itself, if the pilot saw it often, else the class of its counts."""
+        """Return the level of the value, if frequent in the pilot, else the class of its counts."""
         return self._levels(rows, None)
 
     def levels_left_out(self, rows: Floats, sides: NDArray[np.int64]) -> Levels:
-        """The levels of rows of the pilot, each as if it had not been there itself: what a fresh row would have."""
+        """Return the levels of rows of the pilot, each computed without that row: the level of a fresh row."""
         return self._levels(rows, sides)
 
     def _levels(self, rows: Floats, sides: NDArray[np.int64] | None) -> Levels:
-        wanted = _keys(rows, self.coordinate)
-        at = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
-        counts = np.where(self.keys[at] == wanted, self.counts[:, at], 0)
-        own = np.where(counts.any(axis=0), self.own[at], -1)
+        row_keys = _keys(rows, self.coordinate)
+        index = np.searchsorted(self.keys, row_keys).clip(max=len(self.keys) - 1)
+        counts = np.where(self.keys[index] == row_keys, self.counts[:, index], 0)
+        own = np.where(counts.any(axis=0), self.own[index], -1)
         if sides is not None:
             counts[sides, np.arange(len(rows))] -= 1
         out, in_ = np.frexp(counts.astype(np.float64))[1].clip(max=WIDTH - 1).astype(np.int64)
@@ -82,7 +82,7 @@ class Repeats:
         if level < CLASSES:
             return f"{what} is {self.values[level]} exactly"
         times = [_times(place) for place in divmod(level - CLASSES, WIDTH)]
-        return f"{what} came {times[0]} on side 0 of the pilot and {times[1]} on side 1"
+        return f"{what} occurred {times[0]} on side 0 of the pilot and {times[1]} on side 1"
 
 
 def _times(place: int) -> str:
@@ -93,13 +93,13 @@ def _times(place: int) -> str:
 
 
 def _shown(values: Floats) -> str:
-    """A value, or the first of several, so that it can be found again."""
+    """Format a value, or the first of several, so that it can be found again."""
     shown = ", ".join(repr(float(value)) for value in values[:4])
     return shown if len(values) == 1 else f"({shown}{', ...' * (len(values) > 4)})"
 
 
 def _keys(rows: Floats, coordinate: int | None) -> Keys:
-    """A digest of each value: its bits, mixed over the coordinates."""
+    """Return a digest of each value: its bits, mixed over the coordinates."""
     if coordinate is not None or rows.shape[1] == 1:
         return np.ascontiguousarray(column_of(rows, coordinate)).view(np.uint64)
     mixed = np.zeros(len(rows), dtype=np.uint64)

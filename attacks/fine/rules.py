@@ -1,8 +1,8 @@
-"""Rules that sort outputs into levels by how they are written, and not by how large they are.
+"""Rules that sort outputs into levels by their representation, not by their size.
 
-A privacy leak may sit where no smooth function of an output looks: in the finest bit of a float (Mironov, 2012; Haney
-et al., 2022), in the number of its decimals, in the last one of them, in an order or an equality of coordinates. A rule
-gives each output a level, a whole number; `describe` says in words what a level means.
+A privacy leak may be where no smooth function of an output detects it: in the finest bit of a float (Mironov, 2012;
+Haney et al., 2022), in the number of decimals, in the last decimal, in an order or an equality of coordinates. A rule
+gives each output a level, a whole number; `describe` returns the meaning of a level.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ Floats = NDArray[np.float64]
 Levels = NDArray[np.int64]
 
 NOTHING = 10_000
-"""The level of what a rule says nothing of."""
+"""Level of outputs to which a rule does not apply."""
 COARSEST, FINEST = -6, 12
-"""Powers of ten of the last decimal that are told apart: from millions to 10^-12."""
+"""Powers of ten of the last decimal that are distinguished: from millions to 10^-12."""
 DIGITS = 2.0**40
-"""Whole numbers below this one show their last decimal: above, the rounding of floats hides it."""
+"""Whole numbers below this limit have a visible last decimal; above, the rounding of floats hides it."""
 ROUNDING = 2.0**-50
-"""Relative: a number so close to a decimal is that decimal, after an addition or two."""
+"""Relative distance within which a number equals a decimal, after one or two additions."""
 N_BINS = 32
 MOST_ORDERED = 5
-"""Coordinates whose order is one level: 120 orders."""
+"""Number of coordinates whose order is a level: 120 orders."""
 
 
 class Rule(Protocol):
-    """Sorts outputs into levels."""
+    """Interface of a rule, which sorts outputs into levels."""
 
     def levels(self, rows: Floats) -> Levels:
-        """Level of each of `(size, n_coordinates)` rows."""
+        """Return the level of each of `(size, n_coordinates)` rows."""
         ...
 
     def describe(self, level: int) -> str:
-        """What an output of this level is, in words."""
+        """Describe an output of this level."""
         ...
 
 
 @dataclass(frozen=True)
 class Granularity:
-    """The largest power of two that divides a coordinate: 2^e for an odd multiple of 2^e.
+    """Rule on the largest power of two that divides a coordinate: 2^e for an odd multiple of 2^e.
 
     Args:
-        coordinate: which one; None for the only one.
+        coordinate: index of the coordinate; None if there is only one.
         by_size: whether numbers of different sizes, 2^k <= |x| < 2^(k+1), have different levels.
     """
 
@@ -55,7 +55,7 @@ class Granularity:
     by_size: bool = False
 
     def levels(self, rows: Floats) -> Levels:
-        """e, or 4,000 k + e by size; see `describe`."""
+        """Return e, or 4,000 k + e by size; see `describe`."""
         column = column_of(rows, self.coordinate)
         size, granularity = _parts(column)
         level = granularity if not self.by_size else 4_000 * size + granularity
@@ -72,31 +72,31 @@ class Granularity:
 
 
 def _parts(column: Floats) -> tuple[Levels, Levels]:
-    """k with 2^k <= |x| < 2^(k+1), and e with x an odd multiple of 2^e; of zeros anything."""
+    """Return k with 2^k <= |x| < 2^(k+1), and e with x an odd multiple of 2^e; undefined for zeros."""
     mantissa, exponent = np.frexp(np.abs(column))
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1].astype(np.int64) - 1
+    mantissa_bits = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = np.frexp((mantissa_bits & -mantissa_bits).astype(np.float64))[1].astype(np.int64) - 1
     size = exponent.astype(np.int64) - 1
     return size, size - 52 + lowest
 
 
 @dataclass(frozen=True)
 class Decimals:
-    """How many decimals a coordinate has, and which is the last."""
+    """Rule on the number of decimals of a coordinate, and the last decimal."""
 
     coordinate: int | None
 
     def levels(self, rows: Floats) -> Levels:
-        """10 k + digit for a last decimal of 10^-k; `NOTHING` where there are too many to tell."""
+        """Return 10 k + digit for a last decimal of 10^-k; `NOTHING` if there are too many decimals to tell."""
         column = np.abs(column_of(rows, self.coordinate))
         levels = np.full(len(column), NOTHING, dtype=np.int64)
-        open_ = np.arange(len(column))
+        undecided = np.arange(len(column))
         for places in range(COARSEST, FINEST + 1):
-            shifted = column[open_] * 10.0**places if places >= 0 else column[open_] / 10.0**-places
+            shifted = column[undecided] * 10.0**places if places >= 0 else column[undecided] / 10.0**-places
             whole = np.rint(shifted)
             short = (shifted < DIGITS) & (np.abs(shifted - whole) <= ROUNDING * shifted)
-            levels[open_[short]] = 10 * places + whole[short].astype(np.int64) % 10
-            open_ = open_[~short & (shifted < DIGITS)]
+            levels[undecided[short]] = 10 * places + whole[short].astype(np.int64) % 10
+            undecided = undecided[~short & (shifted < DIGITS)]
         return levels
 
     def describe(self, level: int) -> str:
@@ -112,10 +112,10 @@ class Decimals:
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A number made from all coordinates, cut at quantiles of the pilot where it has many values.
+    """Rule on a number computed from all coordinates, cut at quantiles of the pilot if it has many values.
 
     Args:
-        name: in `STATISTICS`.
+        name: key in `STATISTICS`.
         edges: increasing; the level is the number of edges at or below the statistic.
     """
 
@@ -124,15 +124,15 @@ class Statistic:
 
     @classmethod
     def learn(cls, name: str, rows: Floats) -> Statistic:
-        """With edges at the values, if they are few, else at quantiles."""
-        found = STATISTICS[name][0](rows)
-        edges = np.unique(found)
+        """Learn the edges: the values, if they are few, else quantiles."""
+        values = STATISTICS[name][0](rows)
+        edges = np.unique(values)
         if len(edges) > 4 * N_BINS:
-            edges = np.unique(np.quantile(found, np.arange(1, N_BINS) / N_BINS, method="inverted_cdf"))
+            edges = np.unique(np.quantile(values, np.arange(1, N_BINS) / N_BINS, method="inverted_cdf"))
         return cls(name, edges)
 
     def levels(self, rows: Floats) -> Levels:
-        """The bin of the statistic."""
+        """Return the bin of the statistic."""
         return np.searchsorted(self.edges, STATISTICS[self.name][0](rows), side="right").astype(np.int64)
 
     def describe(self, level: int) -> str:
@@ -142,7 +142,7 @@ class Statistic:
 
 
 def _order(rows: Floats) -> Floats:
-    """A number for each order of the first few coordinates."""
+    """Return a code of the order of the first few coordinates."""
     ranks = np.argsort(rows[:, :MOST_ORDERED], axis=1, kind="stable")
     return np.asarray(ranks @ float(MOST_ORDERED) ** np.arange(ranks.shape[1]))
 
@@ -180,15 +180,15 @@ STATISTICS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "gap": (lambda rows: _gaps(rows).min(axis=1), "the smallest gap between two coordinates"),
     "autocorrelation": (_autocorrelation, "the correlation of each coordinate with the one before"),
 }
-"""Name -> statistic of `(size, n_coordinates)` rows of two coordinates or more, and what it is called."""
+"""Name -> statistic of `(size, n_coordinates)` rows of two coordinates or more, and its description."""
 
 
 def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[Rule]:
-    """The rules to try on outputs like `rows`, `(n, n_coordinates)` pilot outputs of both sides.
+    """Return the rules to try on outputs like `rows`, `(n, n_coordinates)` pilot outputs of both sides.
 
     Args:
-        most_coordinates: that are looked at one by one, the first ones.
-        bits: whether the low bits of floats are looked at.
+        most_coordinates: largest number of coordinates with separate rules, the first ones.
+        bits: whether rules on the low bits of floats are included.
     """
     rules: list[Rule] = []
     for coordinate in coordinates_of(rows, most_coordinates):
@@ -201,17 +201,17 @@ def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[Rule]:
 
 
 def coordinates_of(rows: Floats, most: int) -> list[int | None]:
-    """The first coordinates, `most` at most; None for the only one."""
+    """Return the first coordinates, at most `most`; None if there is only one."""
     return [None] if rows.shape[1] == 1 else list(range(min(rows.shape[1], most)))
 
 
 def column_of(rows: Floats, coordinate: int | None) -> Floats:
-    """That coordinate, or the only one."""
+    """Return the given coordinate, or the only one."""
     return rows[:, coordinate or 0]
 
 
 def named(coordinate: int | None) -> str:
-    """What people call it."""
+    """Return the display name of a coordinate."""
     return "the output" if coordinate is None else f"coordinate {coordinate}"
 
 

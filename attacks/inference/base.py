@@ -1,9 +1,9 @@
-"""What is inferred about people, and the interface of the attacks that do it: read this first.
+"""Attribute inference: the unknown attribute, and the interface of the attacks. Read this first.
 
-    Sensitive             the column (or the label) that is not known, its possible values and their prior
-    AttributeInference    released model or table, and what is known of each person -> a score for each value
+    Sensitive             the column (or the label) that is unknown, its possible values and their prior
+    AttributeInference    released model or table, and the known attributes of each person -> a score for each value
 
-What stands in the sensitive column of the people that are attacked is never read.
+The sensitive column of the people under attack is never read.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ LABEL = "label"
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
-    """What an attack wants to know of each person.
+    """Attribute of each person that an attack infers.
 
     Args:
-        feature: the number of a column of the features, or "label".
-        values: `(m,)` the different values that it may have, m >= 2.
-        prior: `(m,)` their probabilities; None: all equal.
+        feature: index of a column of the features, or "label".
+        values: `(m,)` its distinct possible values, m >= 2.
+        prior: `(m,)` their probabilities; None: uniform.
 
     Raises:
         ParameterError: fewer than two values, equal ones, a prior that does not sum to 1.
@@ -59,15 +59,15 @@ class Sensitive:
         values = np.asarray(self.values)
         if values.ndim != 1 or len(values) < 2 or len(np.unique(values)) < len(values):
             raise ParameterError(
-                f"values must be at least 2 different ones, but are {values.tolist()}: with one value there is nothing "
-                "to infer. Give all that the attribute may have.",
+                f"values must be at least 2 distinct values, but are {values.tolist()}: with one value there is "
+                "nothing to infer. Give all possible values of the attribute.",
                 argument="values",
             )
         object.__setattr__(self, "values", values)
         prior = np.full(len(values), 1.0 / len(values)) if self.prior is None else np.asarray(self.prior, np.float64)
         if prior.shape != values.shape or not (prior >= 0.0).all() or abs(prior.sum() - 1.0) > 1e-9:
             raise ParameterError(
-                f"prior must be {len(values)} probabilities, one a value, that sum to 1, but has shape {prior.shape} "
+                f"prior must be {len(values)} probabilities, one per value, that sum to 1, but has shape {prior.shape} "
                 f"and sum {prior.sum():.6g}. Divide by the sum.",
                 argument="prior",
             )
@@ -75,10 +75,10 @@ class Sensitive:
 
     @classmethod
     def observed(cls, people: People, feature: int | str) -> Self:
-        """Values and their frequencies among people of whom everything is known.
+        """Return the values and their frequencies among people whose attributes are all known.
 
         Raises:
-            ParameterError: no such column, or a constant one: nothing is to be inferred.
+            ParameterError: no such column, or a constant one: there is nothing to infer.
 
         Example:
             >>> Sensitive.observed(([[0.0], [1.0], [1.0], [1.0]], [0, 0, 0, 0]), 0).prior
@@ -88,19 +88,19 @@ class Sensitive:
         values, counts = np.unique(column, return_counts=True)
         if len(values) == 1:
             raise ParameterError(
-                f"feature {feature!r} is constant, {values[0]} for everybody: there is nothing to infer.",
+                f"feature {feature!r} is constant, {values[0]} for every person: there is nothing to infer.",
                 argument="feature",
             )
         return cls(feature, values, counts / counts.sum())
 
     @property
     def log_prior(self) -> Floats:
-        """`(m,)`, -inf where it is 0."""
+        """Logarithms of the prior, `(m,)`; -inf where it is 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.asarray(self.prior)))
 
     def truth(self, people: People) -> NDArray[np.int64]:
-        """`(n,)` the number of each person's value.
+        """Return the index of each person's value, `(n,)`.
 
         Raises:
             ParameterError: a value that is not among `values`.
@@ -112,18 +112,18 @@ class Sensitive:
         column, values = _column(people, self.feature), np.asarray(self.values)
         order = np.argsort(values)
         place = np.searchsorted(values, column, sorter=order).clip(max=len(values) - 1)
-        found = order[place]
-        if not (values[found] == column).all():
-            other = column[values[found] != column][0]
+        index = order[place]
+        if not (values[index] == column).all():
+            unknown_value = column[values[index] != column][0]
             raise ParameterError(
-                f"values must hold every value that occurs, but {other} is not among {values.tolist()}. Add it, or "
-                "sort the attribute into these groups first.",
+                f"values must contain every value that occurs, but {unknown_value} is not among {values.tolist()}. Add "
+                "it, or group the attribute into these values first.",
                 argument="values",
             )
-        return np.asarray(found)
+        return np.asarray(index)
 
     def filled(self, people: People) -> tuple[Floats, NDArray[Any]]:
-        """Everybody with each value: features `(m, n, d)` and labels `(m, n)`."""
+        """Return all people with each value: features `(m, n, d)` and labels `(m, n)`."""
         X, y = _arrays(people)
         _column(people, self.feature)
         values = np.asarray(self.values)
@@ -134,7 +134,7 @@ class Sensitive:
         return X, y
 
     def known(self, people: People, labels: NDArray[Any]) -> Floats:
-        """What is known of each person, as columns: the other features, and which of `labels` the label is."""
+        """Return the known columns of each person: the other features, and an indicator of each of `labels`."""
         X, y = _arrays(people)
         if self.feature == LABEL:
             return X
@@ -142,44 +142,44 @@ class Sensitive:
 
 
 class AttributeInference(ABC):
-    """A way to infer an attribute. Subclasses are frozen dataclasses whose fields are the options."""
+    """Base class of attribute inference attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
     @abstractmethod
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """A score of each value for each person, higher = more likely.
+        """Return a score of each value for each person, higher = more likely.
 
         Args:
-            released: a fitted model, or a synthetic table (X, y); None for what is guessed without.
-            people: features `(n, d)` and labels `(n,)` of those attacked; the sensitive column is not read.
-            sensitive: what is inferred.
-            known: features and labels of other people, of whom the attacker knows everything.
+            released: a fitted model, or a synthetic table (X, y); None for a baseline without release.
+            people: features `(n, d)` and labels `(n,)` of the people under attack; the sensitive column is not read.
+            sensitive: the attribute to infer.
+            known: features and labels of other people, whose attributes are all known.
 
         Returns:
-            `(n, m)`.
+            Scores, `(n, m)`.
 
         Raises:
-            AttackError: the attack cannot use what was released, or needs `known`.
+            AttackError: the attack cannot use the release, or needs `known`.
         """
 
     def guess(
         self, released: Any, people: People, sensitive: Sensitive, known: People | None = None
     ) -> NDArray[np.int64]:
-        """`(n,)` the number of the value with the largest score, the first of equal ones."""
+        """Return the index of the value with the largest score, `(n,)`; the first of equal ones."""
         return np.asarray(self.scores(released, people, sensitive, known).argmax(axis=1))
 
     def right(
         self, released: Any, people: People, sensitive: Sensitive, known: People | None = None
     ) -> NDArray[np.bool_]:
-        """`(n,)` whose value was guessed."""
+        """Return a mask `(n,)` of the people whose value is guessed correctly."""
         return np.asarray(self.guess(released, people, sensitive, known) == sensitive.truth(people))
 
 
 def needed(known: People | None, attack: object) -> People:
-    """`known`; raises `AttackError` if it is missing."""
+    """Return `known`; raise `AttackError` if it is missing."""
     if known is None:
         raise AttackError(
-            f"{type(attack).__name__} learns from people of whom everything is known. Give known=(X, y): other people "
-            "of the same population."
+            f"{type(attack).__name__} learns from people whose attributes are all known. Give known=(X, y): other "
+            "people of the same population."
         )
     return known
 
@@ -200,7 +200,7 @@ def _column(people: People, feature: int | str) -> NDArray[Any]:
         return y
     if isinstance(feature, str) or not 0 <= feature < X.shape[1]:
         raise ParameterError(
-            f"feature must be {LABEL!r} or the number of one of the {X.shape[1]} columns, from 0, but is {feature!r}.",
+            f"feature must be {LABEL!r} or the index of one of the {X.shape[1]} columns, from 0, but is {feature!r}.",
             argument="feature",
         )
     return np.asarray(X[:, feature])

@@ -1,4 +1,4 @@
-"""What is guessed without any release: the baselines of attribute inference."""
+"""Guesses without any release: the baselines of attribute inference."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LEARNERS = ("logistic", "forest", "boosting")
 
 @dataclass(frozen=True)
 class Majority(AttributeInference):
-    """The most probable value, of everybody."""
+    """Guess of the most probable value for every person."""
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """The prior; nothing else is read."""
+        """Return the prior for every person; nothing else is read."""
         return np.repeat(sensitive.log_prior[np.newaxis], len(np.asarray(people[0])), axis=0)
 
 
 @dataclass(frozen=True)
 class Imputation(AttributeInference):
-    """A classifier from what is known of a person to the value, trained on other people, without the release.
+    """Classifier from the known attributes to the value, trained on other people, without the release.
 
     Args:
         learner: "logistic", "forest", "boosting", or an unfitted scikit-learn classifier.
@@ -36,7 +36,7 @@ class Imputation(AttributeInference):
     Example:
         >>> rng = np.random.default_rng(0)
         >>> x = rng.integers(0, 2, 200).astype(float)
-        >>> X = np.column_stack([x, 2 * x])  # the second column says what the first one is
+        >>> X = np.column_stack([x, 2 * x])  # the second column determines the first
         >>> secret = Sensitive(0, [0, 1])
         >>> Imputation().right(None, (X[:50], x[:50]), secret, known=(X[50:], x[50:])).all()
         np.True_
@@ -48,31 +48,31 @@ class Imputation(AttributeInference):
         check_learner(self.learner)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Log probabilities of the classifier; what was released is not read."""
+        """Return log probabilities of the classifier; the release is not read."""
         others = needed(known, self)
         labels = np.unique(np.asarray(others[1]))
-        rows, wanted = sensitive.known(others, labels), sensitive.truth(others)
-        return fitted_scores(self.learner, rows, wanted, sensitive.known(people, labels), sensitive)
+        rows, value_index = sensitive.known(others, labels), sensitive.truth(others)
+        return fitted_scores(self.learner, rows, value_index, sensitive.known(people, labels), sensitive)
 
 
 def fitted_scores(learner: Any, rows: Floats, wanted: Any, at: Floats, sensitive: Sensitive) -> Floats:
-    """`(n, m)` log probabilities of each value at `at`, of a classifier trained on `rows` with the numbers `wanted`."""
-    found = np.full((len(at), len(np.asarray(sensitive.values))), -np.inf)
-    seen = np.unique(wanted)
-    if len(seen) == 1:
-        found[:, seen[0]] = 0.0
-        return found
+    """Return `(n, m)` log probabilities of each value at `at`, by a classifier trained on `rows` and `wanted`."""
+    log_p = np.full((len(at), len(np.asarray(sensitive.values))), -np.inf)
+    values_present = np.unique(wanted)
+    if len(values_present) == 1:
+        log_p[:, values_present[0]] = 0.0
+        return log_p
     with single_thread():
         model = build(learner).fit(rows, wanted)
         with np.errstate(divide="ignore"):
-            found[:, seen] = np.log(model.predict_proba(at))
-    return found
+            log_p[:, values_present] = np.log(model.predict_proba(at))
+    return log_p
 
 
 def check_learner(learner: Any) -> None:
-    """Raises `ParameterError` for what is no classifier with probabilities."""
-    named = isinstance(learner, str) and learner in LEARNERS
-    if not named and not (hasattr(learner, "fit") and hasattr(learner, "predict_proba")):
+    """Raise `ParameterError` unless `learner` is a classifier with probabilities."""
+    known_name = isinstance(learner, str) and learner in LEARNERS
+    if not known_name and not (hasattr(learner, "fit") and hasattr(learner, "predict_proba")):
         raise ParameterError(
             f"learner must be one of {', '.join(LEARNERS)}, or a scikit-learn classifier with predict_proba, but is "
             f"{learner!r}.",
@@ -81,7 +81,7 @@ def check_learner(learner: Any) -> None:
 
 
 def build(learner: Any) -> Any:
-    """An unfitted classifier."""
+    """Return an unfitted classifier."""
     from sklearn.base import clone
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression

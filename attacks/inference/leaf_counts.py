@@ -1,4 +1,4 @@
-"""From the training counts in the leaves of a decision tree: white box."""
+"""White-box attribute inference from the training counts in the leaves of a decision tree."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .predictions import places
 
 @dataclass(frozen=True)
 class LeafCounts(AttributeInference):
-    """The value that leads to where most examples with the person's label were trained.
+    """Guess of the value whose leaf has most training examples with the person's label.
 
         score(v) = log prior(v) + log n(leaf of x[v], y) - log sum of n(leaf) over the leaves that v can reach
 
-    n are training counts, which trees show with each prediction; the last sum is what a person with v could have
-    reached whatever the other features, so that a value is not preferred for reaching much.
+    n are training counts, which trees show with each prediction; the last sum is over the leaves that a person with v
+    can reach for any other features, so that a value is not preferred because it reaches many leaves.
 
     References:
         Fredrikson, Jha, Ristenpart (2015), section 4.3, the white-box attack with counts, all other features known.
     """
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Of a fitted `DecisionTreeClassifier`."""
+        """Return the scores for a fitted `DecisionTreeClassifier`."""
         if not hasattr(released, "tree_") or not hasattr(released, "classes_"):
             raise AttackError(f"LeafCounts reads the counts of one decision tree, but got a {type(released).__name__}.")
         if sensitive.feature == LABEL:
@@ -43,7 +43,7 @@ class LeafCounts(AttributeInference):
 
 
 def _reached(tree: Any, feature: int, value: float) -> float:
-    """Training examples in the leaves that a record with this value of the feature can reach."""
+    """Return the number of training examples in the leaves that a record with this value of the feature can reach."""
     reached: NDArray[np.bool_] = np.zeros(tree.node_count, dtype=np.bool_)
     reached[0] = True
     for node in range(tree.node_count):  # children come after their parent

@@ -1,4 +1,4 @@
-"""A classifier that reads the model's predictions beside what is known of a person."""
+"""Attribute inference by a classifier of the model's predictions and the known attributes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .predictions import log_probabilities, places
 
 @dataclass(frozen=True)
 class Learned(AttributeInference):
-    """A classifier from what is known of a person, and log p_y at each value, to the value.
+    """Classifier from the known attributes, and log p_y at each value, to the value.
 
-    It is trained on `known`, people who were not in the training set: it finds what the model says of the population,
-    as `Imputation` does, and how the model's certainty depends on the value.
+    It is trained on `known`, people who were not in the training set: it learns what the model reveals about the
+    population, as `Imputation` does, and how the model's certainty depends on the value.
 
     Args:
         learner: "logistic", "forest", "boosting", or an unfitted scikit-learn classifier.
@@ -33,18 +33,19 @@ class Learned(AttributeInference):
         check_learner(self.learner)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Log probabilities of the classifier."""
+        """Return log probabilities of the classifier."""
         others = needed(known, self)
         labels = np.unique(np.asarray(others[1]))
         rows, at = (
-            np.column_stack([sensitive.known(who, labels), _said(released, who, sensitive)]) for who in (others, people)
+            np.column_stack([sensitive.known(group, labels), _log_p(released, group, sensitive)])
+            for group in (others, people)
         )
         return fitted_scores(self.learner, rows, sensitive.truth(others), at, sensitive)
 
 
-def _said(model: Any, people: People, sensitive: Sensitive) -> Floats:
-    """`(n, m)` log p_y of each person with each value."""
+def _log_p(model: Any, people: People, sensitive: Sensitive) -> Floats:
+    """Return log p_y of each person with each value, `(n, m)`."""
     X, y = sensitive.filled(people)
     log_p = log_probabilities(model, X)
-    at = places(model, y, log_p.shape[-1])
-    return np.maximum(np.take_along_axis(log_p, at[..., np.newaxis], axis=-1)[..., 0], FLOOR).T
+    class_index = places(model, y, log_p.shape[-1])
+    return np.maximum(np.take_along_axis(log_p, class_index[..., np.newaxis], axis=-1)[..., 0], FLOOR).T

@@ -1,4 +1,4 @@
-"""Linkage on quasi-identifiers: what stands in two tables brings the names of the one to the records of the other."""
+"""Linkage on quasi-identifiers: columns common to two tables link the names of one to the records of the other."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Places = NDArray[np.int64]
 
 
 def unique_share(table: pd.DataFrame, columns: Sequence[str]) -> float:
-    """Share of records that no other record agrees with in all these columns.
+    """Return the share of records with which no other record agrees in all these columns.
 
     Args:
-        table: one record a person.
+        table: one record per person.
         columns: the quasi-identifiers.
 
     Raises:
@@ -38,14 +38,14 @@ def unique_share(table: pd.DataFrame, columns: Sequence[str]) -> float:
 
 
 def expected_unique_share(sizes: ArrayLike, probabilities: ArrayLike) -> float:
-    """The share of unique people where those of each place draw their values independently.
+    """Return the expected share of unique people if the people of each place draw their values independently.
 
     Of N people in a place, one with the value v is unique with probability (1 - p_v)^(N - 1); the share is the mean
     over people: sum_N N sum_v p_v (1 - p_v)^(N - 1) / sum_N N (Golle 2006, section 2, for uniform birth dates).
 
     Args:
         sizes: `(n_places,)` people in each place, >= 1 somewhere.
-        probabilities: `(n_values,)` of the values, such as birth date and sex together.
+        probabilities: `(n_values,)` probabilities of the values, such as birth date and sex together.
 
     Example:
         >>> round(expected_unique_share([8465], np.full(2 * 365 * 78, 1 / (2 * 365 * 78))), 3)
@@ -53,25 +53,25 @@ def expected_unique_share(sizes: ArrayLike, probabilities: ArrayLike) -> float:
     """
     places, p = np.asarray(sizes, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
     if not places.size or not (places >= 0).all() or places.sum() <= 0:
-        raise ParameterError(f"sizes must be numbers >= 0, one > 0 at least, but are {sizes!r}.", argument="sizes")
+        raise ParameterError(f"sizes must be numbers >= 0, at least one > 0, but are {sizes!r}.", argument="sizes")
     if not p.size or not ((p >= 0) & (p <= 1)).all() or abs(p.sum() - 1.0) > 1e-9:
         raise ParameterError(
             f"probabilities must lie in [0, 1] and sum to 1, but sum to {p.sum():.6g}.", argument="probabilities"
         )
-    distinct, times = np.unique(p, return_counts=True)
+    distinct, multiplicity = np.unique(p, return_counts=True)
     with np.errstate(divide="ignore"):
-        stay = np.exp(np.multiply.outer(np.maximum(places - 1.0, 0.0), np.log1p(-np.minimum(distinct, 1.0))))
-    return float(places @ (np.nan_to_num(stay, nan=1.0) @ (distinct * times)) / places.sum())
+        p_unique = np.exp(np.multiply.outer(np.maximum(places - 1.0, 0.0), np.log1p(-np.minimum(distinct, 1.0))))
+    return float(places @ (np.nan_to_num(p_unique, nan=1.0) @ (distinct * multiplicity)) / places.sum())
 
 
 def pigeonhole_share(table: pd.DataFrame, within: Sequence[str], n_values: ArrayLike) -> float:
-    """Share of people whose group is no larger than the number of values that its people could have.
+    """Return the share of people whose group is no larger than the number of values that its people could have.
 
-    So Sweeney (2000) counts: with no more people in a ZIP code and a band of ages than there are birth dates and sexes
-    for them, all of them may be unique. They need not be: it is what is possible, `unique_share` is what is the case.
+    This is the count of Sweeney (2000): if a ZIP code and an age band have no more people than there are birth dates
+    and sexes for them, all of them may be unique. They need not be: this share is possible, `unique_share` is actual.
 
     Args:
-        table: one record a person.
+        table: one record per person.
         within: columns of the group, such as ZIP code and band of ages.
         n_values: `(n_records,)` values that the people of each record's group could have.
     """
@@ -83,11 +83,11 @@ def pigeonhole_share(table: pd.DataFrame, within: Sequence[str], n_values: Array
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Which named person each record of a release was linked to.
+    """Links from the records of a release to named people.
 
     Args:
-        match: `(n_records,)` place in the register; -1 where there is no link.
-        n_alike: `(n_records,)` people of the register who agree with the record: 0 nobody, 1 a link, more: one of them.
+        match: `(n_records,)` index in the register; -1 if there is no link.
+        n_alike: `(n_records,)` number of people of the register who agree with the record; 1 is a link.
         n_named: people in the register.
     """
 
@@ -101,32 +101,32 @@ class Links:
         return float((self.match >= 0).mean())
 
     def right(self, truth: ArrayLike) -> NDArray[np.bool_]:
-        """`(n_records,)` which links are right.
+        """Return a mask `(n_records,)` of the correct links.
 
         Args:
-            truth: `(n_records,)` the person of each record as a place in the register; -1 for one who is not in it.
+            truth: `(n_records,)` index of each record's person in the register; -1 if not in it.
         """
         return np.asarray((self.match >= 0) & (self.match == np.asarray(truth)))
 
     @property
     def guessing_share(self) -> float:
-        """Expected share of records that a guess among those alike names: 1 / n_alike, 0 where nobody is."""
+        """Expected share of records identified by a guess among matching people: 1 / n_alike, 0 if there are none."""
         return float(np.where(self.n_alike > 0, 1.0 / np.maximum(self.n_alike, 1), 0.0).mean())
 
 
 def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Links:
-    """Joins a release without names to a register with names, wherever exactly one named person agrees.
+    """Join a release without names to a register with names, wherever exactly one named person agrees.
 
-    A link is certain where the register holds everybody. Where it does not, the true person may be missing and somebody
-    else alike: how often that is, `Links.right` says where the truth is known.
+    A link is certain if the register contains every person. Otherwise the true person may be missing while another
+    person agrees; `Links.right` measures this if the truth is known.
 
     Args:
-        release: one record a row.
-        register: one named person a row.
+        release: one record per row.
+        register: one named person per row.
         on: the columns that both have.
 
     Raises:
-        ParameterError: columns that one of them lacks, missing values, no records, or not a single value in common.
+        ParameterError: columns that one of them lacks, missing values, no records, or no common value.
 
     Example:
         >>> import pandas as pd
@@ -138,22 +138,22 @@ def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Li
     """
     check_columns(release, on, "on")
     check_columns(register, on, "on")
-    records, named = _keys(release, register, on)
-    order = np.argsort(named, kind="stable")
-    first = np.searchsorted(named, records, side="left", sorter=order)
-    alike = np.searchsorted(named, records, side="right", sorter=order) - first
-    if not alike.any():
+    records, register_keys = _keys(release, register, on)
+    order = np.argsort(register_keys, kind="stable")
+    first = np.searchsorted(register_keys, records, side="left", sorter=order)
+    n_matching = np.searchsorted(register_keys, records, side="right", sorter=order) - first
+    if not n_matching.any():
         raise ParameterError(
-            f"on must be columns in which release and register overlap, but no record agrees with anybody in "
+            f"on must be columns in which release and register overlap, but no record agrees with any person in "
             f"{', '.join(map(repr, on))}. Check that both write the values in the same way, or take coarser columns.",
             argument="on",
         )
-    match = np.where(alike == 1, order[np.minimum(first, len(order) - 1)], -1)
-    return Links(match.astype(np.int64), alike.astype(np.int64), len(register))
+    match = np.where(n_matching == 1, order[np.minimum(first, len(order) - 1)], -1)
+    return Links(match.astype(np.int64), n_matching.astype(np.int64), len(register))
 
 
 def _keys(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> tuple[Places, Places]:
-    """One number a row, equal where all the columns agree."""
+    """Return one number per row, equal where all the columns agree."""
     import pandas as pd
 
     both = pd.concat([release[list(on)], register[list(on)]], ignore_index=True)

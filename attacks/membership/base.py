@@ -1,12 +1,12 @@
-"""The interface of this folder: read this first.
+"""Interface of membership attacks: read this first.
 
-    Shadows            many models of random halves of the records, and what each says about each record
-    MembershipAttack   one score for each (target model, record); higher = the record was in
+    Shadows            many models of random halves of the records, and the signals of each model on each record
+    MembershipAttack   one score for each (target model, record); higher = member
 
 Every model is a target once, and a reference for the others. The score of target t uses the signals of t, and the
-signals and the inclusion of the *other* models: never the inclusion of t, nor that of its complement where models come
-in pairs. What the complement says counts in scales that are common to all targets alone (the thresholds that entropy
-tries, the smallest variance of LiRA). A membership metric is no bound on epsilon: see `dpassay.audit.membership`.
+signals and the inclusion of the *other* models: never the inclusion of t, nor the inclusion of its complement if models
+come in pairs. The signals of the complement are used only in scales common to all targets (the candidate thresholds of
+entropy, the smallest variance of LiRA). A membership metric is no bound on epsilon: see `dpassay.audit.membership`.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ Floats = NDArray[np.float64]
 
 
 class MembershipAttack(metaclass=Options):
-    """Tells members from non-members. Subclasses are frozen dataclasses whose fields are the options."""
+    """Base class of membership attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
     name: ClassVar[str]
-    """The name in the catalogue."""
+    """Name in the catalogue."""
 
     needs_population: ClassVar[bool] = False
-    """Whether it learns from records that no model was trained on."""
+    """True if the attack learns from records that no model was trained on."""
 
     learns_each_record: ClassVar[bool] = False
-    """Whether it learns from the other models, for each record, a rule on many numbers."""
+    """True if the attack learns a rule with many inputs for each record from the other models."""
 
     @property
     def minimum_references(self) -> int:
-        """Fewest models besides the target (and its complement) from which it can score."""
+        """Smallest number of models needed, not counting the target (and its complement)."""
         return 0
 
     def on(self, signal: str) -> str:
-        """What it is called where it reads a signal that is not its own: "lira on density"."""
+        """Return the display name of the attack on a signal other than its default: "lira on density"."""
         return f"{self.name} on {signal}"
 
     @abstractmethod
     def scores_of(self, shadows: Shadows) -> Floats:
-        """Scores without the checks of `score`."""
+        """Return scores without the checks of `score`."""
 
     def score(self, shadows: Shadows) -> Floats:
-        """One score for each target model and record, higher = member.
+        """Return one score for each target model and record, higher = member.
 
         Args:
             shadows: models, and their signals on the records.
 
         Returns:
-            `(n_models, n_records)`; NaN where this record has too few references under this target.
+            `(n_models, n_records)`; NaN where the record has too few references for the target.
 
         Raises:
-            AttackError: too few models, a signal that these models do not give, or no population where one is needed.
+            AttackError: too few models, a signal that these models do not give, or a missing population.
         """
         self.check_references(len(shadows), paired=shadows.paired)
         if self.needs_population and shadows.population is None:
@@ -72,18 +72,18 @@ class MembershipAttack(metaclass=Options):
         return self.scores_of(shadows)
 
     def check_references(self, n_models: int, *, paired: bool) -> None:
-        """Raises `AttackError` if so many models, with complements or without, leave too few references."""
-        aside = "itself and its complement" if paired else "itself"
-        left = n_models - (2 if paired else 1)
-        if left < self.minimum_references:
+        """Raise `AttackError` if `n_models`, with complements or without, leaves too few references."""
+        excluded = "itself and its complement" if paired else "itself"
+        n_references = n_models - (2 if paired else 1)
+        if n_references < self.minimum_references:
             raise AttackError(
-                f"attack {self.name!r} needs at least {self.minimum_references} reference models a target besides "
-                f"{aside}, but {plural(n_models, 'model')} leave {max(left, 0)}. "
-                f"Train n_models={_even(self.minimum_references + n_models - left)} or more.",
+                f"attack {self.name!r} needs at least {self.minimum_references} reference models per target, not "
+                f"counting {excluded}, but {plural(n_models, 'model')} leave {max(n_references, 0)}. "
+                f"Train n_models={_even(self.minimum_references + n_models - n_references)} or more.",
                 argument="n_models",
             )
 
 
 def _even(n: int) -> int:
-    """The next even number: models come in pairs."""
+    """Return the next even number: models come in pairs."""
     return n + n % 2

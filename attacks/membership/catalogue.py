@@ -1,4 +1,4 @@
-"""Names of the membership attacks. A new one is one file and one line here; `dpassay list membership` shows them."""
+"""Names of the membership attacks. A new attack is one file and one line here; `dpassay list membership` shows them."""
 
 from __future__ import annotations
 

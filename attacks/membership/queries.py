@@ -1,6 +1,6 @@
-"""A batch of shadow models: trained on their rows of the inclusion matrix, and asked about records.
+"""Batches of shadow models: training on rows of the inclusion matrix, and predictions on records.
 
-The pieces know no plan, no store and no workers; `dpassay.audit.games.train_shadows` runs them batch by batch.
+The functions are independent of plan, store and workers; `dpassay.audit.games.train_shadows` calls them batch by batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 KEPT = 40_000_000
-"""Log probabilities of all models are kept up to this many numbers; beyond, only the signals made from them."""
+"""Largest number of log probabilities kept for all models; beyond, only the signals computed from them are kept."""
 CHUNK = 4_000_000
 """Numbers in one batch of predictions."""
 
@@ -29,8 +29,11 @@ CHUNK = 4_000_000
 def train(
     learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator, asked: TrainingData
 ) -> tuple[Classifiers | GivesSignals, dict[str, Floats]]:
-    """One model a row of `inclusion`, `(n_models, n_records)`; and what is made of them as they are trained: the signal
-    of the trajectory on the records `asked`, where the learner shows it, or the summaries of the models."""
+    """Return one model per row of `inclusion`, `(n_models, n_records)`, and the results computed during training.
+
+    These are the signal of the trajectory on the records `asked`, if the learner shows it, or the summaries of the
+    models.
+    """
     if not shows_trajectory(learner):
         models = learner.fit_subsets(data, inclusion, rng)
         summaries = models.summaries if isinstance(models, HasSummaries) else None
@@ -45,27 +48,27 @@ def train(
 
 
 def shows_trajectory(learner: Learner) -> bool:
-    """Whether it releases every iterate, as it is set."""
+    """Return True if the learner, as configured, releases every iterate."""
     from ...mechanisms.learning.capabilities import ShowsTrajectory, has
 
     return has(learner, ShowsTrajectory) and cast("ShowsTrajectory", learner).view == "trajectory"
 
 
 def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
-    """What the models say about the records, in batches of records: signals `(len(models), n_records)`.
+    """Return the signals of the models on the records, `(len(models), n_records)`, computed in batches of records.
 
     Args:
-        models: one batch of them.
+        models: one batch of models.
         data: the records.
-        n_models: of all batches together: where there are not too many, the log probabilities, `(len(models),
-            n_records, n_classes)`, stand for the signals that are made from them.
+        n_models: number of models of all batches together: if it is small enough, the log probabilities, `(len(models),
+            n_records, n_classes)`, are returned instead of the signals that are computed from them.
     """
     if isinstance(models, GivesSignals):
         return models.signals(data)
     y = data.y.astype(np.int64)
     if len(y) and y.max() >= models.n_classes:
         raise ParameterError(
-            f"y holds label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.", argument="y"
+            f"y has label {y.max()}, but the models know classes 0 to {models.n_classes - 1} only.", argument="y"
         )
     step = max(1, CHUNK // max(1, len(models) * models.n_classes))
     keep = n_models * len(y) * models.n_classes <= KEPT
@@ -73,16 +76,16 @@ def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int
     for start in range(0, len(y), step):
         rows = slice(start, start + step)
         log_p = models.log_probabilities(data.X[rows])
-        made = {"log_probabilities": log_p} if keep else {name: f(log_p, y[rows]) for name, f in SIGNALS.items()}
+        signals = {"log_probabilities": log_p} if keep else {name: f(log_p, y[rows]) for name, f in SIGNALS.items()}
         if isinstance(models, HasGradients):
-            made["gradient-norm"] = -models.gradient_norms(data.X[rows], y[rows])
-        for name, values in made.items():
+            signals["gradient-norm"] = -models.gradient_norms(data.X[rows], y[rows])
+        for name, values in signals.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(pieces, axis=1) for name, pieces in parts.items()}
 
 
 def shadows_of(answers: dict[str, Floats], data: TrainingData, inclusion: NDArray[np.bool_]) -> Shadows:
-    """The answers of all models, batches joined, as `Shadows`."""
+    """Return the answers of all models, batches joined, as `Shadows`."""
     signals = dict(answers)
     log_probabilities, summaries = signals.pop("log_probabilities", None), signals.pop("summaries", None)
     y = data.y.astype(np.int64)

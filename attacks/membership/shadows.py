@@ -1,13 +1,13 @@
-"""Shadow models: many models of random halves of the same records, and what each says about each record.
+"""Shadow models: many models of random halves of the same records, and their signals on each record.
 
-One matrix of inclusion and one matrix of each signal, `[model, record]`, serve every attack. Designs:
+One inclusion matrix and one matrix per signal, `[model, record]`, serve every attack. Designs:
 
     pairs       model 2k + 1 is trained on the records that model 2k is not: each record is in half of the models
-    bernoulli   each record is in each model by the toss of its own fair coin
+    bernoulli   each record is in each model according to an independent fair coin
 
-Scored leave-one-out, a half-and-half design without pairs would give the bit of the target away: it is the one that
-completes the half. Here a target is scored without its complement, so that the references carry no trace of its bits,
-and scores of members and non-members have the same law when training leaks nothing.
+Scored leave-one-out, a half-and-half design without pairs would leak the bit of the target: it is the bit that
+completes the half. Here a target is scored without its complement, so the references are independent of its bits, and
+scores of members and non-members have the same law if training leaks nothing.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ DESIGNS = ("pairs", "bernoulli")
 
 @dataclass(frozen=True, eq=False)
 class Shadows:
-    """Models, what they were trained on, and their signals on the records: all that a membership attack reads.
+    """Models, their training sets, and their signals on the records: the input of a membership attack.
 
     Args:
         inclusion: `(n_models, n_records)` True where the record was in the training set of the model.
-        y: `(n_records,)` labels; zeros where they do not matter.
+        y: `(n_records,)` labels; zeros if labels are not used.
         signals: name -> `(n_models, n_records)`, higher = more like a member; see
             `dpassay.attacks.membership.signals`. From "loss", minus the cross-entropy,
-            the confidence exp(loss) and its logit follow, which RMIA and LiRA read.
-        log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are made; None for none.
+            the confidence exp(loss) and its logit are computed, which RMIA and LiRA use.
+        log_probabilities: `(n_models, n_records, n_classes)`, from which missing signals are computed; or None.
         summaries: `(n_models, n_summaries)` numbers that describe each model as a whole, such as statistics of a
-            synthetic table; None for none.
-        X: `(n_records, n_features)` features, for attacks that look at them; None for none.
-        population: records that no model was trained on and that are not scored, under the same models.
-        partner: `(n_models,)` index of the model that was trained on the complement, the model itself where there is
+            synthetic table; or None.
+        X: `(n_records, n_features)` features, for attacks that use them; or None.
+        population: records that no model was trained on and that are not scored, with the signals of the same models.
+        partner: `(n_models,)` index of the model that was trained on the complement, the model itself if there is
             none; None for no pairs.
-        fair: whether each bit of each model, its complement apart, was the toss of its own fair coin (a natural split
-            is not): the bits of the other models then say nothing about those of this one.
+        fair: whether each bit of each model, except for its complement, is an independent fair coin (a natural split is
+            not): the bits of the other models are then independent of the bits of this one.
 
     Raises:
-        ParameterError: shapes that do not fit, NaN, partners that are not complements.
+        ParameterError: inconsistent shapes, NaN, or partners that are not complements.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -81,7 +81,7 @@ class Shadows:
             )
         if y.shape != inclusion.shape[1:]:
             raise ParameterError(
-                f"y must be one label a record, {inclusion.shape[1:]}, but has shape {y.shape}.", argument="y"
+                f"y must be one label per record, {inclusion.shape[1:]}, but has shape {y.shape}.", argument="y"
             )
         object.__setattr__(self, "inclusion", inclusion)
         object.__setattr__(self, "y", y)
@@ -95,12 +95,13 @@ class Shadows:
             summaries = self._checked("summaries", self.summaries, (len(inclusion), *n_summaries))
             object.__setattr__(self, "summaries", summaries)
         if self.X is not None and len(self.X) != len(y):
-            raise ParameterError(f"X must have one row a record, {len(y)}, but has {len(self.X)}.", argument="X")
+            raise ParameterError(f"X must have one row per record, {len(y)}, but has {len(self.X)}.", argument="X")
         if self.partner is not None:
             self._check_partner(np.asarray(self.partner))
         if self.population is not None and (self.population.inclusion.any() or len(self.population) != len(self)):
             raise ParameterError(
-                "population must hold records that are in no model, under these same models.", argument="population"
+                "population must have records that are in no model, with the signals of the same models.",
+                argument="population",
             )
 
     def _checked(self, name: str, values: Any, shape: tuple[int, ...]) -> Floats:
@@ -109,7 +110,7 @@ class Shadows:
             raise ParameterError(f"{name} must have shape {shape}, but has shape {array.shape}.", argument=name)
         if np.isnan(array).any():
             raise ParameterError(
-                f"{name} holds NaN: a model that predicts NaN must be trained again or left out.", argument=name
+                f"{name} has NaN: a model that predicts NaN must be trained again or left out.", argument=name
             )
         return array
 
@@ -117,17 +118,17 @@ class Shadows:
         n = len(self.inclusion)
         if partner.shape != (n,) or not np.isin(partner, np.arange(n)).all():
             raise ParameterError(
-                f"partner must be one model a model, 0 to {n - 1}, but is {partner!r}.", argument="partner"
+                f"partner must be one index per model, 0 to {n - 1}, but is {partner!r}.", argument="partner"
             )
-        own = partner == np.arange(n)
+        unpaired = partner == np.arange(n)
         complementary = (self.inclusion[partner] != self.inclusion).all(axis=1)
-        if not ((partner[partner] == np.arange(n)) & (own | complementary)).all():
+        if not ((partner[partner] == np.arange(n)) & (unpaired | complementary)).all():
             raise ParameterError(
-                "partner must name, for each model, the one trained on exactly the other records.", argument="partner"
+                "partner must be, for each model, the model trained on exactly the other records.", argument="partner"
             )
 
     def __len__(self) -> int:
-        """Number of models."""
+        """Return the number of models."""
         return len(self.inclusion)
 
     @property
@@ -136,29 +137,29 @@ class Shadows:
 
     @property
     def paired(self) -> bool:
-        """Whether any model has a complement."""
+        """True if any model has a complement."""
         return self.partner is not None and bool((self.partner != np.arange(len(self))).any())
 
     @property
     def partners(self) -> NDArray[np.int64]:
-        """`(n_models,)` what is left out together with each target, the target itself for nothing more."""
+        """Index `(n_models,)` of the model left out with each target; the target itself if there is none."""
         return np.arange(len(self)) if self.partner is None else np.asarray(self.partner, dtype=np.int64)
 
     def signal(self, name: str) -> Floats:
-        """`(n_models, n_records)` a signal by name, higher = member; made once.
+        """Return a signal by name, `(n_models, n_records)`, higher = member; computed once.
 
         Raises:
-            AttackError: these models do not give it.
+            AttackError: these models do not have the signal.
             ParameterError: no signal has this name.
         """
         if name in self.signals:
             return self.signals[name]
         if name not in self._cache:
-            self._cache[name] = self._made(name)
+            self._cache[name] = self._computed(name)
         return self._cache[name]
 
-    def _made(self, name: str) -> Floats:
-        """A signal that was not given, from the log probabilities, or from the loss where that is enough."""
+    def _computed(self, name: str) -> Floats:
+        """Compute a missing signal from the log probabilities, or from the loss if sufficient."""
         if self.log_probabilities is not None and name in SIGNALS:
             return SIGNALS[name](self.log_probabilities, self.y)
         if "loss" in self.signals and name in FROM_LOSS:
@@ -171,32 +172,32 @@ class Shadows:
                 unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *self.signals]), argument="signal"
             )
         has = ", ".join(self.signals) or "none"
-        why = "models without gradients do not give" if name in WHITE_BOX else "these shadows, made of signals, lack"
-        return AttackError(f"signal {name!r} is one that {why}; they hold {has}. Use another attack or signal.")
+        why = "models without gradients do not have" if name in WHITE_BOX else "these shadows, built from signals, lack"
+        return AttackError(f"signal {name!r} is one that {why}; they have {has}. Use another attack or signal.")
 
     def others(self, values: Floats, *, which: str = "out") -> Others:
-        """The other models' `values`: those "in", those "out", or "all"; see `leave_one_out`."""
+        """Return the values of the other models: those "in", those "out", or "all"; see `leave_one_out`."""
         masks = {"in": self.inclusion, "out": ~self.inclusion, "all": np.ones_like(self.inclusion)}
         return Others(values, masks[which], self.partners)
 
     def take(self, models: Sequence[int] | NDArray[np.int64]) -> Shadows:
-        """The shadows of some models only, partners kept where both are taken."""
-        chosen = np.asarray(models, dtype=np.int64)
-        place = {int(model): i for i, model in enumerate(chosen)}
-        partner = np.array([place.get(int(self.partners[m]), i) for i, m in enumerate(chosen)], dtype=np.int64)
+        """Return the shadows of some models only; partners are kept if both are selected."""
+        selected = np.asarray(models, dtype=np.int64)
+        new_index = {int(model): i for i, model in enumerate(selected)}
+        partner = np.array([new_index.get(int(self.partners[m]), i) for i, m in enumerate(selected)], dtype=np.int64)
         return replace(
             self,
-            inclusion=self.inclusion[chosen],
-            signals={name: values[chosen] for name, values in self.signals.items()},
-            log_probabilities=None if self.log_probabilities is None else self.log_probabilities[chosen],
-            summaries=None if self.summaries is None else self.summaries[chosen],
-            population=None if self.population is None else self.population.take(chosen),
+            inclusion=self.inclusion[selected],
+            signals={name: values[selected] for name, values in self.signals.items()},
+            log_probabilities=None if self.log_probabilities is None else self.log_probabilities[selected],
+            summaries=None if self.summaries is None else self.summaries[selected],
+            population=None if self.population is None else self.population.take(selected),
             partner=partner,
         )
 
 
 def draw_inclusion(n_models: int, n_records: int, rng: np.random.Generator, *, design: str = "pairs") -> NDArray[Any]:
-    """`(n_models, n_records)` fair coins: independent ("bernoulli"), or each odd row the complement of the one before.
+    """Draw fair coins `(n_models, n_records)`: independent, or with each odd row the complement of the row before.
 
     Example:
         >>> draw_inclusion(4, 3, np.random.default_rng(0)).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Signals: one number a model and record, read off the predicted probabilities. Higher = more like a member.
+"""Signals: one number per model and record, computed from the predicted probabilities. Higher = more like a member.
 
     p_k: predicted probability of class k; y: label of the record
 
@@ -11,9 +11,9 @@
     correct            1 if no class is more probable than y, else 0
     gradient-norm      - || gradient of the loss ||                                  (white box: the model gives it)
 
-All are computed from log probabilities: `1 - p_y` is never formed by subtraction, so that a record on which the model
-is sure to 1e-17 still has its own value. Log probabilities below `FLOOR` (a class that the model has never seen) count
-as `FLOOR`, which is what adding 1e-45 to each probability does.
+All are computed from log probabilities: `1 - p_y` is never formed by subtraction, so that a record on which the model's
+error probability is 1e-17 still has a distinct value. Log probabilities below `FLOOR` (a class that is new to the
+model) are replaced by `FLOOR`, which has the effect of adding 1e-45 to each probability.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ FLOOR = float(np.log(1e-45))
 
 
 def loss(log_p: Floats, y: Labels) -> Floats:
-    """Log probability of the label: minus the cross-entropy loss (Yeom et al. 2018).
+    """Return the log probability of the label: minus the cross-entropy loss (Yeom et al. 2018).
 
     Args:
         log_p: `(..., n_records, n_classes)` log probabilities.
         y: `(n_records,)` labels 0 .. n_classes - 1.
 
     Returns:
-        `(..., n_records)`.
+        Signal, `(..., n_records)`.
 
     Example:
         >>> p = np.log([[0.7, 0.2, 0.1]])
@@ -53,12 +53,12 @@ def loss(log_p: Floats, y: Labels) -> Floats:
 
 
 def confidence(log_p: Floats, y: Labels) -> Floats:
-    """Probability of the label."""
+    """Return the probability of the label."""
     return np.exp(_of_label(log_p, y))
 
 
 def entropy(log_p: Floats, y: Labels) -> Floats:
-    """Minus the entropy of the prediction, nats; the label does not enter.
+    """Return minus the entropy of the prediction, nats; the label is not used.
 
     Example:
         >>> entropy(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(4)
@@ -69,7 +69,7 @@ def entropy(log_p: Floats, y: Labels) -> Floats:
 
 
 def modified_entropy(log_p: Floats, y: Labels) -> Floats:
-    """Minus the modified entropy: 0 for a sure and right prediction, towards -inf for a sure and wrong one.
+    """Return minus the modified entropy: 0 for a certain, correct prediction, towards -inf for a certain, wrong one.
 
     References:
         Song and Mittal (2021), "Systematic evaluation of privacy risks of machine learning models", equation (8).
@@ -85,7 +85,7 @@ def modified_entropy(log_p: Floats, y: Labels) -> Floats:
 
 
 def margin(log_p: Floats, y: Labels) -> Floats:
-    """Log probability of the label less that of the best other class: the difference of their logits.
+    """Return the log probability of the label minus that of the best other class: the difference of their logits.
 
     Example:
         >>> margin(np.log([[0.7, 0.2, 0.1]]), np.array([0])).round(4)
@@ -96,7 +96,7 @@ def margin(log_p: Floats, y: Labels) -> Floats:
 
 
 def rescaled_logit(log_p: Floats, y: Labels) -> Floats:
-    """Log odds of the label: nearly normal over models, hence the signal of LiRA.
+    """Return the log odds of the label: nearly normal over models, hence the signal of LiRA.
 
     References:
         Carlini et al. (2022), "Membership inference attacks from first principles", section V-C.
@@ -111,7 +111,7 @@ def rescaled_logit(log_p: Floats, y: Labels) -> Floats:
 
 
 def correct(log_p: Floats, y: Labels) -> Floats:
-    """1 where no class is more probable than the label, else 0."""
+    """Return 1 where no class is more probable than the label, else 0."""
     right: Floats = (_of_label(log_p, y) >= np.max(log_p, axis=-1)).astype(np.float64)
     return right
 
@@ -125,18 +125,18 @@ SIGNALS: dict[str, Callable[[Floats, Labels], Floats]] = {
     "rescaled-logit": rescaled_logit,
     "correct": correct,
 }
-"""Those that need no more than log probabilities."""
+"""Signals that need only log probabilities."""
 
 
 def from_loss(name: str, log_p: Floats) -> Floats:
-    """A signal that follows from the log probability of the label alone: "confidence" or "rescaled-logit".
+    """Compute a signal from the log probability of the label: "confidence" or "rescaled-logit".
 
     Args:
         name: one of `FROM_LOSS`.
         log_p: minus the cross-entropy loss, any shape, at most 0.
 
     Raises:
-        AttackError: a value above 0, of which no probability is the logarithm.
+        AttackError: a value above 0, which is not the logarithm of a probability.
 
     Example:
         >>> from_loss("rescaled-logit", np.log([0.7])).round(4)  # log(0.7 / 0.3)
@@ -144,49 +144,49 @@ def from_loss(name: str, log_p: Floats) -> Floats:
     """
     if (log_p > 0.0).any():
         raise AttackError(
-            f"signal {name!r} follows from 'loss' where that is the log probability of the label, minus the "
-            f"cross-entropy, at most 0; but 'loss' holds {float(log_p.max()):.4g}. Turn its sign (signals are higher "
-            f"for members), or give {name!r} itself."
+            f"signal {name!r} is computed from 'loss' if that is the log probability of the label, minus the "
+            f"cross-entropy, at most 0; but 'loss' has {float(log_p.max()):.4g}. Change its sign (signals are higher "
+            f"for members), or give {name!r} directly."
         )
     return FROM_LOSS[name](np.maximum(log_p, FLOOR))
 
 
 def _log_odds(log_p: Floats) -> Floats:
-    """log p - log(1 - p), the latter at least `FLOOR`."""
+    """Return log p - log(1 - p), the latter at least `FLOOR`."""
     others = np.full_like(log_p, FLOOR)
-    sure = log_p > -math.log(2.0)  # which of the two forms of log(1 - p) keeps its digits
+    likely = log_p > -math.log(2.0)  # selects the form of log(1 - p) that is accurate
     with np.errstate(divide="ignore"):
-        others[sure] = np.log(-np.expm1(log_p[sure]))
-    others[~sure] = np.log1p(-np.exp(log_p[~sure]))
+        others[likely] = np.log(-np.expm1(log_p[likely]))
+    others[~likely] = np.log1p(-np.exp(log_p[~likely]))
     return log_p - np.maximum(others, FLOOR)
 
 
 FROM_LOSS: dict[str, Callable[[Floats], Floats]] = {"confidence": np.exp, "rescaled-logit": _log_odds}
-"""Those that the probability of the label alone gives."""
+"""Signals that need only the probability of the label."""
 
 WHITE_BOX = ("gradient-norm", "gradient-inner-product")
-"""Those that the model itself must give."""
+"""Signals that need the model's gradients."""
 
 
 def _of_label(values: Floats, y: Labels) -> Floats:
-    """`values[..., i, y[i]]`."""
+    """Return `values[..., i, y[i]]`."""
     return np.asarray(values[..., np.arange(len(y)), y.astype(np.int64)])
 
 
 def _without_label(log_p: Floats, y: Labels) -> Floats:
-    """A copy in which the label has probability 0."""
+    """Return a copy in which the label has probability 0."""
     others = np.array(log_p, dtype=np.float64)
     others[..., np.arange(len(y)), y.astype(np.int64)] = -np.inf
     return others
 
 
 def _log_others(log_p: Floats, y: Labels) -> Floats:
-    """log sum_{k != y} p_k, at least `FLOOR`."""
+    """Return log sum_{k != y} p_k, at least `FLOOR`."""
     return _log_sum(_without_label(log_p, y))
 
 
 def _log_complements(log_p: Floats) -> Floats:
-    """log(1 - p_k) of every class, at least `FLOOR`; for the most probable one as the sum of the others."""
+    """Return log(1 - p_k) of every class, at least `FLOOR`; for the most probable class as the sum of the others."""
     first = np.argmax(log_p, axis=-1)[..., None]
     rest = np.array(log_p, dtype=np.float64)
     np.put_along_axis(rest, first, -np.inf, axis=-1)
@@ -196,7 +196,7 @@ def _log_complements(log_p: Floats) -> Floats:
 
 
 def _log_sum(log_p: Floats) -> Floats:
-    """log sum_k p_k, at least `FLOOR`."""
+    """Return log sum_k p_k, at least `FLOOR`."""
     top = np.maximum(np.max(log_p, axis=-1, keepdims=True), FLOOR)
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(top[..., 0] + np.log(np.sum(np.exp(log_p - top), axis=-1)), FLOOR))

@@ -1,4 +1,4 @@
-"""Gradient boosting of small trees on histograms: finds what no smooth function of a column shows."""
+"""Gradient boosting of small trees on histograms: detects differences that no smooth function of a column shows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class BoostingModel:
 
     Args:
         model: the fitted estimator.
-        log_prior: log(n1 / n0) of its training rows, taken off so that log odds are those of equal sides.
+        log_prior: log(n1 / n0) of its training rows, subtracted so that log odds are those of equal sides.
     """
 
     model: Any
     log_prior: float
 
     def log_odds(self, rows: Floats) -> Floats:
-        """Log odds of each row, shape `(size,)`."""
+        """Return the log odds of each row, shape `(size,)`."""
         if len(rows) == 0:
             return np.empty(0)
         with single_openmp_thread():
@@ -35,11 +35,11 @@ class BoostingModel:
 
 
 def fit_boosting(rows0: Floats, rows1: Floats, seed: int) -> BoostingModel:
-    """Trees of at most 8 leaves, stopped early on a tenth of the rows.
+    """Fit trees of at most 8 leaves, stopped early on a tenth of the rows.
 
     Args:
         rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
-        seed: of the split for early stopping.
+        seed: seed of the split for early stopping.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 

@@ -1,4 +1,4 @@
-"""A random forest: many deep trees, each of a bootstrap sample and of a few columns a split."""
+"""A random forest: many deep trees, each trained on a bootstrap sample, with a few columns per split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 N_TREES = 100
 FEWEST_IN_A_LEAF = 5
 ODDS_OF_ALL = 0.5 / N_TREES
-"""Trees that all agree count as if half a tree did not: the log odds stay finite."""
+"""Smallest share of trees: half a tree, so that the log odds are finite when all trees agree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +24,14 @@ class ForestModel:
 
     Args:
         model: the fitted estimator.
-        log_prior: log(n1 / n0) of its training rows, taken off so that log odds are those of equal sides.
+        log_prior: log(n1 / n0) of its training rows, subtracted so that log odds are those of equal sides.
     """
 
     model: Any
     log_prior: float
 
     def log_odds(self, rows: Floats) -> Floats:
-        """Log odds of each row, shape `(size,)`."""
+        """Return the log odds of each row, shape `(size,)`."""
         if len(rows) == 0:
             return np.empty(0)
         share = np.clip(self.model.predict_proba(rows)[:, 1], ODDS_OF_ALL, 1.0 - ODDS_OF_ALL)
@@ -39,11 +39,11 @@ class ForestModel:
 
 
 def fit_forest(rows0: Floats, rows1: Floats, seed: int) -> ForestModel:
-    """A forest of `N_TREES` trees.
+    """Fit a forest of `N_TREES` trees.
 
     Args:
         rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
-        seed: of the samples and the splits.
+        seed: seed of the samples and the splits.
     """
     from sklearn.ensemble import RandomForestClassifier
 

@@ -1,8 +1,9 @@
-"""k-class models: which of k candidates did this row come from? Each gives log probabilities, candidates being as
-probable as they are among the training rows.
+"""Models of k classes, which estimate the candidate that a row came from.
+
+Each returns log probabilities, with the frequencies of the training rows as prior.
 
     linear     multinomial logistic regression on the columns
-    logistic   ... on piecewise-linear functions of each column
+    logistic   multinomial logistic regression on piecewise-linear functions of each column
     boosting   histogram gradient boosting of small trees
     table      one cell for each distinct row
 """
@@ -26,19 +27,19 @@ Truths = NDArray[np.int64]
 
 N_FOLDS = 3
 CONTEST_ROWS, CONTEST_ENTRIES = 6_000, 1_000_000
-"""Rows, and rows times columns, at most, that the models compete on."""
+"""Largest number of rows, and of rows times columns, in the cross-validation of the models."""
 FEW_CELLS = 16
-"""Up to so many distinct rows the table is taken without a contest."""
+"""Up to this many distinct rows, the table is used without cross-validation."""
 MOST_TREES = 1_000
 LEAST = 1e-12
-"""A probability that is taken for no smaller, when losses are compared."""
+"""Smallest probability, when losses are compared."""
 
 
 class ClassModel(Protocol):
-    """What a fitted model offers."""
+    """Interface of a fitted model."""
 
     def probabilities(self, rows: Floats) -> Floats:
-        """`(size, k)` of the candidates, for each row."""
+        """Return the probabilities of the candidates, `(size, k)`, for each row."""
         ...
 
 
@@ -48,65 +49,65 @@ Fitter = Callable[[Floats, Truths], ClassModel]
 
 @dataclass(frozen=True, eq=False)
 class LogisticClasses:
-    """A fitted `LogisticRegression` on the terms of `basis`."""
+    """Fitted `LogisticRegression` on the terms of `basis`."""
 
     basis: Hinges
     model: Any
 
     def probabilities(self, rows: Floats) -> Floats:
-        """`(size, k)`."""
+        """Return probabilities, `(size, k)`."""
         return np.asarray(self.model.predict_proba(self.basis.terms(rows)))
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedClasses:
-    """A fitted `HistGradientBoostingClassifier`."""
+    """Fitted `HistGradientBoostingClassifier`."""
 
     model: Any
 
     def probabilities(self, rows: Floats) -> Floats:
-        """`(size, k)`."""
+        """Return probabilities, `(size, k)`."""
         with single_openmp_thread():
             return np.asarray(self.model.predict_proba(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class CountedClasses:
-    """Smoothed frequencies of each cell; a new row has those of all candidates alike.
+    """Smoothed frequencies of each cell; a new row has equal frequencies of all candidates.
 
     Args:
         cells: the distinct rows.
-        frequencies: `(n_cells + 1, k)`; the last one is that of a new row.
+        frequencies: `(n_cells + 1, k)`; the last row is for new rows.
     """
 
     cells: Cells
     frequencies: Floats
 
     def probabilities(self, rows: Floats) -> Floats:
-        """`(size, k)`."""
+        """Return probabilities, `(size, k)`."""
         return np.asarray(self.frequencies[self.cells.of(rows)])
 
 
 def fit_classes(rows: Floats, truths: Truths, seed: int) -> tuple[str, ClassModel]:
-    """The name of the best model, and the model: the simplest whose held-out log loss is no worse than chance explains.
+    """Return name and model of the simplest candidate whose held-out log loss is near the smallest.
 
-    That is, within one standard error of the smallest (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3). All k
-    candidates must be among `truths`, equally often.
+    Near means within one standard error of the smallest (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3). All
+    k candidates must be among `truths`, equally often.
 
     Args:
-        rows: `(n, n_columns)`.
-        truths: `(n,)` from 0 to k - 1.
-        seed: of what boosting sets aside.
+        rows: `(n, n_columns)` training rows.
+        truths: `(n,)` candidate of each row, from 0 to k - 1.
+        seed: seed of the rows that boosting holds out.
     """
-    entrants: dict[str, Fitter] = {}
+    fitters: dict[str, Fitter] = {}
     cells = _few_cells(rows)
     if cells is not None:
-        entrants["table"] = partial(_fit_table, cells)
+        fitters["table"] = partial(_fit_table, cells)
     if cells is None or len(cells) > FEW_CELLS:
-        entrants |= {"linear": partial(_fit_logistic, bent=False), "logistic": _fit_logistic}
-        entrants["boosting"] = partial(_fit_boosting, seed=seed)
-    name = next(iter(entrants)) if len(entrants) == 1 else _winner(entrants, rows, truths)
-    return name, entrants[name](rows, truths)
+        fitters |= {"linear": partial(_fit_logistic, bent=False), "logistic": _fit_logistic}
+        fitters["boosting"] = partial(_fit_boosting, seed=seed)
+    name = next(iter(fitters)) if len(fitters) == 1 else _select_model(fitters, rows, truths)
+    return name, fitters[name](rows, truths)
 
 
 def _fit_logistic(rows: Floats, truths: Truths, *, bent: bool = True) -> ClassModel:
@@ -146,28 +147,28 @@ def _fit_table(cells: Cells, rows: Floats, truths: Truths) -> ClassModel:
 
 
 def _few_cells(rows: Floats) -> Cells | None:
-    """The distinct rows if they are few enough to be counted; else None."""
-    most = max(1, min(MAX_CELLS, len(rows) // ROWS_PER_CELL))
-    if Cells.learn(rows[:: max(1, len(rows) // PROBE)], most) is None:
+    """Return the distinct rows if there are few enough to count; else None."""
+    max_cells = max(1, min(MAX_CELLS, len(rows) // ROWS_PER_CELL))
+    if Cells.learn(rows[:: max(1, len(rows) // PROBE)], max_cells) is None:
         return None
-    return Cells.learn(rows, most)
+    return Cells.learn(rows, max_cells)
 
 
-def _winner(entrants: dict[str, Fitter], rows: Floats, truths: Truths) -> str:
-    """The first entrant, simplest first, whose held-out loss is within one standard error of the smallest."""
+def _select_model(fitters: dict[str, Fitter], rows: Floats, truths: Truths) -> str:
+    """Return the first model, simplest first, whose held-out loss is within one standard error of the smallest."""
     step = max(-(-rows.size // CONTEST_ENTRIES), -(-len(rows) // CONTEST_ROWS))
     rows, truths = rows[::step], truths[::step]
-    losses = {name: _held_out_losses(fit, rows, truths) for name, fit in entrants.items()}
+    losses = {name: _held_out_losses(fit, rows, truths) for name, fit in fitters.items()}
     best = min(losses.values(), key=lambda loss: float(loss.mean()))
     within = (name for name, loss in losses.items() if (loss - best).mean() <= (loss - best).std() / np.sqrt(len(best)))
     return next(within)
 
 
 def _held_out_losses(fit: Fitter, rows: Floats, truths: Truths) -> Floats:
-    """`(n,)` log loss of each row under a model trained without its fold; runs are independent: every third row."""
+    """Return the log loss `(n,)` of each row under a model trained without its fold."""
     losses, fold = np.empty(len(rows)), np.arange(len(rows)) % N_FOLDS
     for held_out in range(N_FOLDS):
         test = np.flatnonzero(fold == held_out)
-        found = fit(rows[fold != held_out], truths[fold != held_out]).probabilities(rows[test])
-        losses[test] = -np.log(np.maximum(found[np.arange(len(test)), truths[test]], LEAST))
+        probabilities = fit(rows[fold != held_out], truths[fold != held_out]).probabilities(rows[test])
+        losses[test] = -np.log(np.maximum(probabilities[np.arange(len(test)), truths[test]], LEAST))
     return losses

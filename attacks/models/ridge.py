@@ -1,4 +1,4 @@
-"""Ridge regression from columns to many targets at once, straight or bent."""
+"""Ridge regression from columns to many targets at once, with linear or piecewise-linear functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .threads import single_thread
 Floats = NDArray[np.float64]
 
 PENALTIES = np.logspace(-3, 5, 17)
-"""Of weights of columns on a common scale."""
+"""Candidate penalties of weights of columns on a common scale."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +21,9 @@ class RidgeModel:
     """Sums, over columns, of lines or of piecewise-linear functions.
 
     Args:
-        basis: makes the terms.
-        weights: `(n_terms, n_targets)`.
-        intercepts: `(n_targets,)`.
+        basis: basis functions.
+        weights: `(n_terms, n_targets)` weights of the terms.
+        intercepts: `(n_targets,)` intercepts.
     """
 
     basis: Hinges
@@ -31,28 +31,28 @@ class RidgeModel:
     intercepts: Floats
 
     def predict(self, rows: Floats) -> Floats:
-        """`(size, n_targets)`."""
+        """Return predictions, `(size, n_targets)`."""
         return np.asarray(self.basis.terms(rows) @ self.weights + self.intercepts)
 
 
 def fit_ridge(rows: Floats, targets: Floats) -> RidgeModel:
-    """The model with the smaller squared leave-one-out error, of lines and of functions that bend.
+    """Fit lines and piecewise-linear functions; return the model with the smaller squared leave-one-out error.
 
     The penalty is chosen by the same error, for all targets together (Golub, Heath and Wahba 1979).
 
     Args:
-        rows: `(n, n_columns)`.
-        targets: `(n, n_targets)`.
+        rows: `(n, n_columns)` inputs.
+        targets: `(n, n_targets)` outputs.
     """
-    straight = Hinges.learn(rows, bent=False)
-    if not straight.columns:
-        return RidgeModel(straight, np.zeros((0, targets.shape[1])), targets.mean(axis=0))
-    found = [_fit(basis, rows, targets) for basis in (straight, Hinges.learn(rows))]
-    return min(found, key=lambda one: one[0])[1]
+    linear = Hinges.learn(rows, bent=False)
+    if not linear.columns:
+        return RidgeModel(linear, np.zeros((0, targets.shape[1])), targets.mean(axis=0))
+    fits = [_fit(basis, rows, targets) for basis in (linear, Hinges.learn(rows))]
+    return min(fits, key=lambda fit: fit[0])[1]
 
 
 def _fit(basis: Hinges, rows: Floats, targets: Floats) -> tuple[float, RidgeModel]:
-    """The leave-one-out error, and the model."""
+    """Return the leave-one-out error, and the model."""
     from sklearn.linear_model import RidgeCV
 
     with single_thread():

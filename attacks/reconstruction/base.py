@@ -1,14 +1,14 @@
-"""The interfaces of this folder: read this first.
+"""Interfaces of reconstruction attacks: read this first.
 
-    Secret          what is drawn afresh in each round, from a prior that everybody knows
+    Secret          drawn independently in each round, from a publicly known prior
       OneOf           one of k candidates for one record
-      FairBits        n records, each of which has one of two values by a fair coin of its own
-    SecretTarget    what is attacked: a mechanism, and the secret in its dataset
+      FairBits        n records, each with one of two values by an independent fair coin
+    SecretTarget    the mechanism under attack, and the secret in its dataset
     Reconstructor   learns how to guess, before any counted round ...
     Guesser         ... and guesses from the output of each round
 
-A reconstructor may run the mechanism itself while it learns, on the stream that it is given: those runs are never
-counted. A guesser is fixed before the first counted round, which is what makes the rounds independent and identically
+A reconstructor may run the mechanism while it learns, on the random stream that it receives: those runs are never
+counted. A guesser is fixed before the first counted round, which makes the rounds independent and identically
 distributed.
 """
 
@@ -30,22 +30,22 @@ from ...mechanisms.relation import Relation
 from ..events import mark
 
 COMPARED = 256
-"""Bits, at most, whose two values are compared: each changes its own record, whichever it is."""
+"""Largest number of bits whose two values are compared: each bit changes its own record."""
 ALL_PAIRS = 64
-"""Candidates for one record, at most, all pairs of which are compared; each of more is compared with the first."""
+"""Largest number of candidates of which all pairs are compared; with more, each is compared with the first."""
 
 
 class Secret(ABC):
-    """What is drawn, from a known prior."""
+    """Base class of secrets, drawn from a known prior."""
 
     @property
     @abstractmethod
     def prior_success(self) -> float:
-        """The best rate of success without the output, exact."""
+        """Largest success probability without the output, exact."""
 
     @abstractmethod
     def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
-        """The pairs that have to be neighbours for success to say something about a guarantee under `relation`.
+        """Return the pairs that must be neighbours, so that success is evidence about a guarantee under `relation`.
 
         Raises:
             RelationError: no such pairs under this relation.
@@ -54,19 +54,19 @@ class Secret(ABC):
 
 @dataclass(frozen=True, eq=False)
 class OneOf(Secret):
-    """One of k known candidates; a round is won by a guess that is close to the true one.
+    """One of k known candidates; a round is a success if the guess is close to the true one.
 
     Args:
         candidates: the whole dataset with each candidate in its place, k >= 2; see `in_record`.
-        prior: `(k,)` probabilities of the candidates; None: all equal.
-        close: `(k, k)` bool, `close[truth, guess]`: which guess counts as right for which truth; None: the truth alone.
-        record: the place of the record in which the candidates differ; None where that is not known.
-        reference: the dataset that each candidate is a neighbour of, under `add_remove` and `zero_out`; None: the one
-            without that record.
+        prior: `(k,)` probabilities of the candidates; None: uniform.
+        close: `(k, k)` bool, `close[truth, guess]`: whether a guess is correct for a truth; None: only the truth.
+        record: index of the record in which the candidates differ; None if unknown.
+        reference: the dataset that each candidate is a neighbour of, under `add_remove` and `zero_out`; None: the
+            dataset without that record.
 
     Raises:
         ParameterError: fewer than two candidates, probabilities that are negative or do not sum to 1, a `close` of
-            another shape.
+            a wrong shape.
 
     Example:
         >>> secret = OneOf.in_record([0, 5], 0, [10, 11, 12], close=[[1, 1, 0], [1, 1, 1], [0, 1, 1]])
@@ -102,16 +102,16 @@ class OneOf(Secret):
         prior: ArrayLike | None = None,
         close: ArrayLike | None = None,
     ) -> OneOf:
-        """The secret that stands in one record of `dataset`, all others being known.
+        """Return the secret in one record of `dataset`, with all other records known.
 
         Args:
             dataset: a collection of records.
-            record: the place of the secret; negative counts from the end.
-            values: the k >= 2 records that may stand there.
+            record: index of the secret; negative counts from the end.
+            values: the k >= 2 candidates for the record.
             prior, close: as for `OneOf`.
 
         Raises:
-            ParameterError: no collection of records, no such record, or a value of another shape.
+            ParameterError: not a collection of records, no such record, or a value of another shape.
         """
         if len(values) < 2:
             raise ParameterError(
@@ -127,17 +127,17 @@ class OneOf(Secret):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all candidates are equally probable."""
+        """True if all candidates are equally probable."""
         return self.prior is None or bool((self.probabilities == self.probabilities[0]).all())
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """`(k,)` of the candidates."""
+        """Probabilities of the candidates, `(k,)`."""
         return np.full(self.k, 1.0 / self.k) if self.prior is None else np.asarray(self.prior)
 
     @property
     def prior_success(self) -> float:
-        """The largest probability, over all guesses, that the truth is close to it.
+        """Largest probability, over all guesses, that the guess is close to the truth.
 
         >>> OneOf((0, 1, 2), prior=[0.5, 0.3, 0.2]).prior_success
         0.5
@@ -147,11 +147,11 @@ class OneOf(Secret):
         return min(1.0, float((self.probabilities @ np.asarray(self.close)).max()))
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """How many of `size` rounds have each candidate, `(k,)`: a multinomial draw."""
+        """Draw the number of rounds with each candidate, `(k,)`, of `size` rounds: a multinomial draw."""
         return rng.multinomial(size, self.probabilities)
 
     def right(self, truths: NDArray[np.int64], guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """`(size,)` which guesses are close to the truth; -1 never is.
+        """Return a mask `(size,)` of the guesses that are close to the truth; -1 never is.
 
         >>> OneOf((0, 1)).right(np.array([0, 1, 1]), np.array([0, 0, -1])).tolist()
         [True, False, False]
@@ -161,25 +161,28 @@ class OneOf(Secret):
         return np.asarray(np.asarray(self.close)[truths, guesses] & (guesses >= 0))
 
     def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
-        """Under `replace_one` any two candidates; otherwise each candidate and the reference, without its record."""
+        """Return pairs of candidates under `replace_one`; otherwise each candidate with the reference."""
         if relation is Relation.REPLACE_ONE:
-            return (Neighbours(self.candidates[one], self.candidates[two], relation) for two, one in self._compared())
+            return (
+                Neighbours(self.candidates[first], self.candidates[second], relation)
+                for second, first in self._compared()
+            )
         if self.reference is not None:
             return (Neighbours(self.reference, candidate, relation) for candidate in self.candidates)
         if self.record is None:
             raise RelationError(
                 f"under {relation.value!r} the candidates are not neighbours of each other but of the dataset without "
-                "their record. Say which record that is, OneOf(candidates, record=...) or OneOf.in_record(...), or "
+                "their record. State which record it is, OneOf(candidates, record=...) or OneOf.in_record(...), or "
                 "give that dataset: OneOf(candidates, reference=...)."
             )
         build = remove_record if relation is Relation.ADD_REMOVE else zero_record
         return (build(candidate, self.record) for candidate in self.candidates)
 
     def _compared(self) -> Iterator[tuple[int, int]]:
-        """All pairs of candidates; of many for one record each with the first, and some that are evenly spread.
+        """Yield all pairs of candidates; of many for one record, each with the first, and some evenly spaced pairs.
 
-        Neighbours of the first need not be neighbours of each other: answers that lie within the sensitivity of its own
-        may lie twice as far apart.
+        Neighbours of the first need not be neighbours of each other: answers that differ from those of the first by at
+        most the sensitivity may differ from each other by twice as much.
         """
         if self.record is None or self.k <= ALL_PAIRS:
             return combinations(range(self.k), 2)
@@ -189,14 +192,14 @@ class OneOf(Secret):
 
 @dataclass(frozen=True, eq=False)
 class FairBits(Secret):
-    """n records, each of which has one of two values by a fair coin of its own, tossed afresh in each round.
+    """n records, each with one of two values by an independent fair coin in each round.
 
     Args:
         zeros: the dataset in which all bits are 0: a collection of n records.
-        ones: the one in which all bits are 1, of the same form.
+        ones: the dataset in which all bits are 1, of the same form.
 
     Raises:
-        ParameterError: no collections of records, or of different lengths.
+        ParameterError: not collections of records, or different lengths.
 
     Example:
         >>> secret = FairBits.column(3)
@@ -211,7 +214,7 @@ class FairBits(Secret):
         n, other = n_records(self.zeros), n_records(self.ones)
         if not n or n != other:
             raise ParameterError(
-                f"zeros and ones must be collections of equally many records, but hold {n} and {other}. For a column "
+                f"zeros and ones must be collections of equally many records, but have {n} and {other}. For a column "
                 "of bits: FairBits.column(n).",
                 argument=("zeros", "ones"),
             )
@@ -219,7 +222,7 @@ class FairBits(Secret):
 
     @classmethod
     def column(cls, n: int) -> FairBits:
-        """A dataset of n bits, 0 and 1."""
+        """Return the secret of n bits, 0 and 1."""
         return cls(np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64))
 
     @property
@@ -229,63 +232,63 @@ class FairBits(Secret):
 
     @property
     def prior_success(self) -> float:
-        """1/2, of each bit."""
+        """Success probability of each bit without the output: 1/2."""
         return 0.5
 
     def dataset(self, bits: NDArray[np.bool_]) -> Dataset:
-        """The dataset in which the records have these bits, `(n,)`."""
+        """Return the dataset in which the records have these bits, `(n,)`."""
         return mixed_records(self.zeros, self.ones, bits)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """The bits of `size` rounds, `(size, n)`."""
+        """Draw the bits of `size` rounds, `(size, n)`."""
         return rng.integers(2, size=(size, self.n), dtype=np.int8).astype(np.bool_)
 
     def neighbours(self, relation: Relation) -> Iterator[Neighbours]:
-        """The dataset of zeros, and that with one bit set: each bit, or some 256 that are evenly spread."""
+        """Return the dataset of zeros, paired with that with one bit set: each bit, or some 256 evenly spaced ones."""
         if relation is not Relation.REPLACE_ONE:
             raise RelationError(
                 f"a bit that is 0 or 1 replaces a record by another, but the guarantee holds for {relation.value!r}. "
-                "Take a mechanism whose guarantee holds under 'replace_one'; for records that are there or not, play "
-                "the membership game."
+                "Take a mechanism whose guarantee holds under 'replace_one'; for records that are present or absent, "
+                "play the membership game."
             )
-        places = range(0, self.n, -(-self.n // COMPARED))
-        set_bits = (self.dataset(np.arange(self.n) == place) for place in places)
-        return (Neighbours(self.zeros, one, relation) for one in set_bits)
+        indices = range(0, self.n, -(-self.n // COMPARED))
+        with_one_bit = (self.dataset(np.arange(self.n) == index) for index in indices)
+        return (Neighbours(self.zeros, dataset, relation) for dataset in with_one_bit)
 
 
 @dataclass(frozen=True, eq=False)
 class SecretTarget:
-    """What is attacked: `mechanism`, run on a dataset that holds `secret`."""
+    """Target of an attack: `mechanism`, run on a dataset that contains `secret`."""
 
     mechanism: Mechanism
     secret: Secret
 
     def run(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """`size` runs on `dataset` to learn from, with NaN and infinities marked as events."""
+        """Make `size` runs on `dataset` to learn from, with NaN and infinities marked as events."""
         return mark(self.mechanism.release(dataset, size, rng))
 
 
 class Guesser(Protocol):
-    """A fixed function from outputs to guesses. It can be pickled, since workers receive it."""
+    """A fixed function from outputs to guesses. Guessers are pickled for the workers."""
 
     def guess(self, outputs: Outputs) -> NDArray[Any]:
-        """One guess a run.
+        """Return one guess per run.
 
         Returns:
-            Of a `OneOf`: `(size,)` numbers of candidates, -1 for no guess, which counts as wrong. Of `FairBits`:
-            `(size, n)` scores, higher = the bit is 1, 0 = no opinion; never NaN.
+            For `OneOf`: `(size,)` indices of candidates, -1 for no guess, which is wrong. For `FairBits`:
+            `(size, n)` scores, higher = the bit is 1, 0 = no guess; never NaN.
         """
         ...
 
 
 class Reconstructor(ABC):
-    """A way to guess a secret. Subclasses are frozen dataclasses whose fields are the options."""
+    """Base class of reconstruction attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
-    def check(self, target: SecretTarget) -> None:  # noqa: B027 - some can be used everywhere
-        """Raises `AttackError`, with the reason, where this attack cannot be used on `target`; so does `fit`."""
+    def check(self, target: SecretTarget) -> None:  # noqa: B027 - some attacks can be used on every target
+        """Raise `AttackError`, with the reason, if this attack cannot be used on `target`; so does `fit`."""
 
     def supports(self, target: SecretTarget) -> bool:
-        """Whether "auto" may choose this attack: by default, wherever `check` passes."""
+        """Return True if "auto" may choose this attack: by default, if `check` passes."""
         try:
             self.check(target)
         except AttackError:
@@ -294,11 +297,11 @@ class Reconstructor(ABC):
 
     @abstractmethod
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """Learns to guess.
+        """Learn to guess.
 
         Args:
-            target: the mechanism, which may be run here, and the secret.
-            rng: its only source of randomness, which no counted round draws from.
+            target: the mechanism, which may be run while learning, and the secret.
+            rng: the only source of randomness, not used by any counted round.
 
         Raises:
             AttackError: the attack cannot be used on `target`.
@@ -306,22 +309,22 @@ class Reconstructor(ABC):
 
 
 def _probabilities(prior: ArrayLike, k: int) -> NDArray[np.float64]:
-    found = np.asarray(prior, dtype=np.float64)
-    if found.shape != (k,) or not (found >= 0.0).all() or abs(found.sum() - 1.0) > 1e-9:
+    probabilities = np.asarray(prior, dtype=np.float64)
+    if probabilities.shape != (k,) or not (probabilities >= 0.0).all() or abs(probabilities.sum() - 1.0) > 1e-9:
         raise ParameterError(
-            f"prior must be {k} probabilities, one a candidate, that sum to 1, but has shape {found.shape} and sum "
-            f"{found.sum():.6g}.",
+            f"prior must be {k} probabilities, one per candidate, that sum to 1, but has shape {probabilities.shape} "
+            f"and sum {probabilities.sum():.6g}.",
             argument="prior",
         )
-    return np.asarray(found / found.sum())
+    return np.asarray(probabilities / probabilities.sum())
 
 
 def _relation_matrix(close: ArrayLike, k: int) -> NDArray[np.bool_]:
-    found = np.asarray(close).astype(np.bool_)
-    if found.shape != (k, k) or not found.any():
+    matrix = np.asarray(close).astype(np.bool_)
+    if matrix.shape != (k, k) or not matrix.any():
         raise ParameterError(
-            f"close must say which guess is right for which truth, shape ({k}, {k}), and some must be, but has shape "
-            f"{found.shape}.",
+            f"close must be a mask of correct guesses, shape ({k}, {k}), with at least one, but has shape "
+            f"{matrix.shape}.",
             argument="close",
         )
-    return found
+    return matrix

@@ -1,7 +1,7 @@
-"""Names of the reconstruction attacks. A new one is one file and one line; `dpassay list reconstructors` shows them.
+"""Names of the reconstruction attacks. A new attack is one file and one line; `dpassay list reconstructors` shows them.
 
-"auto" takes the first of them, in this order, that supports the target: those that know the law of what they see come
-before those that have to learn it, and that which learns from anything is the last.
+"auto" takes the first attack, in this order, that supports the target: attacks that know the output law come before
+attacks that learn it, and the attack that learns from any output is the last.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ build = catalogue.build
 
 
 def choose(attack: str | Reconstructor, target: SecretTarget) -> tuple[str, Reconstructor]:
-    """The attack that is meant, which can be used on `target`, and its name.
+    """Return the requested attack, checked against `target`, and its name.
 
     Args:
-        attack: a name in the catalogue, with its default options; a `Reconstructor`; or "auto", the first one that
+        attack: a name in the catalogue, with its default options; a `Reconstructor`; or "auto", the first attack that
             needs no options and supports the target.
-        target: what is attacked.
+        target: mechanism and secret under attack.
 
     Raises:
         UnknownNameError: no attack has this name.
@@ -50,14 +50,14 @@ def choose(attack: str | Reconstructor, target: SecretTarget) -> tuple[str, Reco
         >>> choose("auto", SecretTarget(KAryRandomizedResponse(epsilon=1.0, k=4), OneOf((0, 1, 2, 3))))
         ('maximum-likelihood', MaximumLikelihood())
     """
-    meant = _first(target) if attack == "auto" else attack
-    found = catalogue.instance(meant, Reconstructor, argument="attack")  # type: ignore[type-abstract]
-    found.check(target)
-    return catalogue.name_of(found), found
+    requested = _first(target) if attack == "auto" else attack
+    instance = catalogue.instance(requested, Reconstructor, argument="attack")  # type: ignore[type-abstract]
+    instance.check(target)
+    return catalogue.name_of(instance), instance
 
 
 def _first(target: SecretTarget) -> Reconstructor:
-    """The first one that supports the target; those with options that must be given are not tried."""
+    """Return the first attack that supports the target; attacks with required options are skipped."""
     for name in catalogue.entries:
         try:
             attack: Reconstructor = build(name)

@@ -1,4 +1,4 @@
-"""From outputs to columns of numbers, exceptional outputs included."""
+"""Columns of numbers, made from outputs, exceptional outputs included."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from ..features import Features, Featuriser, check_kind
 Floats = NDArray[np.float64]
 
 MOST_LABELS = 32
-"""Events with a column of their own: the most frequent ones of the pilot."""
+"""Largest number of events with a separate column: the most frequent ones of the pilot."""
 
 
 @dataclass(frozen=True, eq=False)
 class EventColumns:
-    """The columns of `Features`, and after them, where the pilot had events, 0 or 1: is it an event, and which one?
+    """Columns of `Features`, followed by indicator columns of events, if the pilot had any.
 
-    In the columns of ordinary outputs an event has zeros, and in those of labels an event that the pilot never saw.
+    An event is 0 in the columns of ordinary outputs; an event that is not in the pilot is 0 in the columns of labels.
 
     Args:
-        features: makes the columns of ordinary outputs; None where the pilot had none.
-        n_columns: how many these are.
-        labels: events with a column of their own; none where the pilot had no event, and then there is no column of
-            events at all.
+        features: makes the columns of ordinary outputs; None if the pilot had none.
+        n_columns: number of columns of ordinary outputs.
+        labels: events with a separate column; empty if the pilot had no event, and then there is no column of events.
     """
 
     features: Features | None
@@ -37,7 +36,7 @@ class EventColumns:
 
     @classmethod
     def learn(cls, kind: str | Featuriser, pilot: Outputs) -> EventColumns:
-        """Centre and scale of ordinary outputs, and the most frequent events."""
+        """Learn centre and scale of ordinary outputs, and the most frequent events."""
         check_kind(kind)
         pilot = mark(pilot)
         events = _events(pilot)
@@ -49,7 +48,7 @@ class EventColumns:
         return cls(features, features.columns(ordinary[:1]).shape[1], labels)
 
     def columns(self, outputs: Outputs) -> Floats:
-        """`(size, n_columns)`, and more where there are events."""
+        """Return the columns, `(size, n_columns)`, and more if there are events."""
         outputs = mark(outputs)
         events = _events(outputs)
         ordinary = events == ""
@@ -62,5 +61,5 @@ class EventColumns:
 
 
 def _events(outputs: Outputs) -> NDArray[np.str_]:
-    """`(size,)` labels, "" for an ordinary output."""
+    """Return labels, `(size,)`, "" for an ordinary output."""
     return np.full(len(outputs), "") if outputs.events is None else outputs.events

@@ -1,4 +1,4 @@
-"""A reconstructor that learns from runs alone: for mechanisms of which nothing but samples is known."""
+"""A reconstructor that learns from runs only: for mechanisms known only by samples."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from .columns import EventColumns
 Floats = NDArray[np.float64]
 
 MAX_ENTRIES = 10_000_000
-"""Runs times numbers of an output, at most, that are learned from."""
+"""Largest number of runs times numbers per output used for learning."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(Reconstructor):
-    """Guesses what a model says that has learned from runs on secrets that were known.
+    """Guess of the secret by a model trained on runs with known secrets.
 
-    It needs no output law, and works for functions of other people. Exceptional runs have columns of their own.
+    It needs no output law, and works for external code. Exceptional runs have separate columns.
 
-    Of a `OneOf` each candidate is run `pilot_runs` times. A k-class model (logistic regression on piecewise-linear
+    For a `OneOf`, each candidate is run `pilot_runs` times. A k-class model (logistic regression on piecewise-linear
     functions, boosted trees, or counts of each distinct output, whichever has the smallest cross-validated log loss)
-    gives the probability of each candidate, were all equally probable; times the prior that is the posterior, and the
-    guess is the one that is most probably right, as for `MaximumLikelihood`. As the model comes near the true
-    probabilities, the attack comes near the best there is.
+    gives the probability of each candidate under a uniform prior; multiplied by the prior, it is the posterior, and the
+    guess is the candidate that is most probably correct, as for `MaximumLikelihood`. As the model approaches the true
+    probabilities, the attack approaches the optimum.
 
-    Of `FairBits` there are `pilot_runs` runs, each on fresh bits. The score of a bit is the margin of a ridge
+    For `FairBits` there are `pilot_runs` runs, each on fresh bits. The score of a bit is the margin of a ridge
     regression from the columns to all bits at once, on the columns or on piecewise-linear functions of them, whichever
-    has the smaller leave-one-out error. For noisy linear answers that is, in the limit, the best linear estimate.
+    has the smaller leave-one-out error. For noisy linear answers this is, in the limit, the best linear estimate.
 
     Args:
-        pilot_runs: runs to learn from, >= 30: of each candidate, or of all bits. They are never counted.
+        pilot_runs: pilot runs, >= 30: per candidate, or for all bits together. They are never counted.
         features: "auto", numbers of the output and summaries of them (sum, norm, maximum, minimum, products);
-            "coordinates" alone; or a function `(size, ...) -> (size, n_features)`, as for the classifier of a pair.
+            "coordinates" only; or a function `(size, ...) -> (size, n_features)`, as for the classifier of a pair.
 
     Raises:
         AttackError: outputs that are not numbers, whose shape varies with the secret, or that are too large for 30
             runs of each candidate.
 
     Guarantees:
-        * the guesses are fixed by the pilot runs and `rng` alone: rounds stay independent, and success is counted.
+        * the guesses are determined by the pilot runs and `rng`: rounds are independent, and successes are counted.
 
     References:
         Bichsel, Steffen, Bogunovic and Vechev (2021), "DP-Sniper", section 4, for two candidates.
@@ -72,14 +72,14 @@ class Learned(Reconstructor):
         check_kind(self.features)
 
     def check(self, target: SecretTarget) -> None:
-        """Raises `AttackError` if the secret is of another kind; whether outputs can be read, `fit` finds out."""
+        """Raise `AttackError` if the secret is of another kind; `fit` checks whether outputs can be read."""
         if not isinstance(target.secret, (OneOf, FairBits)):
             raise AttackError(
-                f"the learned attack guesses OneOf candidates or FairBits, and not a {type(target.secret).__name__}."
+                f"the learned attack guesses OneOf candidates or FairBits, not a {type(target.secret).__name__}."
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> LearnedCandidate | LearnedBits:
-        """The guesser, after the pilot runs."""
+        """Return the guesser, after the pilot runs."""
         self.check(target)
         secret, seed = target.secret, int(rng.integers(2**31 - 1))
         if isinstance(secret, FairBits):
@@ -94,23 +94,23 @@ class Learned(Reconstructor):
         return LearnedCandidate(name, columns, model, secret)
 
     def _affordable(self, target: SecretTarget, dataset: Any, k: int, rng: np.random.Generator) -> int:
-        """How many runs of each of `k` datasets are made: all, or as many as fit the budget."""
+        """Return the number of runs of each of `k` datasets: all, or as many as fit the budget."""
         width = max(1, target.run(dataset, 1, rng).values.size)
-        most = MAX_ENTRIES // (k * width)
-        if most < self.minimum_pilot:
+        max_runs = MAX_ENTRIES // (k * width)
+        if max_runs < self.minimum_pilot:
             raise AttackError(
                 f"outputs of {plural(width, 'number')} are too large for the learned attack, which needs at least "
                 f"{plural(self.minimum_pilot, 'pilot run')} of each of {k} candidates and keeps {MAX_ENTRIES:,} "
-                "numbers. Let the mechanism return fewer numbers, or give a Reconstructor of your own."
+                "numbers. Let the mechanism return fewer numbers, or use a custom Reconstructor."
             )
-        return min(self.pilot_runs, most)
+        return min(self.pilot_runs, max_runs)
 
     def _columns(self, runs: list[Outputs]) -> tuple[EventColumns, Floats]:
-        """What makes columns of outputs, and those of all pilot runs."""
+        """Return the map from outputs to columns, and the columns of all pilot runs."""
         shapes = sorted({run.values.shape[1:] for run in runs})
         if len(shapes) > 1:
             raise AttackError(
-                f"the learned attack needs outputs of one shape, but that varies with the secret: {shapes[0]} and "
+                f"the learned attack needs outputs of one shape, but the shape varies with the secret: {shapes[0]} and "
                 f"{shapes[1]}. Let the mechanism return the same number of values always."
             )
         events = [np.full(len(run), "") if run.events is None else run.events for run in runs]
@@ -121,13 +121,13 @@ class Learned(Reconstructor):
 
 @dataclass(frozen=True, eq=False)
 class LearnedCandidate:
-    """The candidate that is most probably right.
+    """Guesser of the candidate that is most probably correct.
 
     Args:
-        model_name: which model was learned: "logistic", "boosting" or "table".
-        columns: makes what it reads.
-        model: gives the probabilities of all candidates, were they equally probable.
-        secret: knows the prior, and which guess is right.
+        model_name: name of the trained model: "logistic", "boosting" or "table".
+        columns: map from outputs to columns.
+        model: returns the probabilities of all candidates under a uniform prior.
+        secret: the secret, with its prior and `close`.
     """
 
     model_name: str
@@ -136,7 +136,7 @@ class LearnedCandidate:
     secret: OneOf
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates."""
+        """Return indices of candidates, `(size,)`."""
         if not len(outputs):
             return np.zeros(0, dtype=np.int64)
         weights = self.model.probabilities(self.columns.columns(outputs)) * self.secret.probabilities
@@ -147,16 +147,16 @@ class LearnedCandidate:
 
 @dataclass(frozen=True, eq=False)
 class LearnedBits:
-    """The margin of each bit.
+    """Scores of the bits: margins of a regression.
 
     Args:
-        columns: makes what the model reads.
-        model: gives the margins.
+        columns: map from outputs to columns.
+        model: regression that returns the margins.
     """
 
     columns: EventColumns
     model: RidgeModel
 
     def guess(self, outputs: Outputs) -> Floats:
-        """`(size, n)` margins, positive = the bit is 1."""
+        """Return margins, `(size, n)`, positive = the bit is 1."""
         return self.model.predict(self.columns.columns(outputs))

@@ -1,4 +1,4 @@
-"""The most probable secret, given the output: the best guess there is, where the law of the outputs is known."""
+"""The most probable secret, given the output: the optimal guess if the law of the outputs is known."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ...mechanisms.local.base import LocalMechanism
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 
 MOST_BITS = 10
-"""All 2^n columns of bits are compared: 1,024 log densities of each output. Local mechanisms take any number."""
+"""Largest number of bits of which all 2^n columns are compared; local mechanisms take any number."""
 
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Reconstructor):
-    """Guesses the likeliest candidate, or the most probable one where the prior is not uniform.
+    """Guess of the candidate with the largest likelihood, or posterior probability if the prior is not uniform.
 
-    Of a `OneOf` it is the guess with the largest posterior probability of being right: argmax over g of the sum of
+    For a `OneOf` it is the guess with the largest posterior probability of being correct: argmax over g of the sum of
     prior(z) p(output | z) over the truths z that g is close to (Bayes; Balle, Cherubin and Hayes 2022, section 3).
-    Of `FairBits` the score of a bit is its posterior log odds, over all 2^n columns; under a local mechanism, where
-    each message depends on its own record alone, that of its message. It reads `mechanism.output_law()` and learns
+    For `FairBits` the score of a bit is its posterior log odds, over all 2^n columns; under a local mechanism, where
+    each message depends on one record only, those of its message. It reads `mechanism.output_law()` and learns
     nothing.
 
     Raises:
-        AttackError: the output law of the mechanism is not known, or there are more than 10 bits that are not sent one
-            by one.
+        AttackError: the output law of the mechanism is not known, or there are more than 10 bits that are not released
+            one by one.
 
     Guarantees:
-        * no other guess is right more often, if `output_law` is the law that `release` draws from;
-        * of equally probable guesses it takes the first.
+        * no other guess is correct more often, if `output_law` is the law that `release` draws from;
+        * of equally probable guesses the first is returned.
 
     Example:
         >>> from dpassay.mechanisms import KAryRandomizedResponse
@@ -45,7 +45,7 @@ class MaximumLikelihood(Reconstructor):
     """
 
     def check(self, target: SecretTarget) -> None:
-        """Raises `AttackError` if no output law is known, or if there are too many bits."""
+        """Raise `AttackError` if no output law is known, or if there are too many bits."""
         _law_of(target)
         local = isinstance(target.mechanism, LocalMechanism)
         if isinstance(target.secret, FairBits) and target.secret.n > MOST_BITS and not local:
@@ -55,7 +55,7 @@ class MaximumLikelihood(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """The guesser; nothing is run."""
+        """Return the guesser; no runs are made."""
         self.check(target)
         law, secret = _law_of(target), target.secret
         if isinstance(secret, FairBits) and isinstance(target.mechanism, LocalMechanism):
@@ -65,7 +65,7 @@ class MaximumLikelihood(Reconstructor):
             columns = np.array(list(product([False, True], repeat=secret.n)))
             return _MostProbableBits(law, tuple(secret.dataset(column) for column in columns), columns)
         if not isinstance(secret, OneOf):
-            raise AttackError(f"the maximum-likelihood attack does not know the secret {type(secret).__name__}.")
+            raise AttackError(f"the maximum-likelihood attack does not support the secret {type(secret).__name__}.")
         if secret.close is None:
             with np.errstate(divide="ignore"):
                 logs = None if secret.is_uniform else np.log(secret.probabilities)
@@ -75,47 +75,47 @@ class MaximumLikelihood(Reconstructor):
 
 @dataclass(frozen=True, eq=False)
 class _Likeliest:
-    """The first of the candidates with the largest log density, plus its log prior."""
+    """Guesser of the first candidate with the largest log density, plus its log prior."""
 
     law: LogDensity
     candidates: tuple[Dataset, ...]
     log_prior: NDArray[np.float64] | None
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates."""
+        """Return indices of candidates, `(size,)`."""
         guesses, best = np.zeros(len(outputs), dtype=np.int64), np.full(len(outputs), -np.inf)
-        for place, candidate in enumerate(self.candidates):
-            found = self.law.log_density(outputs, candidate)
+        for index, candidate in enumerate(self.candidates):
+            scores = self.law.log_density(outputs, candidate)
             if self.log_prior is not None:
-                found = found + self.log_prior[place]
-            guesses[found > best] = place
-            np.maximum(best, found, out=best)
+                scores = scores + self.log_prior[index]
+            guesses[scores > best] = index
+            np.maximum(best, scores, out=best)
         return guesses
 
 
 @dataclass(frozen=True, eq=False)
 class _ClosestToMost:
-    """The first of the guesses that are close to the largest posterior probability."""
+    """Guesser of the first guess that is correct with the largest posterior probability."""
 
     law: LogDensity
     secret: OneOf
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates."""
+        """Return indices of candidates, `(size,)`."""
         weights = _likelihoods(self.law, self.secret.candidates, outputs) * self.secret.probabilities
         return np.asarray((weights @ np.asarray(self.secret.close, dtype=np.float64)).argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class _MostProbableBits:
-    """Posterior log odds of each bit, over all columns."""
+    """Scores of the bits: posterior log odds, over all columns."""
 
     law: LogDensity
     datasets: tuple[Dataset, ...]
     columns: NDArray[Any]
 
     def guess(self, outputs: Outputs) -> NDArray[np.float64]:
-        """`(size, n)` log odds."""
+        """Return log odds, `(size, n)`."""
         weights = _likelihoods(self.law, self.datasets, outputs)
         one, zero = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
         with np.errstate(divide="ignore"):
@@ -124,14 +124,14 @@ class _MostProbableBits:
 
 @dataclass(frozen=True, eq=False)
 class _LikeliestOfEach:
-    """Log likelihood ratio of each message: value of a 1 against value of a 0."""
+    """Scores of the bits: log likelihood ratio of each message, value of a 1 against value of a 0."""
 
     law: LogDensity
     zeros: NDArray[np.int64]
     ones: NDArray[np.int64]
 
     def guess(self, outputs: Outputs) -> NDArray[np.float64]:
-        """`(size, n)` log odds."""
+        """Return log odds, `(size, n)`."""
         shape = (len(outputs), len(self.zeros))
         messages = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
         values = np.unique([self.zeros, self.ones])
@@ -143,7 +143,7 @@ class _LikeliestOfEach:
 
 
 def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Outputs) -> NDArray[np.float64]:
-    """`(size, k)` densities of the outputs under each dataset, over the largest of them; 1 where all are impossible."""
+    """Return densities `(size, k)` of the outputs under each dataset, over the largest; 1 if all are impossible."""
     logs = np.stack([law.log_density(outputs, dataset) for dataset in datasets], axis=1)
     best = logs.max(axis=1, keepdims=True)
     possible = np.isfinite(best)
@@ -151,11 +151,12 @@ def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Output
 
 
 def _law_of(target: SecretTarget) -> LogDensity:
-    """The law of the outputs; raises `AttackError` if it is not known."""
+    """Return the law of the outputs; raise `AttackError` if it is not known."""
     law = target.mechanism.output_law()
     if law is None:
         raise AttackError(
-            f"the maximum-likelihood attack needs the output law, but that of {type(target.mechanism).__name__} is not "
-            "known: its output_law() is None. Use an attack that learns from runs, or give the mechanism an output_law."
+            f"the maximum-likelihood attack needs the output law, but the law of {type(target.mechanism).__name__} is "
+            "not known: its output_law() is None. Use an attack that learns from runs, or give the mechanism an "
+            "output_law."
         )
     return law

@@ -1,13 +1,13 @@
-"""The interfaces of this folder: read this first.
+"""Interfaces of attacks on synthetic tables: read this first.
 
-    ReleasesTables   a synthesiser: what comes out of a run is a table
+    ReleasesTables   a synthesiser: the output of a run is a table
     TableAttack      an attack on synthetic tables, `(size, n_rows, d)`, on a pair of tables that differ in one record
-    LearnedAttack    ... that makes a few numbers of each table and learns from pilot tables how to weigh them
-    TableFeatures    ... these numbers
+    LearnedAttack    ... that computes features of each table and learns their weights from pilot tables
+    TableFeatures    ... these features
     differing        the records that one side of a pair has and the other lacks
 
-A synthesiser may be any mechanism, or function, whose outputs have values `(size, n_rows, d)`: every run one table of
-the same number of rows, with the columns of the data. Order of rows means nothing, and no attack here reads it.
+A synthesiser may be any mechanism, or function, whose outputs have values `(size, n_rows, d)`: each run is one table of
+the same number of rows, with the columns of the data. The order of rows has no meaning, and no attack uses it.
 """
 
 from __future__ import annotations
@@ -30,54 +30,57 @@ Tables = NDArray[Any]
 """`(size, n_rows, d)` synthetic tables, whole numbers (codes) or real numbers."""
 
 CHUNK_BYTES = 32_000_000
-"""About the memory that the tables of one chunk of runs take while they are read."""
+"""Approximate memory of the tables of one chunk of runs."""
 
 
 @runtime_checkable
 class ReleasesTables(Protocol):
-    """A synthesiser of this library: it says what it releases."""
+    """Interface of a synthesiser of this library, which states its output."""
 
     @property
     def domain(self) -> Any:
-        """The attributes of its tables."""
+        """Attributes of the tables."""
         ...
 
     @property
     def view(self) -> str:
-        """What is released: "table", or something else, such as the measured answers."""
+        """Kind of output: "table", or something else, such as the measured answers."""
         ...
 
 
 class TableFeatures(Protocol):
-    """A fixed map from tables to columns of numbers. It can be pickled, since workers receive it."""
+    """Interface of a fixed map from tables to columns of numbers, which must be picklable for the workers."""
 
     def of(self, tables: Tables) -> Floats:
-        """`(size, n_features)`; what a run gets does not depend on the other runs."""
+        """Return features, `(size, n_features)`; those of a run do not depend on the other runs."""
         ...
 
 
 class TableAttack(Attack):
-    """An attack on synthetic tables. Subclasses are frozen dataclasses whose fields are the options."""
+    """Base class of attacks on synthetic tables. Subclasses are frozen dataclasses whose fields are the options."""
 
     def check(self, target: Target) -> None:
-        """Raises `AttackError` unless the pair is one of tables that differ, and tables are what is released."""
+        """Raise `AttackError` unless the pair is two different tables and the mechanism releases tables."""
         view = getattr(target.mechanism, "view", "table")
         if isinstance(target.mechanism, ReleasesTables) and view != "table":
             raise AttackError(
                 f"{type(self).__name__} reads synthetic tables, but the mechanism releases its {view}. Set "
-                "view='table', or use attack='likelihood-ratio' where the law of what is released is known.",
+                "view='table', or use attack='likelihood-ratio' if the output law is known.",
                 argument="view",
             )
         differing(target.neighbours)
 
     def supports(self, target: Target) -> bool:
-        """Where the mechanism says that it releases tables; a function may be attacked too, but "auto" cannot know."""
+        """Return True if the mechanism declares that it releases tables.
+
+        A function may be attacked too, but "auto" cannot know its outputs.
+        """
         return isinstance(target.mechanism, ReleasesTables) and super().supports(target)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedAttack(TableAttack):
-    """Log odds of side 1, learned from numbers that are made of each pilot table.
+    """Base class of attacks that learn the log odds of side 1 from features of pilot tables.
 
     Args:
         model: "logistic", "boosting", "table" or "auto"; as for `Classifier`.
@@ -92,15 +95,15 @@ class LearnedAttack(TableAttack):
 
     @abstractmethod
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
-        """The numbers to make of each table; they may depend on target, pilot tables and `rng`."""
+        """Return the features of a table; they may depend on target, pilot tables and `rng`."""
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The log odds learned from pilot tables of both sides."""
+        """Return the log odds learned from pilot tables of both sides."""
         self.check(target)
         tables0, tables1 = (tables_of(pilot, target.neighbours) for pilot in (pilot0, pilot1))
         features = self.features(target, tables0, tables1, rng)
-        made0, made1 = (Outputs(in_chunks(features, tables)) for tables in (tables0, tables1))
-        return LearnedScorer(features, self._classifier().fit(target, made0, made1, rng))
+        features0, features1 = (Outputs(in_chunks(features, tables)) for tables in (tables0, tables1))
+        return LearnedScorer(features, self._classifier().fit(target, features0, features1, rng))
 
     def _classifier(self) -> Classifier:
         return Classifier(model=self.model, features="coordinates")
@@ -108,18 +111,18 @@ class LearnedAttack(TableAttack):
 
 @dataclass(frozen=True, eq=False)
 class LearnedScorer:
-    """Log odds of the numbers that are made of each table."""
+    """Scorer that returns log odds given the features of each table."""
 
     features: TableFeatures
     scorer: ClassifierScorer
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, natural logarithms."""
+        """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         return self.scorer.score(Outputs(in_chunks(self.features, outputs.values)))
 
 
 def differing(neighbours: Neighbours) -> tuple[Tables, Tables]:
-    """The records that only side 0 has, and those that only side 1 has, each `(k, d)`.
+    """Return the records that only side 0 has, and those that only side 1 has, each `(k, d)`.
 
     Raises:
         AttackError: the datasets are not tables of the same columns, or do not differ.
@@ -138,12 +141,12 @@ def differing(neighbours: Neighbours) -> tuple[Tables, Tables]:
         )
     only0, only1 = table0[surplus(table0, table1)], table1[surplus(table1, table0)]
     if not len(only0) + len(only1):
-        raise AttackError("the two sides hold the same records, so that no table tells them apart.", argument="d0")
+        raise AttackError("the two sides have the same records, so no table distinguishes them.", argument="d0")
     return only0, only1
 
 
 def as_table(dataset: Dataset) -> Tables:
-    """A dataset as `(n, d)` numbers; raises `AttackError` if it is no table of numbers."""
+    """Return a dataset as `(n, d)` numbers; raise `AttackError` if it is not a table of numbers."""
     try:
         table = np.asarray(dataset)
     except ValueError:
@@ -159,7 +162,7 @@ def as_table(dataset: Dataset) -> Tables:
 
 
 def tables_of(outputs: Outputs, neighbours: Neighbours) -> Tables:
-    """The values of `outputs`; raises `AttackError` unless they are tables with the columns of the pair."""
+    """Return the values of `outputs`; raise `AttackError` unless they are tables with the columns of the pair."""
     n_columns = as_table(neighbours.d1).shape[1]
     values = outputs.values
     if values.ndim != 3 or values.shape[2] != n_columns or values.dtype.kind not in "biuf":
@@ -168,13 +171,13 @@ def tables_of(outputs: Outputs, neighbours: Neighbours) -> Tables:
             f"{plural(n_columns, 'column')} of the data from every run, but got shape {values.shape}, dtype "
             f"{values.dtype}. Release equally many rows in every run and on both sides, such as 1,000 (not as many as "
             "the data have, "
-            "where a record is added or removed), and the values of a column as numbers."
+            "if a record is added or removed), and the values of a column as numbers."
         )
     return values
 
 
 def in_chunks(features: TableFeatures, tables: Tables) -> Floats:
-    """The features of all runs, made of a few runs at a time: the memory does not grow with their number."""
+    """Return the features of all runs, computed in chunks of runs: the memory does not grow with their number."""
     step = max(1, CHUNK_BYTES // max(1, 8 * tables[:1].size))
     parts = [features.of(tables[start : start + step]) for start in range(0, max(1, len(tables)), step)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

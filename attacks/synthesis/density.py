@@ -17,29 +17,29 @@ STEPS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class DensityRatio(RecordAttack):
-    """Scores a table by its log density at the record, less that of known records that were not used.
+    """Score of a table: its log density at the record, minus that of known records that were not used.
 
         log p_synthetic(record) - log p_known(record)
 
-    The density of the table alone is high for ordinary records, in or not; the difference tells what the table has in
-    excess. On a pair that adds a record the known records are the same in every run, so that they shift all scores
-    alike; among many records (the membership game) they decide.
+    The density of the table alone is high for ordinary records, in or out; the difference is the excess of the table.
+    On a pair that adds a record the known records are the same in every run, so they shift all scores equally; with
+    many records (the membership game) they are decisive.
 
     Args:
-        estimator: "independent", "pairs", "histogram", "gaussian", "kernel" or "nearest", of both densities; or
-            "classifier", the log odds, at the record, of a logistic regression that tells synthetic rows from known
-            ones.
-        calibrated: whether the known records count; "classifier" has no other form.
-        nominal: columns that hold codes, by number; None: all, if the tables hold whole numbers, else none.
+        estimator: "independent", "pairs", "histogram", "gaussian", "kernel" or "nearest", for both densities; or
+            "classifier", the log odds, at the record, of a logistic regression of synthetic rows against known
+            rows.
+        calibrated: whether the density of the known records is subtracted; "classifier" always uses it.
+        nominal: indices of columns of codes; None: all, if the tables are whole numbers, else none.
 
     Raises:
         ParameterError: an unknown estimator.
-        AttackError: no pair of tables, or no tables among the outputs.
+        AttackError: the pair or the outputs are not tables.
 
     Guarantees:
-        * where both densities are known the score is the best one: with p_synthetic = N(0, 1) and p_known = N(1, 1) its
+        * if both densities are known the score is optimal: with p_synthetic = N(0, 1) and p_known = N(1, 1) its
           AUC is Phi(1 / sqrt 2) = 0.7602;
-        * no threshold belongs to it. One at the median of the scores assumes that half of the records were in.
+        * there is no natural threshold. The median of the scores assumes that half of the records were in.
 
     References:
         van Breugel, Sun, Qian and van der Schaar (2023), "Membership inference attacks against synthetic data through
@@ -60,38 +60,50 @@ class DensityRatio(RecordAttack):
         one_of((*ESTIMATORS, "classifier"), estimator=self.estimator)
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """`(size, k)`, nats."""
+        """Return log density ratios or densities, `(size, k)`, nats."""
         if self.estimator == "classifier":
             return _log_odds(tables, records, known)
         estimate = ESTIMATORS[self.estimator]
-        found = estimate(tables, records, known)
-        return found - estimate(known.records[None], records, known) if self.calibrated else found
+        log_density = estimate(tables, records, known)
+        return log_density - estimate(known.records[None], records, known) if self.calibrated else log_density
 
 
 def _log_odds(tables: Tables, records: Tables, known: Known) -> Floats:
-    """Log odds of a row of each table against a known record, at the records; both kinds count alike.
+    """Return log odds of a row of each table against a known record, at the records; both kinds have equal weight.
 
     Ridge-penalised logistic regression by Newton's method, for all tables at once.
     """
-    others = known_terms(known.records, known)
-    asked = known_terms(records, known)
-    made = known_terms(tables, known)
-    weights = np.zeros((len(tables), asked.shape[1]))
-    penalty = RIDGE * np.eye(asked.shape[1])
+    known_rows = known_terms(known.records, known)
+    record_terms = known_terms(records, known)
+    synthetic_rows = known_terms(tables, known)
+    weights = np.zeros((len(tables), record_terms.shape[1]))
+    penalty = RIDGE * np.eye(record_terms.shape[1])
     penalty[0, 0] = 0.0
-    share = len(others) / tables.shape[1]
+    share = len(known_rows) / tables.shape[1]
     for _ in range(STEPS):
-        p_made, p_others = _sigmoid(np.einsum("srp,sp->sr", made, weights)), _sigmoid(weights @ others.T)
-        pull = share * np.einsum("sr,srp->sp", 1.0 - p_made, made) - p_others @ others - weights @ penalty
-        curve = share * np.einsum("sr,srp,srq->spq", p_made * (1.0 - p_made), made, made, optimize=True)
-        curve += np.einsum("sr,rp,rq->spq", p_others * (1.0 - p_others), others, others, optimize=True)
-        weights += np.linalg.solve(curve + penalty + 1e-9 * np.eye(len(penalty)), pull[:, :, None])[:, :, 0]
-    return weights @ asked.T
+        p_synthetic, p_known = (
+            _sigmoid(np.einsum("srp,sp->sr", synthetic_rows, weights)),
+            _sigmoid(weights @ known_rows.T),
+        )
+        gradient = (
+            share * np.einsum("sr,srp->sp", 1.0 - p_synthetic, synthetic_rows)
+            - p_known @ known_rows
+            - weights @ penalty
+        )
+        hessian = share * np.einsum(
+            "sr,srp,srq->spq", p_synthetic * (1.0 - p_synthetic), synthetic_rows, synthetic_rows, optimize=True
+        )
+        hessian += np.einsum("sr,rp,rq->spq", p_known * (1.0 - p_known), known_rows, known_rows, optimize=True)
+        weights += np.linalg.solve(hessian + penalty + 1e-9 * np.eye(len(penalty)), gradient[:, :, None])[:, :, 0]
+    return weights @ record_terms.T
 
 
 def known_terms(rows: Tables, known: Known) -> Floats:
-    """`(..., p)` a constant; an indicator of each level of a column of codes but the first; a real column, standardised
-    and clipped, and its square."""
+    """Return terms of a logistic regression, `(..., p)`.
+
+    They are a constant; an indicator of each level of a column of codes except the first; and each real column,
+    standardised and clipped, and its square.
+    """
     terms = [np.ones(rows.shape[:-1])]
     for column, nominal in enumerate(known.nominal):
         if nominal:

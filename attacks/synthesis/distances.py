@@ -1,4 +1,4 @@
-"""Attacks by distance: a generator that remembers a record makes rows that lie close to it."""
+"""Attacks by distance: a generator that memorises a record produces rows close to it."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from .records import Known, RecordAttack
 
 SCORES = ("distance", "exponential", "calibrated")
 MOST_COMPARED = 100
-"""Known records from which a radius is read."""
+"""Largest number of known records used to choose a radius."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosestRecord(RecordAttack):
-    """Scores a table by how close its closest row comes to the record.
+    """Score of a table: proximity of its closest row to the record.
 
-    It sees copies, and rows that are made from a record by small changes. A generator that leaks through counts (a
-    marginal that is measured too well) has no row that is closer than others, and passes: a distance says nothing
-    about privacy where it finds nothing.
+    It detects copies, and rows made from a record by small changes. A generator that leaks through counts (a
+    marginal that is measured too well) has no closer row than others, and passes: a distance shows nothing
+    about privacy if no row is close.
 
     Args:
-        neighbour: which row counts, 1 for the closest, 2 for the second, ...; the last one where there are fewer.
+        neighbour: rank of the row, 1 for the closest, 2 for the second, ...; the last row if there are fewer.
         score: "distance", minus the distance; "exponential", exp(-distance), between 0 and 1; "calibrated", the
-            distance to the closest known record less that to the closest row, which is fair to records that lie far
-            from everybody.
-        nominal: columns that hold codes, by number; None: all, if the tables hold whole numbers, else none. Codes that
-            differ count 1, real numbers in units of their standard deviation.
+            distance to the closest known record minus that to the closest row, which corrects for records far
+            from all others.
+        nominal: indices of columns of codes; None: all, if the tables are whole numbers, else none. Codes that
+            differ have distance 1; real numbers are in units of their standard deviation.
 
     Raises:
         ParameterError: an unknown score, or no such neighbour.
-        AttackError: no pair of tables, or no tables among the outputs.
+        AttackError: the pair or the outputs are not tables.
 
     Guarantees:
-        * a generator that copies all rows has AUC 1, where no other record is equal; one that copies the record with
-          probability c has a true positive rate of c at a false positive rate of 0;
+        * a generator that copies all rows has AUC 1, if no other record is equal; a generator that copies the record
+          with probability c has a true positive rate of c at a false positive rate of 0;
         * the three scores have the same ROC curve on a pair that adds a record.
 
     References:
-        Chen, Yu, Zhang and Fritz (2020), "GAN-Leaks", for the latter two scores; that such distances are no test
+        Chen, Yu, Zhang and Fritz (2020), "GAN-Leaks", for the latter two scores; on such distances as a test
         of privacy: Yao, Krco, Ganev and de Montjoye (2025), "The DCR delusion".
 
     Example:
@@ -59,7 +59,7 @@ class ClosestRecord(RecordAttack):
         one_of(SCORES, score=self.score)
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """`(size, k)`."""
+        """Return scores, `(size, k)`."""
         distance = nearest(known.squared_distances(tables, records), self.neighbour)
         if self.score == "exponential":
             return np.exp(-distance)
@@ -70,16 +70,16 @@ class ClosestRecord(RecordAttack):
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbourhood(RecordAttack):
-    """Scores a table by the share of its rows that lie within a radius around the record.
+    """Score of a table: the share of its rows within a radius around the record.
 
     Args:
         radius: a number above 0; None: for each table the median, over known records, of the distance to the closest
-            row, so that half of them have a row within it.
+            row, so that half of the known records have a row within it.
         nominal: as for `ClosestRecord`.
 
     Raises:
         ParameterError: a radius that is not above 0.
-        AttackError: no pair of tables, or no tables among the outputs.
+        AttackError: the pair or the outputs are not tables.
 
     References:
         Hilprecht, Haerterich and Bernau (2019), "Monte Carlo and reconstruction membership inference attacks against
@@ -100,42 +100,42 @@ class Neighbourhood(RecordAttack):
             positive(radius=self.radius)
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """`(size, k)` shares."""
+        """Return shares, `(size, k)`."""
         within = known.squared_distances(tables, records) <= self._squared_radius(tables, known)
         return np.asarray(within.mean(axis=1))
 
     def _squared_radius(self, tables: Tables, known: Known) -> Floats:
-        """`(size, 1, 1)`, with room for rounding."""
+        """Return squared radii, `(size, 1, 1)`, with a margin for rounding."""
         if self.radius is not None:
             return np.full((1, 1, 1), self.radius**2 * (1.0 + 1e-12))
-        some = known.records[:: 1 + len(known.records) // MOST_COMPARED]
-        closest = known.squared_distances(tables, some).min(axis=1)
+        known_sample = known.records[:: 1 + len(known.records) // MOST_COMPARED]
+        closest = known.squared_distances(tables, known_sample).min(axis=1)
         return np.asarray(np.median(closest, axis=1)[:, None, None] * (1.0 + 1e-12))
 
 
 def nearest(squared: Floats, neighbour: int) -> Floats:
-    """Distance to the k-th nearest row, `(size, k)` of `(size, n_rows, k)` squared distances."""
-    place = min(neighbour, squared.shape[1]) - 1
-    closest = squared.min(axis=1) if place == 0 else np.partition(squared, place, axis=1)[:, place]
+    """Return distances `(size, k)` to the row of rank `neighbour`, from squared ones `(size, n_rows, k)`."""
+    index = min(neighbour, squared.shape[1]) - 1
+    closest = squared.min(axis=1) if index == 0 else np.partition(squared, index, axis=1)[:, index]
     return np.sqrt(closest)
 
 
 def share_closer(tables: Tables, used: Tables, unused: Tables, *, nominal: tuple[int, ...] | None = None) -> Floats:
-    """The share of synthetic rows that lie closer to a record that was used than to any of as many that were not.
+    """Return the share of synthetic rows closer to a used record than to any of as many unused ones.
 
-    A common metric, here to be compared with: about one half is said to be a pass. It tells whether rows are copies,
-    and nothing about privacy: a generator whose rows carry one rare value of somebody passes it. Ties count half.
+    A common metric, included for comparison: about one half is said to be a pass. It shows whether rows are copies, and
+    nothing about privacy: a generator whose rows have one rare value of a person passes it. Ties count half.
 
     Args:
-        tables: `(size, n_rows, d)`.
-        used, unused: `(n, d)` records that the generator has seen, and others from the same source.
+        tables: `(size, n_rows, d)` synthetic tables.
+        used, unused: `(n, d)` records that the generator was trained on, and others from the same source.
         nominal: as for `ClosestRecord`.
 
     Returns:
-        `(size,)`, a metric and no bound.
+        Shares, `(size,)`: a metric, not a bound.
 
     References:
-        criticised by Yao, Krco, Ganev and de Montjoye (2025), "The DCR delusion"; Ganev and De Cristofaro (2023),
+        Criticised by Yao, Krco, Ganev and de Montjoye (2025), "The DCR delusion"; Ganev and De Cristofaro (2023),
         "On the inadequacy of similarity-based privacy metrics".
 
     Example:

@@ -1,4 +1,4 @@
-"""Summary statistics of a synthetic table, and a classifier that has learned what they say."""
+"""Summary statistics of a synthetic table, and a classifier trained on them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ KINDS = ("naive", "histogram", "correlation", "all")
 
 @dataclass(frozen=True, kw_only=True)
 class Groundhog(LearnedAttack):
-    """Scores a table by summary statistics that do not look at the record.
+    """Score of a table from summary statistics that do not depend on the record.
 
-    It sees an outlier, which moves a mean or opens a bin of its own; `GeneratedQueries`, which knows the record, mostly
-    sees more.
+    It detects an outlier, which moves a mean or fills an empty bin; `GeneratedQueries`, which uses the record, mostly
+    detects more.
 
     Args:
         statistics: "naive", mean, median and variance of each column; "histogram", the share of rows in each level (ten
-            bins of a real column); "correlation", of each two columns; or "all".
+            bins of a real column); "correlation", of each pair of columns; or "all".
         model: "logistic", "boosting", "forest", "table" or "auto"; as for `Classifier`.
 
     Raises:
         ParameterError: unknown statistics, or an unknown model.
-        AttackError: no pair of tables, no tables among the outputs, or fewer than 30 pilot tables on a side.
+        AttackError: the pair or the outputs are not tables, or fewer than 30 pilot tables on a side.
 
     References:
         Stadler, Oprisanu and Troncoso (2022), "Synthetic data: anonymisation groundhog day", USENIX Security. There a
-        random forest, of naive, histogram and correlation features.
+        random forest on naive, histogram and correlation features.
 
     Example:
         >>> from dpassay.mechanisms import Gaussian, Neighbours, Outputs
@@ -54,29 +54,29 @@ class Groundhog(LearnedAttack):
         super().__post_init__()
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
-        """The statistics; levels are those of datasets and pilot together."""
+        """Return the statistics; levels are learned from datasets and pilot together."""
         data = [as_table(target.neighbours.side(side)) for side in (0, 1)]
         return Statistics.of_kind(self.statistics, Levels.learn(*data, tables0, tables1))
 
 
 DIGITS = 9
-"""Of correlations: sums of the same rows in another order differ in the last of 16, and a tree may cut just there."""
+"""Digits of correlations: sums in another order of rows differ in the last of 16, where a tree may split."""
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Statistics of each table, by name; to the last bit the same whatever the order of its rows."""
+    """Statistics of each table, by name; identical to the last bit for any order of its rows."""
 
     kinds: tuple[str, ...]
     levels: Levels
 
     @classmethod
     def of_kind(cls, name: str, levels: Levels) -> Statistics:
-        """Those that one of `KINDS` names."""
+        """Return the statistics for a name of `KINDS`."""
         return cls(KINDS[:-1] if name == "all" else (name,), levels)
 
     def of(self, tables: Tables) -> Floats:
-        """`(size, n_features)`."""
+        """Return features, `(size, n_features)`."""
         return np.concatenate([getattr(self, f"_{kind}")(tables) for kind in self.kinds], axis=1)
 
     def _naive(self, tables: Tables) -> Floats:
@@ -88,7 +88,7 @@ class Statistics:
         return np.asarray(np.concatenate(parts, axis=1) / tables.shape[1])
 
     def _correlation(self, tables: Tables) -> Floats:
-        """0 where a column does not vary."""
+        """Return correlations of all pairs of columns; 0 if a column does not vary."""
         centred = tables - tables.mean(axis=1, keepdims=True)
         spread = np.sqrt(np.einsum("srd,srd->sd", centred, centred))
         z = centred / np.where(spread > 0.0, spread, 1.0)[:, None, :]

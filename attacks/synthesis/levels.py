@@ -1,4 +1,4 @@
-"""The levels of the columns of tables: the values of a column that has few of them, bins of one that has many."""
+"""Levels of the columns of tables: the values of a column with few values, bins of a column with many."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from .base import Floats, Tables
 
 MOST_LEVELS = 64
-"""A column with more distinct values than this is cut into bins."""
+"""Largest number of distinct values of a column that is not binned."""
 N_BINS = 10
 SAMPLED = 20_000
-"""Pilot rows of a side that are looked at."""
+"""Largest number of pilot rows per side that are used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Column by column, the values that are told apart.
+    """Distinguished values of each column.
 
     Args:
-        starts: for each column, in order, its distinct values, or the lower ends of its bins, of which the first is
+        starts: for each column its distinct values, sorted, or the lower ends of its bins, of which the first is
             -inf.
-        binned: `(d,)` whether the column is cut into bins.
+        binned: `(d,)` whether the column is binned.
     """
 
     starts: tuple[Floats, ...]
@@ -32,41 +32,41 @@ class Levels:
 
     @classmethod
     def learn(cls, *tables: Tables) -> Levels:
-        """Those of `(..., d)` tables, all taken together; bins hold about equally many values each."""
+        """Learn the levels of `(..., d)` tables, pooled; bins contain about equally many values each."""
         rows = [table.reshape(-1, table.shape[-1]) for table in tables]
-        rows = [some if len(some) <= SAMPLED else some[_spread_out(len(some))] for some in rows]
-        columns = [np.concatenate([some[:, j] for some in rows]) for j in range(rows[0].shape[1])]
-        found = [np.unique(column) for column in columns]
-        binned = tuple(len(values) > MOST_LEVELS for values in found)
+        rows = [part if len(part) <= SAMPLED else part[_spread_out(len(part))] for part in rows]
+        columns = [np.concatenate([part[:, j] for part in rows]) for j in range(rows[0].shape[1])]
+        distinct = [np.unique(column) for column in columns]
+        binned = tuple(len(values) > MOST_LEVELS for values in distinct)
         starts = tuple(
             _bins(column) if cut else values.astype(np.float64)
-            for column, values, cut in zip(columns, found, binned, strict=True)
+            for column, values, cut in zip(columns, distinct, binned, strict=True)
         )
         return cls(starts, binned)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many levels each column has."""
+        """Number of levels of each column."""
         return tuple(len(starts) for starts in self.starts)
 
     def code(self, tables: Tables, column: int) -> NDArray[np.int64]:
-        """Which level each value of a column is, `tables.shape[:-1]`; a value between two levels is the lower one."""
+        """Return the level of each value of a column, `tables.shape[:-1]`; between two levels, the lower one."""
         starts, values = self.starts[column], tables[..., column]
         if np.array_equal(starts, np.arange(len(starts))) and values.dtype.kind in "biu":
             return np.clip(values, 0, len(starts) - 1).astype(np.int64, copy=False)
         return np.maximum(np.searchsorted(starts, values, side="right") - 1, 0)
 
     def interval(self, value: float, column: int) -> tuple[float, float]:
-        """Lowest and highest value that count as equal to this one."""
+        """Return the lowest and highest value that are treated as equal to this one."""
         if not self.binned[column]:
             return value, value
         starts = self.starts[column]
-        place = int(np.searchsorted(starts, value, side="right"))
-        return float(starts[place - 1]), float(np.nextafter(starts[place], -np.inf)) if place < len(starts) else np.inf
+        upper = int(np.searchsorted(starts, value, side="right"))
+        return float(starts[upper - 1]), float(np.nextafter(starts[upper], -np.inf)) if upper < len(starts) else np.inf
 
 
 def _spread_out(n: int) -> NDArray[np.int64]:
-    """Places of `SAMPLED` rows among `n`, in no step with the rows of a table, which may be in order."""
+    """Return indices of `SAMPLED` rows among `n`, in a pattern unrelated to the order of the rows."""
     return np.arange(SAMPLED) * 2_654_435_761 % n
 
 
@@ -76,7 +76,7 @@ def _bins(column: Floats) -> Floats:
 
 
 def agreeing(tables: Tables, interval: Sequence[float], column: int) -> NDArray[np.bool_]:
-    """Which rows of which tables have a value within the interval, ends included: `(size, n_rows)`."""
+    """Return a mask of the rows of each table with a value within the closed interval, `(size, n_rows)`."""
     values, (low, high) = tables[:, :, column], interval
     if low == high:
         return np.asarray(values == (int(low) if values.dtype.kind in "iu" and float(low).is_integer() else low))

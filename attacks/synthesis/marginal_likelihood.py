@@ -1,4 +1,4 @@
-"""The marginal-likelihood attack: are the record's cells of some marginals as full as with it, or as without?"""
+"""The marginal-likelihood attack: likelihood ratio of the counts in the record's cells of some marginals."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from .generated_queries import AgreementCounts, Query
 
 LAWS = ("independent", "pooled")
 SMALLEST = 0.25
-"""Least variance of a count: that of rounding, roughly."""
+"""Smallest variance of a count: roughly that of rounding."""
 SHRINKAGE = 0.1
-"""Of pooled covariances, towards their diagonal."""
+"""Shrinkage of pooled covariances towards their diagonal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarginalLikelihood(TableAttack):
     """Log likelihood ratio of the counts in the record's cells of some marginals, by normal laws from the pilot.
 
-    For a generator that is known to learn from certain marginals: of a marginal with a cell for each combination of
-    values only the record's own cell is moved by the record. The exact ratio is that of the measured answers, where
-    they are released (`LikelihoodRatio`); here they are seen through the table that was made from them.
+    For a generator that is known to learn from certain marginals: the record changes only its own cell of a marginal
+    with a cell for each combination of values. The exact ratio is that of the measured answers, if they are released
+    (`LikelihoodRatio`); here they are observed through the synthetic table.
 
     Args:
-        marginals: sets of columns, by number; None: all single columns and all pairs.
+        marginals: sets of column indices; None: all single columns and all pairs.
         law: "independent", each count normal with mean and variance of each side; "pooled", all of them jointly normal
             with the mean of each side and one covariance, shrunk by a tenth towards its diagonal.
 
     Raises:
-        ParameterError: an unknown law, no marginal, or one without columns.
-        AttackError: no pair of tables, a column that is not there, no tables among the outputs, or fewer than 30 pilot
+        ParameterError: an unknown law, no marginal, or a marginal without columns.
+        AttackError: the pair or the outputs are not tables, a column does not exist, or fewer than 30 pilot
             tables on a side.
 
     References:
-        the score of Homer et al. (2008) and its likelihood-ratio form, on marginals; for generators from marginals:
+        The score of Homer et al. (2008) and its likelihood-ratio form, on marginals; for generators from marginals:
         Golob, Pentyala, Maratkhan and De Cock (2024), "Privacy vulnerabilities in marginals-based synthetic data".
 
     Example:
@@ -71,21 +71,21 @@ class MarginalLikelihood(TableAttack):
                 )
 
     def check(self, target: Target) -> None:
-        """Also that the columns of the marginals are there."""
+        """Raise `AttackError` if a column of the marginals does not exist, too."""
         super().check(target)
         self._queries(differing(target.neighbours)[1].shape[1])
 
     def supports(self, target: Target) -> bool:
-        """No: which marginals were measured is for its user to say; generated queries look at all of them."""
+        """Return False: the user must choose the measured marginals; generated queries use all of them."""
         return False
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The normal laws of both sides."""
+        """Return the scorer with the normal laws of both sides."""
         self.check(target)
         if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
             raise AttackError(
-                f"the marginal-likelihood attack needs at least {self.minimum_pilot} ordinary pilot tables a side, but "
-                f"got {len(pilot0)} and {len(pilot1)}. Raise trials."
+                f"the marginal-likelihood attack needs at least {self.minimum_pilot} ordinary pilot tables per side, "
+                f"but got {len(pilot0)} and {len(pilot1)}. Raise trials."
             )
         tables = [tables_of(pilot, target.neighbours) for pilot in (pilot0, pilot1)]
         only0, only1 = differing(target.neighbours)
@@ -93,7 +93,7 @@ class MarginalLikelihood(TableAttack):
         return _scorer(counts, *(in_chunks(counts, side) for side in tables), pooled=self.law == "pooled")
 
     def _queries(self, d: int) -> tuple[Query, ...]:
-        """The marginals; raises `AttackError` where a column is not there."""
+        """Return the marginals; raise `AttackError` if a column does not exist."""
         if self.marginals is None:
             return (*((j,) for j in range(d)), *combinations(range(d), 2))
         if not all(0 <= column < d for marginal in self.marginals for column in marginal):
@@ -105,10 +105,10 @@ class MarginalLikelihood(TableAttack):
 
 @dataclass(frozen=True, eq=False)
 class NormalScorer:
-    """Log ratio of two normal laws of the counts, which is quadratic: constant + linear + squares.
+    """Scorer that returns the log ratio of two normal laws of the counts: constant + linear + squares.
 
     Args:
-        counts: makes the counts.
+        counts: features of a table.
         linear, squares: `(n_counts,)` coefficients.
         constant: added to every score.
     """
@@ -119,7 +119,7 @@ class NormalScorer:
     constant: float
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, natural logarithms."""
+        """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         x = in_chunks(self.counts, outputs.values)
         score = np.einsum("ij,j->i", x, self.linear) + np.einsum("ij,j->i", x**2, self.squares) + self.constant
         return np.asarray(score)

@@ -1,10 +1,10 @@
-"""Attacks that ask a table about a record, by distance or density, and learn nothing from the pilot.
+"""Attacks that score a table at a record, by distance or density, and learn nothing from the pilot.
 
-    Known          what the attacker knows besides the table: other records of the same kind, and a distance
-    RecordAttack   one number for each (table, record); on a pair its sum over the records of side 1 only, less that of
+    Known          the attacker's background knowledge: other records of the same kind, and a distance
+    RecordAttack   one number for each (table, record); on a pair its sum over the records of side 1 only, minus that of
                    side 0 only
 
-The same numbers are the signals of the membership game (shadows.py), where many records are asked about.
+The same numbers are the signals of the membership game (shadows.py), with many records.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from .base import Floats, TableAttack, Tables, as_table, differing, tables_of
 from .levels import Levels
 
 PIECE = 4_000_000
-"""Numbers in one piece of work."""
+"""Numbers in one batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Records of the same kind as those in question, and what is made from them: a distance, and levels.
+    """Known records of the same kind as those under attack, with a distance and levels.
 
     The squared distance of two records is a sum over columns: 1 where codes differ; for real columns the squared
     difference in units of the standard deviation among the known records.
 
     Args:
-        records: `(m, d)`, such as all that both sides of a pair have, or a public sample that was not used.
-        nominal: `(d,)` which columns hold codes.
+        records: `(m, d)`, such as all records that both sides of a pair have, or a public sample that was not used.
+        nominal: `(d,)` mask of the columns of codes.
         scale: `(d,)` standard deviations of the columns, 1 where they are 0 and for codes.
-        levels: of the columns, among these and the records in question.
+        levels: levels of the columns, among these records and those under attack.
     """
 
     records: Tables
@@ -48,12 +48,12 @@ class Known:
 
     @classmethod
     def of(cls, records: Tables, asked: Tables, nominal: tuple[int, ...] | None = None) -> Known:
-        """What these records tell.
+        """Return the distance and levels of these records.
 
         Args:
-            records: `(m, d)`.
-            asked: `(k, d)` all records in question.
-            nominal: columns that hold codes; None: all, if the records are whole numbers, else none.
+            records: `(m, d)` known records.
+            asked: `(k, d)` all records under attack.
+            nominal: indices of columns of codes; None: all, if the records are whole numbers, else none.
         """
         d = records.shape[1]
         if nominal is not None and not all(-d <= column < d for column in nominal):
@@ -65,20 +65,20 @@ class Known:
         return cls(records, codes, scale, Levels.learn(records, asked))
 
     def squared_distances(self, tables: Tables, records: Tables) -> Floats:
-        """`(size, n_rows, k)` from every row of every table to each of `k` records."""
+        """Return squared distances `(size, n_rows, k)` from every row of every table to each of `k` records."""
         total = np.zeros((*tables.shape[:2], len(records)))
         for column, (nominal, scale) in enumerate(zip(self.nominal, self.scale, strict=True)):
-            values, wanted = tables[:, :, column, None], records[:, column]
-            total += values != wanted if nominal else ((values - wanted) / scale) ** 2
+            values, record_values = tables[:, :, column, None], records[:, column]
+            total += values != record_values if nominal else ((values - record_values) / scale) ** 2
         return total
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordAttack(TableAttack):
-    """One number for each table and record, higher = the record was in the data.
+    """Base class of attacks with a score for each table and record, higher = the record was in the data.
 
     Args:
-        nominal: columns that hold codes, by number; None: all, if the tables hold whole numbers, else none.
+        nominal: indices of columns of codes; None: all, if the tables are whole numbers, else none.
     """
 
     minimum_pilot: ClassVar[int] = 0
@@ -87,14 +87,14 @@ class RecordAttack(TableAttack):
 
     @abstractmethod
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """`(size, k)` for each of `size` tables and `k` records; what a table says does not depend on the others."""
+        """Return scores `(size, k)` of tables and records; a table's score does not depend on other tables."""
 
     def supports(self, target: Target) -> bool:
-        """No: attacks that learn see more."""
+        """Return False, because attacks that learn are stronger."""
         return False
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; of the pilot only the form is looked at."""
+        """Return the scorer; only the shape of the pilot is checked."""
         self.check(target)
         for pilot in (pilot0, pilot1):
             if len(pilot):
@@ -104,22 +104,22 @@ class RecordAttack(TableAttack):
         return RecordScorer(self, known, only0, only1)
 
     def in_pieces(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """The same as `signals`, a few tables and records at a time: the memory does not grow with their number."""
+        """Return `signals`, computed in batches of tables and records: the memory does not grow with their number."""
         n_rows = max(1, tables.shape[1])
         width = max(1, min(len(records), PIECE // n_rows))
         height = max(1, PIECE // (n_rows * max(width, tables.shape[2])))
-        found = np.empty((len(tables), len(records)))
+        scores = np.empty((len(tables), len(records)))
         for i in range(0, len(tables), height):
             for j in range(0, len(records), width):
-                found[i : i + height, j : j + width] = self.signals(
+                scores[i : i + height, j : j + width] = self.signals(
                     tables[i : i + height], records[j : j + width], known
                 )
-        return found
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
 class RecordScorer:
-    """What tables say about the records of side 1 only, less what they say about those of side 0 only."""
+    """Scorer that returns the scores at the records of side 1 only, minus those of side 0 only."""
 
     attack: RecordAttack
     known: Known
@@ -127,7 +127,7 @@ class RecordScorer:
     only1: Tables
 
     def score(self, outputs: Outputs) -> Floats:
-        """Scores of `outputs`, shape `(size,)`, in the unit of the attack."""
+        """Return the scores of `outputs`, shape `(size,)`, in the unit of the attack."""
         total = np.zeros(len(outputs))
         for sign, records in ((1.0, self.only1), (-1.0, self.only0)):
             if len(records):
@@ -136,7 +136,7 @@ class RecordScorer:
 
 
 def shared(neighbours: Neighbours) -> Tables:
-    """The records that both sides have, `(m, d)`; all of the pair's where there is none.
+    """Return the records that both sides have, `(m, d)`; all records of the pair if there are none.
 
     Example:
         >>> table = np.array([[0, 1], [2, 3], [2, 3]])

@@ -1,11 +1,11 @@
-"""A synthesiser in the membership game: each model is a table, which says of a record how close and dense it is there.
+"""Synthesisers in the membership game: each model is a table, scored at a record by distance and density.
 
-    ShadowTables      what trains: one table from each subset of the records
-    SyntheticTables   what was trained: signals of tables on records
+    ShadowTables      the learner: one table from each subset of the records
+    SyntheticTables   the models: signals of tables on records
 
 With `dpassay.audit.games.train_shadows` every attack of the membership catalogue that reads a signal by name can be
-used: `LiRA(signal="density-ratio")` fits each record's own law with and without it, `Loss(signal="closest-record")`
-ranks by the signal itself.
+used: `LiRA(signal="density-ratio")` fits a law for each record, with and without it, `Loss(signal="closest-record")`
+ranks by the signal.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ SIGNALS: Mapping[str, RecordAttack] = {
 
 @dataclass(frozen=True, eq=False)
 class ShadowTables:
-    """Makes one synthetic table from each of many subsets of the records.
+    """Learner that makes one synthetic table from each of many subsets of the records.
 
     Args:
-        mechanism: whose outputs are tables `(size, n_rows, d)`, as many rows from every subset.
-        signals: name -> what a table says of a record; by default distances and densities, see `SIGNALS`.
-        public: `(m, d)` records of the same kind that are in no run, for signals that compare; None: the records in
-            question, whoever of them was in.
-        statistics: what a table is summarised by, as for `Groundhog`, for `GroundhogMembership`; None for nothing.
+        mechanism: mechanism whose outputs are tables `(size, n_rows, d)`, with a fixed number of rows.
+        signals: name -> score of a table at a record; by default distances and densities, see `SIGNALS`.
+        public: `(m, d)` records of the same kind that are in no run, for signals that compare; None: the records
+            under attack, in or out.
+        statistics: summary statistics, as for `Groundhog`, for `GroundhogMembership`; None for no summaries.
 
     Raises:
         ParameterError: no signal, or unknown statistics.
 
     Guarantees:
-        * A signal depends on one table, on all records in question, and on what is public: on no coin.
+        * A signal depends on one table, on all records under attack, and on public data, not on the coins.
 
     Example:
         >>> from dpassay.attacks.membership.shadow.lira import LiRA
@@ -82,16 +82,16 @@ class ShadowTables:
 
     @property
     def relation(self) -> Relation:
-        """That of the mechanism."""
+        """Relation of the mechanism."""
         return self.mechanism.relation
 
     @property
     def workers(self) -> Workers:
-        """Those of the mechanism."""
+        """Kind of workers that the mechanism allows."""
         return self.mechanism.workers
 
     def examples(self, dataset: Any) -> TrainingData:
-        """A table of numbers as records without labels; `(X, y)` is left as it is."""
+        """Return a table of numbers as records without labels; `(X, y)` is not changed."""
         if isinstance(dataset, (tuple, TrainingData)):
             return TrainingData.of(dataset)
         table = as_table(dataset)
@@ -100,21 +100,22 @@ class ShadowTables:
     def fit_subsets(
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> SyntheticTables:
-        """One table a row of `inclusion`, `(n_models, n_records)`; raises `AttackError` for tables of several sizes."""
+        """Return one table per row of `inclusion`, `(n_models, n_records)`; raise `AttackError` if shapes differ."""
         rows = coded(records.X)
         tables = [self.mechanism.release(rows[inside], 1, rng).values for inside in np.asarray(inclusion)]
         shapes = {table.shape for table in tables}
         if len(shapes) > 1 or len(next(iter(shapes))) != 3:
             raise AttackError(
-                f"{label(self.mechanism)} must give a table of the same shape from every subset of the records, but "
-                f"gave outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number of rows: n_rows.",
+                f"{label(self.mechanism)} must return a table of the same shape from every subset of the records, but "
+                f"returned outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number of rows: "
+                "n_rows.",
                 argument="mechanism",
             )
-        made = np.concatenate(tables)
-        return SyntheticTables(made, self.signals, self.public, self._summaries(made, rows))
+        all_tables = np.concatenate(tables)
+        return SyntheticTables(all_tables, self.signals, self.public, self._summaries(all_tables, rows))
 
     def _summaries(self, tables: Tables, rows: Tables) -> Floats | None:
-        """Statistics of each table; the levels are those of the records, the same for all tables."""
+        """Return statistics of each table; the levels are those of the records, the same for all tables."""
         if self.statistics is None:
             return None
         public = rows[:0] if self.public is None else as_table(self.public)
@@ -123,13 +124,13 @@ class ShadowTables:
 
 @dataclass(frozen=True, eq=False)
 class SyntheticTables:
-    """Tables, asked about records.
+    """Synthetic tables as models, with their signals on records.
 
     Args:
-        tables: `(n_models, n_rows, d)`.
-        attacks: name -> what a table says of a record.
+        tables: `(n_models, n_rows, d)` synthetic tables.
+        attacks: name -> score of a table at a record.
         public: as for `ShadowTables`.
-        summaries: `(n_models, n_summaries)`; None for none.
+        summaries: `(n_models, n_summaries)` statistics; or None.
     """
 
     tables: Tables
@@ -141,15 +142,15 @@ class SyntheticTables:
         return len(self.tables)
 
     def signals(self, data: TrainingData) -> dict[str, Floats]:
-        """Name -> `(n_models, n_records)`, higher = more like a member."""
+        """Return name -> `(n_models, n_records)`, higher = more like a member."""
         records = coded(data.X)
         others = records if self.public is None else as_table(self.public)
-        found = {}
+        signals = {}
         for name, attack in self.attacks.items():
-            found[name] = attack.in_pieces(self.tables, records, Known.of(others, records, attack.nominal))
-        return found
+            signals[name] = attack.in_pieces(self.tables, records, Known.of(others, records, attack.nominal))
+        return signals
 
 
 def coded(rows: NDArray[Any]) -> Tables:
-    """`rows` as whole numbers if they are, for distances between codes."""
+    """Return `rows` as whole numbers if they are whole, for distances between codes."""
     return rows.astype(np.int64) if (rows == np.rint(rows)).all() else rows

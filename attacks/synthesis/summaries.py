@@ -1,4 +1,4 @@
-"""Groundhog in the membership game: what statistics of a table say of each record, learned from other tables."""
+"""Groundhog in the membership game: a rule on statistics of a table for each record, learned from other tables."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from ..membership.shadows import Shadows
 from .base import Floats
 
 FLAT = 1e-12
-"""A statistic that varies less than this among the references says nothing."""
+"""Relative spread among the references below which a statistic is not used."""
 
 
 @dataclass(frozen=True)
 class GroundhogMembership(MembershipAttack):
-    """Scores a record by a linear rule on summary statistics of the table, learned for each record from other tables.
+    """Score of a record: a linear rule on summary statistics of the table, learned for each record from other tables.
 
-    For each target a ridge regression of "was in" on the statistics of its references, all records at once: with Z the
-    statistics of the references, standardised among them, z those of the target, and Y who was in, less its mean,
+    For each target, a ridge regression of membership on the statistics of its references, all records at once: with Z
+    the statistics of the references, standardised among them, z those of the target, and Y the membership, minus its
+    mean,
 
         score = z' (Z'Z + ridge p I)^-1 Z' Y,        p statistics
 
     Args:
-        ridge: > 0, the penalty for each statistic.
+        ridge: penalty for each statistic, > 0.
 
     Raises:
-        ParameterError: a ridge that is not positive.
+        ParameterError: `ridge` is not positive.
 
     Guarantees:
         * the score of a target uses its own table, and tables and inclusion of the others, never its own coins.
@@ -62,10 +63,10 @@ class GroundhogMembership(MembershipAttack):
         return 2
 
     def scores_of(self, shadows: Shadows) -> Floats:
-        """`(n_models, n_records)`."""
+        """Return scores, `(n_models, n_records)`."""
         if shadows.summaries is None:
             raise AttackError(
-                "attack 'groundhog' reads summary statistics of synthetic tables, and these shadows have none. Make "
+                "attack 'groundhog' reads summary statistics of synthetic tables, but these shadows have none. Make "
                 "them by ShadowTables(..., statistics='all')."
             )
         return np.stack([self._of_target(shadows, target) for target in range(len(shadows))])
@@ -73,13 +74,13 @@ class GroundhogMembership(MembershipAttack):
     def _of_target(self, shadows: Shadows, target: int) -> Floats:
         others = np.setdiff1d(np.arange(len(shadows)), [target, shadows.partners[target]])
         summaries = np.asarray(shadows.summaries)
-        known = summaries[others]
-        spread = known.std(axis=0)
-        varies = spread > FLAT * (1.0 + np.abs(known).max(axis=0))
-        z, mine = (
-            ((some - known.mean(axis=0)) / np.where(varies, spread, 1.0)) * varies
-            for some in (known, summaries[target])
+        references = summaries[others]
+        spread = references.std(axis=0)
+        varies = spread > FLAT * (1.0 + np.abs(references).max(axis=0))
+        z, z_target = (
+            ((values - references.mean(axis=0)) / np.where(varies, spread, 1.0)) * varies
+            for values in (references, summaries[target])
         )
-        was_in = shadows.inclusion[others] - shadows.inclusion[others].mean(axis=0)
+        membership = shadows.inclusion[others] - shadows.inclusion[others].mean(axis=0)
         penalty = self.ridge * max(1, int(varies.sum()))
-        return np.asarray(mine @ z.T @ np.linalg.solve(z @ z.T + penalty * np.eye(len(others)), was_in))
+        return np.asarray(z_target @ z.T @ np.linalg.solve(z @ z.T + penalty * np.eye(len(others)), membership))

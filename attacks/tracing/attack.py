@@ -1,4 +1,4 @@
-"""Tracing as an attack on a pair, so that an audit makes an epsilon of it."""
+"""Tracing as an attack on a pair, so that an audit converts it to an epsilon."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from .inner_product import WEIGHTS, InnerProduct
 from .likelihood_ratio import ExactLikelihoodRatio
 
 FROM_THE_MECHANISM = ("inner-product", "exact-likelihood-ratio")
-"""Statistics whose options follow from the mechanism."""
+"""Statistics whose options are set from the mechanism."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tracing(Attack):
-    """Scores published means by how much they look as if one person, whose row is known, were in the study.
+    """Score of published means: evidence that one person, whose row is known, is in the study.
 
-    The pair is of two `Study`s: side 1 has the person, side 0 a stranger more. The attack knows the person, the public
-    frequencies and how the means are published; the other people are strangers, new in every run.
+    The pair is of two `Study`s: side 1 has the person, on side 0 a non-member takes the person's place. The attack
+    knows the person, the public frequencies and the mechanism; the other people are drawn from the population in every
+    run.
 
     Args:
         statistic: a name in `dpassay.attacks.tracing.catalogue`: "inner-product", "homer", "truncated-product",
             "likelihood-ratio" or "exact-likelihood-ratio".
-        weights: of the inner product: "best", "uniform" or "fingerprinting".
+        weights: weights of the inner product: "best", "uniform" or "fingerprinting".
 
     Raises:
-        ParameterError: another name.
-        AttackError: the pair is not one of studies, side 1 has no person, or nothing varies.
+        ParameterError: an unknown name.
+        AttackError: the pair is not one of studies, side 1 has no person, or no column varies.
 
     Guarantees:
-        * The score is fixed by mechanism and pair; nothing is learned from the pilot.
-        * "exact-likelihood-ratio" is the likelihood ratio of the pair where side 0 is all strangers.
+        * The score is determined by mechanism and pair; nothing is learned from the pilot.
+        * "exact-likelihood-ratio" is the likelihood ratio of the pair if side 0 consists of non-members only.
 
     References:
         Homer et al. (2008); Sankararaman et al. (2009); Dwork, Smith, Steinke, Ullman and Vadhan (2015).
@@ -66,12 +67,12 @@ class Tracing(Attack):
         one_of(WEIGHTS, weights=self.weights)
 
     def check(self, target: Target) -> None:
-        """Raises `AttackError` unless side 1 is a study with a person, some of whose columns vary."""
+        """Raise `AttackError` unless side 1 is a study with a person, some of whose columns vary."""
         study = target.neighbours.d1
         if not isinstance(study, Study) or study.person is None:
             raise AttackError(
                 "tracing needs a pair of studies, of which side 1 has a person: Neighbours(Study(p), Study(p, person), "
-                "'replace_one'), or population = {name = ...} of column-means. Use attack='likelihood-ratio' where all "
+                "'replace_one'), or population = {name = ...} of column-means. Use attack='likelihood-ratio' if all "
                 "other records are known."
             )
         varying(study.frequencies)
@@ -82,7 +83,7 @@ class Tracing(Attack):
             )
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """The scorer; the pilot outputs are not looked at."""
+        """Return the scorer; the pilot outputs are not used."""
         self.check(target)
         study = target.neighbours.d1
         return TracingScorer(self._statistic(target), study.frequencies, study.person)
@@ -96,18 +97,18 @@ class Tracing(Attack):
                 )
             if self.statistic == "exact-likelihood-ratio":
                 return ExactLikelihoodRatio(means)
-        built: Statistic = catalogue.build(self.statistic)
-        return built
+        statistic: Statistic = catalogue.build(self.statistic)
+        return statistic
 
 
 @dataclass(frozen=True, eq=False)
 class TracingScorer:
-    """The statistic of one person.
+    """Scorer that returns the statistic of one person.
 
     Args:
-        statistic: of the means.
-        frequencies: public, `(d,)`.
-        person: the row, `(d,)`.
+        statistic: statistic of the means.
+        frequencies: public frequencies, `(d,)`.
+        person: row of the person, `(d,)`.
     """
 
     statistic: Statistic
@@ -115,6 +116,6 @@ class TracingScorer:
     person: NDArray[np.uint8]
 
     def score(self, outputs: Outputs) -> NDArray[np.float64]:
-        """Scores of `outputs` `(size, d)`, shape `(size,)`."""
+        """Return the scores of `outputs` `(size, d)`, shape `(size,)`."""
         linear = self.statistic.linear(outputs.values, self.frequencies)
         return np.asarray(linear.slopes @ self.person + linear.intercept, dtype=np.float64)

@@ -1,4 +1,7 @@
-"""Names of the statistics of tracing. A new one is one file and one line here; `dpassay list tracing` shows them."""
+"""Names of the statistics of tracing.
+
+A new statistic is one file and one line here; `dpassay list tracing` shows them.
+"""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Homer(Statistic):
-    """How much nearer a person is to the means than to the population: sum_j |y_j - p_j| - |y_j - q_j|.
+    """Distance of a person to the population minus the distance to the means: sum_j |y_j - p_j| - |y_j - q_j|.
 
-    For zeros and ones that is sum_j (2 y_j - 1) (q_j - p_j). Means outside [0, 1] are clipped to it.
+    For zeros and ones this is sum_j (2 y_j - 1) (q_j - p_j). Means outside [0, 1] are clipped.
 
     References:
         Homer et al. (2008), "Resolving individuals contributing trace amounts of DNA to highly complex mixtures".
@@ -35,11 +35,11 @@ class Homer(Statistic):
 
 @dataclass(frozen=True)
 class TruncatedProduct(Statistic):
-    """Dwork et al.'s attack: sum_j (y_j - p_j) [q_j - p_j] with the second factor cut to [-eta, eta], eta = 2 accuracy.
+    """Dwork et al.'s attack: sum_j (y_j - p_j) [q_j - p_j], second factor clipped to [-eta, eta], eta = 2 accuracy.
 
-    Everything is in units of data of -1 and 1, as in the paper: twice the differences of ours. The cut makes it robust:
-    all it asks of the means is that they are near the true ones on average. The paper takes one person of reference for
-    the first p, and the mean of others for the second; with public frequencies both are p.
+    Everything is in units of data of -1 and 1, as in the paper: twice our differences. Clipping makes the attack
+    robust: it requires only that the means are near the true means on average. The paper uses one person of reference
+    for the first p, and the mean of others for the second; with public frequencies both are p.
 
     Args:
         accuracy: alpha, mean distance of a published mean from the true one, in units of -1 and 1, > 0.
@@ -61,10 +61,10 @@ class TruncatedProduct(Statistic):
         positive(accuracy=self.accuracy)
 
     def threshold(self, n_attributes: int, *, fpr: float) -> float:
-        """4 alpha sqrt(d ln(1 / fpr)): strangers score above it with a probability below `fpr`.
+        """Return 4 alpha sqrt(d ln(1 / fpr)): non-members score above it with a probability below `fpr`.
 
-        Hoeffding's inequality would allow eta sqrt(2 d ln(1 / fpr)) for the score here; the paper's, for the difference
-        of two people, is larger.
+        Hoeffding's inequality would allow eta sqrt(2 d ln(1 / fpr)) for the score here; the paper's threshold, for the
+        difference of two people, is larger.
         """
         whole(1, n_attributes=n_attributes)
         open_unit(fpr=fpr)

@@ -1,4 +1,4 @@
-"""The normalised inner product: the statistic whose null is known."""
+"""The normalised inner product: a statistic with a known null distribution."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ WEIGHTS = ("uniform", "best", "fingerprinting")
 
 @dataclass(frozen=True, kw_only=True)
 class InnerProduct(Statistic):
-    """Inner product of what is unusual about a person and what is unusual about the means, in standard deviations.
+    """Inner product of the deviations of a person and of the means from the frequencies, in standard deviations.
 
         T = sum_j w_j (y_j - p_j) (q_j - p_j) / sqrt(sum_j w_j^2 v_j (q_j - p_j)^2),       v = p (1 - p)
 
     Args:
         weights: "uniform", w = 1; "best", w = 1 / (v / n + s^2); "fingerprinting", w = 1 / sqrt(v).
-        n_records: n, people in the study, >= 1; for the best weights.
-        standard_deviation: s, of what was added to each mean, in units of the means, >= 0; for the best weights.
+        n_records: n, number of people in the study, >= 1; for the best weights.
+        standard_deviation: s, standard deviation of the noise of each mean, in units of the means, >= 0; for the best
+            weights.
 
     Guarantees:
-        * Given q, strangers with independent columns have mean 0 and variance 1, and are normal in the limit of many
-          columns, none of which has most of the weight: `nulls` has this limit, and what holds without it.
-        * Members have a mean of sum w v / n / sqrt(sum w^2 v (v / n + s^2)) nearly; the best weights make it largest:
-          its square is then sum v / (n^2 (v / n + s^2)), which is d / n without noise, whatever p.
+        * Given q, non-members with independent columns have mean 0 and variance 1, and are normal in the limit of many
+          columns, none of which has most of the weight: `nulls` has this limit, and bounds that hold without it.
+        * Members have a mean of sum w v / n / sqrt(sum w^2 v (v / n + s^2)) nearly; the best weights maximise it:
+          its square is then sum v / (n^2 (v / n + s^2)), which is d / n without noise, for any p.
 
     Raises:
         ParameterError: the best weights without n_records; a value out of range.
@@ -60,11 +61,11 @@ class InnerProduct(Statistic):
             )
 
     def linear(self, released: ArrayLike, frequencies: ArrayLike) -> Linear:
-        """The normalised score; see `Statistic.linear`."""
+        """Return the normalised score; see `Statistic.linear`."""
         return super().linear(released, frequencies).standardised(np.asarray(frequencies, dtype=np.float64))
 
     def weights_of(self, frequencies: Floats) -> Floats:
-        """w of each column, for frequencies strictly between 0 and 1."""
+        """Return the weight w of each column, for frequencies strictly between 0 and 1."""
         v = frequencies * (1.0 - frequencies)
         if self.weights == "uniform":
             return np.ones_like(v)

@@ -1,4 +1,4 @@
-"""Likelihood ratios: of a person drawn from the study against one drawn from the population, and the exact one."""
+"""Likelihood ratios: of a person from the study against a person from the population, and the exact ratio."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .base import Statistic
 
 Floats = NDArray[np.float64]
 IMPOSSIBLE = 745.0
-"""What an impossible column counts: the logarithm of the smallest float."""
+"""Minus the log likelihood ratio of an impossible column: the logarithm of the smallest float."""
 
 
 @dataclass(frozen=True)
 class LikelihoodRatio(Statistic):
-    """log of the probability of a row, if the means were the frequencies, over that in the population.
+    """Log ratio of the probability of a row with the means as frequencies and its probability in the population.
 
         T = sum_j y_j ln(q_j / p_j) + (1 - y_j) ln((1 - q_j) / (1 - p_j))
 
     Args:
         margin: means are clipped to [margin, 1 - margin], strictly between 0 and 1/2: a mean of 0 would exclude
-            everybody with a 1.
+            every person with a 1.
 
-    Made for exact means; it takes noise for signal, most of all near 0 and 1. `ExactLikelihoodRatio` knows the noise.
+    For exact means; it takes noise for signal, most of all near 0 and 1. `ExactLikelihoodRatio` models the noise.
 
     References:
         Sankararaman, Obozinski, Jordan and Halperin (2009), "Genomic privacy and limits of individual detection in a
@@ -52,18 +52,18 @@ class LikelihoodRatio(Statistic):
 
 @dataclass(frozen=True)
 class ExactLikelihoodRatio(Statistic):
-    """log of the density of the release if the person is one of n, over that if all n are strangers.
+    """Log ratio of the density of the release if the person is one of n and its density if all n are non-members.
 
         T = sum_j ln [ sum_k Bin(k; n - 1, p_j) f(q_j - (k + y_j) / n) / sum_k Bin(k; n, p_j) f(q_j - k / n) ]
 
-    with f the density of the noise, or the probability of what is rounded to q_j. No test of one against the other has
-    more power at any false positive rate (Neyman and Pearson), where columns are independent.
+    with f the density of the noise, or the probability of values rounded to q_j. No test of one hypothesis against the
+    other has more power at any false positive rate (Neyman and Pearson), if columns are independent.
 
     Args:
         means: the mechanism that published the means: n, noise, and decimals.
 
     Guarantees:
-        * What is impossible counts -745 a column: never NaN or inf.
+        * An impossible column has the value -745: never NaN or inf.
 
     Example:
         >>> exact = ExactLikelihoodRatio(ColumnMeans(2, 1, noise="none"))
@@ -83,10 +83,12 @@ class ExactLikelihoodRatio(Statistic):
                 argument="released",
             )
         values = np.atleast_2d(released)
-        out = self.means.column_log_density(values, Study(frequencies))
+        log_density0 = self.means.column_log_density(values, Study(frequencies))
         sides = []
         for y in (0, 1):
-            inside = self.means.column_log_density(values, Study(frequencies, np.full(d, y, dtype=np.uint8)))
+            log_density1 = self.means.column_log_density(values, Study(frequencies, np.full(d, y, dtype=np.uint8)))
             with np.errstate(invalid="ignore"):
-                sides.append(np.nan_to_num(inside - out, nan=0.0, neginf=-IMPOSSIBLE).reshape(released.shape))
+                sides.append(
+                    np.nan_to_num(log_density1 - log_density0, nan=0.0, neginf=-IMPOSSIBLE).reshape(released.shape)
+                )
         return sides[1] - sides[0], sides[0]

@@ -1,4 +1,4 @@
-"""Many people at once: p-values that are corrected for all of them."""
+"""Corrections of p-values for many people at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Floats = NDArray[np.float64]
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values `(N,)`: naming everybody at or below a level names any stranger at most that often.
+    """Return adjusted p-values `(N,)`: a level names any non-member with at most that probability.
 
-    However the p-values depend on each other (Holm 1979).
+    People are named if their p-value is at or below the level. Valid for any dependence of the p-values (Holm 1979).
 
     Example:
         >>> holm([0.01, 0.5, 0.02]).tolist()
@@ -19,17 +19,17 @@ def holm(p_values: ArrayLike) -> Floats:
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p)
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.empty_like(p)
-    found[order] = np.minimum(1.0, stepped)
-    return found
+    cumulative = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, cumulative)
+    return adjusted
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
-    """Adjusted p-values `(N,)`: of those named at or below a level, that share at most are strangers, on average.
+    """Return adjusted p-values `(N,)`: of people named at a level, at most that share are non-members on average.
 
-    Given the release, the p-values of strangers are independent of each other and of all others (Benjamini and
-    Hochberg 1995); those from the same people of reference are positively dependent, which is as good (Bates, Candès,
+    Given the release, the p-values of non-members are independent of each other and of all others (Benjamini and
+    Hochberg 1995); p-values from the same people of reference are positively dependent, which suffices (Bates, Candès,
     Lei, Romano and Sesia 2023, theorem 2).
 
     Example:

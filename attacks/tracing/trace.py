@@ -1,4 +1,4 @@
-"""From published means and people to p-values: was this person in the study?"""
+"""Tracing: p-values for whether people are in a study, from its published means."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ NULLS: dict[str, Callable[[ArrayLike, Linear, Floats], Floats]] = {
     "exact": nulls.exact,
 }
 MANY_COLUMNS = 10_000
-"""Columns from which on "auto" takes the bound and not the distribution itself."""
+"""Number of columns above which "auto" uses the Chernoff bound, not the exact distribution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """What `trace` found about each of N people.
+    """Results of `trace` for N people.
 
     Args:
         scores: `(N,)`, higher = in the study.
-        p_values: `(N,)`: how often a stranger scores as high; for each person by themselves.
-        null: where these come from.
-        notes: what was left out, clipped or estimated, in words.
+        p_values: `(N,)`: probability that a non-member scores as high; not corrected for N.
+        null: method of the p-values.
+        notes: notes on data that were left out, clipped or estimated.
 
-    These are no lower bounds on epsilon: how surely one person is found is a statement about this release. For epsilon,
+    These are no lower bounds on epsilon: the p-values are statements about one release. For epsilon,
     audit the mechanism with the attack "tracing".
     """
 
@@ -49,11 +49,11 @@ class Traced:
     notes: tuple[str, ...]
 
     def holm(self) -> Floats:
-        """p-values for all N together: with level a, a stranger is named with probability a at most."""
+        """Return p-values corrected for all N: at level a, a non-member is named with probability at most a."""
         return holm(self.p_values)
 
     def benjamini_hochberg(self) -> Floats:
-        """p-values of which at most a share a of those named at level a are strangers, on average."""
+        """Return p-values such that at most a share a of those named at level a are non-members, on average."""
         return benjamini_hochberg(self.p_values)
 
 
@@ -67,32 +67,33 @@ def trace(
     null: str = "auto",
     seed: int = 0,
 ) -> Traced:
-    """Scores people by the published means of a study, and says how often a stranger would score as high.
+    """Score people by the published means of a study, and return the probability that a non-member scores as high.
 
     Args:
         released: published means, `(d,)`.
-        people: those who are looked for, `(N, d)` of zeros and ones, or `PackedPeople`.
-        frequencies: public, `(d,)`; from people who are neither in the study nor in `people` nor in `reference`.
+        people: people who are tested, `(N, d)` of zeros and ones, or `PackedPeople`.
+        frequencies: public frequencies, `(d,)`; from people who are neither in the study nor in `people` nor in
+            `reference`.
         reference: people of the same population who are neither in the study nor in `people`, `(m, d)`. Without
-            frequencies, one half of them, chosen by `seed`, gives the frequencies, and the other half the p-values.
-        statistic: of `dpassay.attacks.tracing`; None for `InnerProduct()`.
-        null: "normal", "chernoff" or "exact", which trust the frequencies and that columns are independent;
-            "empirical", which trusts the reference alone; "auto": empirical with a reference, else exact, or chernoff
-            for more than 10,000 columns.
-        seed: of the halves, a whole number >= 0.
+            frequencies, a random half determines the frequencies, and the other half the p-values.
+        statistic: a statistic of `dpassay.attacks.tracing`; None for `InnerProduct()`.
+        null: "normal", "chernoff" or "exact", which assume that the frequencies are right and the columns independent;
+            "empirical", which assumes only that the reference is right; "auto": empirical with a reference, else exact,
+            or chernoff for more than 10,000 columns.
+        seed: seed of the random halves, a whole number >= 0.
 
     Returns:
-        Scores and p-values, and in `notes` what was left out.
+        Scores and p-values, and notes on what was left out.
 
     Raises:
-        ParameterError: shapes that do not fit, frequencies outside [0, 1], no column that varies, too few people of
-            reference, neither frequencies nor reference, or a null that does not go with what is given.
+        ParameterError: inconsistent shapes, frequencies outside [0, 1], no column that varies, too few people of
+            reference, neither frequencies nor reference, or a null that needs other inputs.
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> study, strangers = (rng.integers(0, 2, size=(50, 2_000)) for _ in range(2))
-        >>> found = trace(study.mean(axis=0), np.concatenate([study, strangers]), frequencies=np.full(2_000, 0.5))
-        >>> named = found.holm() <= 0.01
+        >>> study, others = (rng.integers(0, 2, size=(50, 2_000)) for _ in range(2))
+        >>> traced = trace(study.mean(axis=0), np.concatenate([study, others]), frequencies=np.full(2_000, 0.5))
+        >>> named = traced.holm() <= 0.01
         >>> int(named[:50].sum()), int(named[50:].sum())
         (50, 0)
     """
@@ -123,14 +124,14 @@ def trace(
     scores = linear.scores(people)
     if null == "empirical":
         assert reference is not None
-        p_values = nulls.empirical(scores - linear.rounding, linear.scores(reference))  # equal rows score alike
+        p_values = nulls.empirical(scores - linear.rounding, linear.scores(reference))  # equal rows have equal scores
     else:
         p_values = NULLS[null](scores, linear, frequencies)
     return Traced(scores, p_values, null, tuple(notes))
 
 
 def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike | None, n_attributes: int) -> str:
-    """The name of the null that is meant; raises `ParameterError` where it does not go with what is given."""
+    """Return the name of the null to use; raise `ParameterError` if it needs inputs that are missing."""
     one_of((*NULLS, "empirical", "auto"), null=null)
     if frequencies is None and reference is None:
         raise ParameterError("give public frequencies, or people of reference, or both.", argument="frequencies")
@@ -142,7 +143,7 @@ def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike |
         raise ParameterError("null is 'empirical', which needs people of reference: give reference.", argument="null")
     if null != "empirical" and frequencies is None:
         raise ParameterError(
-            f"null is {null!r}, which trusts the frequencies, but these are estimated from the reference. Use "
+            f"null is {null!r}, which assumes the frequencies, but these are estimated from the reference. Use "
             "null='empirical', or give public frequencies.",
             argument="null",
         )
@@ -150,10 +151,10 @@ def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike |
 
 
 def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Two halves of the people of reference, no one in both."""
+    """Return two disjoint halves of the people of reference."""
     if len(reference) < 2 * nulls.FEWEST:
         raise ParameterError(
-            f"reference holds {plural(len(reference), 'person', 'people')}, but half of them give the frequencies and "
+            f"reference has {plural(len(reference), 'person', 'people')}, but half of them give the frequencies and "
             f"half the p-values: give {2 * nulls.FEWEST} or more, or public frequencies.",
             argument="reference",
         )
@@ -163,12 +164,12 @@ def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8],
 
 
 def _noted(statistic: Statistic, released: Floats, frequencies: Floats) -> list[str]:
-    """What is left out or clipped, in words."""
+    """Return notes on what is left out or clipped."""
     constant = int(np.count_nonzero(~varying(frequencies)))
     outside = int(np.count_nonzero((released < 0.0) | (released > 1.0)))
     notes = []
     if constant:
         notes.append(f"{constant:,} of {plural(len(frequencies), 'column')} are constant in the population: left out")
     if outside and isinstance(statistic, Homer | LikelihoodRatio):
-        notes.append(f"{outside:,} means lie outside [0, 1]: clipped to it")
+        notes.append(f"{outside:,} means lie outside [0, 1]: clipped")
     return notes

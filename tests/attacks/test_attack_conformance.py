@@ -177,7 +177,7 @@ def test_an_attack_is_chosen_by_name_or_given() -> None:
 
 
 def test_the_likelihood_ratio_of_an_unknown_law_is_refused() -> None:
-    with pytest.raises(AttackError, match="that of BlackBox is not known"):
+    with pytest.raises(AttackError, match="the law of BlackBox is not known"):
         choose("likelihood-ratio", BLACK)
 
 

@@ -1,4 +1,4 @@
-"""BASE: the loss of the target against the mean likelihood under the references."""
+"""BASE: the loss of the target compared with the mean likelihood under the references."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..shadows import Shadows
 
 @dataclass(frozen=True)
 class BASE(MembershipAttack):
-    """Log likelihood of the record under the target, less the log of its mean likelihood under the references.
+    """Log likelihood of the record under the target, minus the log of its mean likelihood under the references.
 
         online     -loss(x) - log mean_j exp(-loss_j(x))                 over all references
         offline    -loss(x) - alpha log mean_j exp(-loss_j(x))           over the references without x
@@ -47,7 +47,7 @@ class BASE(MembershipAttack):
     def scores_of(self, shadows: Shadows) -> Floats:
         log_p = shadows.signal("loss")
         online = self.mode == "online"
-        # Shifted by the largest: the mean of tiny likelihoods keeps its digits.
+        # Shifted by the largest, so that the mean of tiny likelihoods is accurate.
         top = log_p.max(axis=0)
         mean = shadows.others(np.exp(log_p - top), which="all" if online else "out").mean
         with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""Difficulty calibration: a signal of the target less what models without the record say."""
+"""Difficulty calibration: a signal of the target minus its typical value for models without the record."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ OFFSETS = ("out-mean", "out-median", "in-mean", "midpoint")
 
 @dataclass(frozen=True)
 class Calibration(MembershipAttack):
-    """A signal of the target model, less an offset of the record: hard records do not look like non-members any more.
+    """A signal of the target model minus an offset of the record, which corrects for the difficulty of the record.
 
         score = s(target; x) - offset(x)
 
     Args:
         signal: any signal.
         offset: "out-mean" over models without the record (Watson et al.), "out-median", "in-mean" over models with it,
-            or "midpoint" of both means, the threshold of the record itself (MALT, Sablayrolles et al.).
+            or "midpoint" of both means, a threshold for each record (MALT, Sablayrolles et al.).
 
     Guarantees:
-        * signals N(1, 1) of members and N(0, 1) of others, m references: TPR at 1 % FPR is
+        * signals N(1, 1) of members and N(0, 1) of non-members, m references: TPR at 1 % FPR is
           Phi(1 / sqrt(1 + 1/m) - 2.3263); 0.0527 for one reference, 0.0924 for many.
 
     References:

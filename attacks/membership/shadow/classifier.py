@@ -1,4 +1,4 @@
-"""Shadow models with an attack classifier: learn on other models how the predictions on members look."""
+"""Shadow models with an attack classifier: predictions on members are learned from other models."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..base import Floats, MembershipAttack
 from ..shadows import Shadows
 
 TOP = 3
-"""Largest probabilities that are features."""
+"""Number of largest probabilities used as features."""
 USED = ("loss", "modified-entropy", "entropy", "rescaled-logit", "correct")
 
 
 @dataclass(frozen=True)
 class ShadowClassifier(MembershipAttack):
-    """Log odds of "member" by a classifier that was trained on the predictions of other models.
+    """Log odds of "member" by a classifier trained on the predictions of other models.
 
-    The models are cut into folds, complements together; the targets of a fold are scored by the classifier that the
-    other folds have taught. Features: the three largest probabilities (as logits), the signals loss, modified entropy,
-    entropy, rescaled logit and correctness, and the class.
+    The models are split into folds, complements together; the targets of a fold are scored by a classifier trained on
+    the other folds. Features: the three largest probabilities (as logits), the signals loss, modified entropy, entropy,
+    rescaled logit and correctness, and the class.
 
     Args:
         classifier: "logistic" regression, or "boosting" of trees on histograms.
-        n_folds: how many classifiers are trained.
-        max_rows: rows (of a model and a record) that each learns from at most, drawn at random.
-        seed: of that draw.
+        n_folds: number of classifiers that are trained.
+        max_rows: largest number of training rows (of a model and a record) per classifier, drawn at random.
+        seed: seed of that draw.
 
     Guarantees:
         * one normal feature that is 1 higher for members: AUC tends to 0.7602, and a logistic regression is the exact
@@ -74,11 +74,11 @@ class ShadowClassifier(MembershipAttack):
         return scores
 
     def _learn(self, rows: Floats, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Any:
-        """The classifier that these models teach."""
+        """Train the classifier on these models."""
         flat, member = rows.reshape(-1, rows.shape[2]), inclusion.ravel()
         if len(flat) > self.max_rows:
-            chosen = rng.choice(len(flat), self.max_rows, replace=False)
-            flat, member = flat[chosen], member[chosen]
+            selected = rng.choice(len(flat), self.max_rows, replace=False)
+            flat, member = flat[selected], member[selected]
         if member.all() or not member.any():
             raise AttackError(
                 f"attack {self.name!r} learns from members and non-members, but the other models have only "
@@ -99,9 +99,9 @@ class ShadowClassifier(MembershipAttack):
 
 
 def _features(shadows: Shadows) -> Floats:
-    """`(n_models, n_records, n_features)`; what the shadows lack is left out."""
-    made = shadows.log_probabilities is not None
-    columns = [shadows.signal(name) for name in USED if made or name in shadows.signals]
+    """Return features, `(n_models, n_records, n_features)`; signals that the shadows lack are left out."""
+    has_log_probabilities = shadows.log_probabilities is not None
+    columns = [shadows.signal(name) for name in USED if has_log_probabilities or name in shadows.signals]
     if not columns:
         raise AttackError(f"attack 'shadow-classifier' needs one of the signals {', '.join(USED)}; there is none.")
     if shadows.log_probabilities is not None:

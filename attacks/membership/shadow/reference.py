@@ -1,4 +1,4 @@
-"""Attack-R: how the target model compares with other models on the same record."""
+"""Attack-R: comparison of the target model with other models on the same record."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..shadows import Shadows
 class AttackR(MembershipAttack):
     """Share of the models without the record that predict it no better than the target does.
 
-    With few references it takes few values and says nothing at low false positive rates; smoothed by a normal law of
-    the rescaled logit it becomes LiRA's offline-tail.
+    With few references the score takes few values and has no power at low false positive rates; smoothed by a normal
+    law of the rescaled logit it becomes LiRA's offline-tail.
 
     Args:
         signal: any signal.
 
     Guarantees:
-        * with one reference it is 1 exactly where the calibrated score is >= 0.
+        * with one reference the score is 1 exactly where the calibrated score is >= 0.
 
     References:
         Ye et al. (2022), attack R.
@@ -40,8 +40,8 @@ class AttackR(MembershipAttack):
         values = shadows.signal(self.signal)
         count = shadows.others(values).count
         models = np.arange(len(shadows))
-        reached = np.zeros(values.shape)
+        n_no_better = np.zeros(values.shape)
         for j in models:
-            counts = ~shadows.inclusion[j] & ((models != j) & (shadows.partners != j))[:, None]
-            reached += counts & (values >= values[j])
-        return np.where(count > 0, reached / np.maximum(count, 1), np.nan)
+            is_reference = ~shadows.inclusion[j] & ((models != j) & (shadows.partners != j))[:, None]
+            n_no_better += is_reference & (values >= values[j])
+        return np.where(count > 0, n_no_better / np.maximum(count, 1), np.nan)

@@ -16,28 +16,28 @@ from ..target.population import share_below
 
 @dataclass(frozen=True)
 class RMIA(MembershipAttack):
-    """Share of the population z whose likelihood ratio the record x beats by a factor of more than gamma.
+    """Share of the population z whose likelihood ratio is below that of record x by a factor of more than gamma.
 
         LR(x, z) = [p(x | target) / p(x)] / [p(z | target) / p(z)],     score = Pr_z[LR(x, z) > gamma]
 
         online     p(x): mean over all references
         offline    p(x) = ((1 + a) p_out(x) + 1 - a) / 2, p_out(x): mean over the references without x
 
-    The ratios of the population are sorted once, and each record searched among them: (n + m) log m in place of n m.
-    The population are the records that no model was trained on, if the shadows have some, else the other scored
-    records, which has little effect on the order of the scores but moves the false positive rate of a threshold.
-    Scores are multiples of 1 / |Z|: records that beat the whole population are tied, so that false positive rates below
-    their share are out of reach.
+    The ratios of the population are sorted once, and each record is searched among them: (n + m) log m operations
+    instead of n m. The population is the set of records that no model was trained on, if the shadows have some,
+    otherwise the other scored records, which has little effect on the order of the scores but moves the false positive
+    rate of a threshold. Scores are multiples of 1 / |Z|: records above the whole population are tied, so that false
+    positive rates below their share cannot be attained.
 
     Args:
         mode: "online" or "offline".
-        gamma: > 0, how much more likely the record must be. 2 is the paper's; 1 often has a slightly larger AUC, but
+        gamma: > 0, how much more likely the record must be. The paper uses 2; 1 often has a slightly larger AUC, but
             ties more records at the top.
-        a: in [0, 1], how far p_in is taken to follow p_out; offline only.
+        a: in [0, 1], slope of the assumed linear relation of p_in and p_out; offline only.
 
     Guarantees:
         * equals the matrix of all pairs exactly, ties included (strictly greater);
-        * with p(x) constant and gamma = 1 it is Attack-P on the confidence.
+        * with p(x) constant and gamma = 1 the score is that of Attack-P on the confidence.
 
     References:
         Zarifzadeh, Liu and Shokri (2024), "Low-cost high-power membership inference attacks", ICML, equations (2) to
@@ -60,21 +60,21 @@ class RMIA(MembershipAttack):
         return 1
 
     def scores_of(self, shadows: Shadows) -> Floats:
-        apart = shadows.population is not None
-        if not apart and self.gamma < 1.0:
+        separate = shadows.population is not None
+        if not separate and self.gamma < 1.0:
             raise ParameterError(
-                f"gamma must be >= 1 where the records are their own population, but is {self.gamma!r}. "
+                f"gamma must be >= 1 if the records are their own population, but is {self.gamma!r}. "
                 "Give train_shadows a population.",
                 argument="gamma",
             )
         ratios = self.log_ratios(shadows)
         others = ratios if shadows.population is None else self.log_ratios(shadows.population)
-        # A record without a reference is no comparison for others, and has no score of its own.
-        scores = share_below(ratios - np.log(self.gamma), np.where(np.isnan(others), np.inf, others), apart=apart)
+        # A record without a reference is not compared with others, and has no score.
+        scores = share_below(ratios - np.log(self.gamma), np.where(np.isnan(others), np.inf, others), apart=separate)
         return np.where(np.isnan(ratios), np.nan, scores)
 
     def log_ratios(self, shadows: Shadows) -> Floats:
-        """`(n_models, n_records)` log of p(x | target) / p(x)."""
+        """Return the log of p(x | target) / p(x), `(n_models, n_records)`."""
         p = shadows.signal("confidence")
         if self.mode == "online":
             expected = shadows.others(p, which="all").mean

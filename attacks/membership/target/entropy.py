@@ -15,15 +15,15 @@ from ..shadows import Shadows
 
 @dataclass(frozen=True)
 class ModifiedEntropy(MembershipAttack):
-    """Minus the modified entropy of the prediction, less the best threshold of the class of the record.
+    """Minus the modified entropy of the prediction, minus the best threshold of the class of the record.
 
-    The threshold of a class is the one with the best balanced accuracy over the other models.
+    The threshold of a class is the threshold with the best balanced accuracy over the other models.
 
     Args:
-        signal: "modified-entropy", small only for predictions that are sure and right; or "entropy", which takes a
-            sure and wrong prediction for a member.
-        thresholds: "class", or "none" for the signal as it is.
-        n_bins: thresholds that are tried for each class: quantiles of its signal.
+        signal: "modified-entropy", small only for certain and correct predictions; or "entropy", which takes a
+            certain and wrong prediction for that of a member.
+        thresholds: "class", or "none" for the signal without thresholds.
+        n_bins: number of candidate thresholds per class: quantiles of its signal.
 
     References:
         Song and Mittal (2021), "Systematic evaluation of privacy risks of machine learning models", USENIX Security,
@@ -59,9 +59,9 @@ class ModifiedEntropy(MembershipAttack):
 
 @dataclass(frozen=True)
 class Entropy(ModifiedEntropy):
-    """Minus the entropy of the prediction, less the best threshold of the class of the record.
+    """Minus the entropy of the prediction, minus the best threshold of the class of the record.
 
-    Rewards confident mistakes; kept because it is what is often reported.
+    It rewards confident mistakes; included because it is often reported.
 
     References:
         Salem et al. (2019), "ML-Leaks", NDSS; Song and Mittal (2021), section 4.1.
@@ -73,18 +73,18 @@ class Entropy(ModifiedEntropy):
 
 
 def _best_thresholds(values: Floats, inclusion: NDArray[np.bool_], shadows: Shadows, n_bins: int) -> Floats:
-    """`(n_models,)` for each target the threshold with the best balanced accuracy over the other models."""
+    """Return for each target the threshold with the best balanced accuracy over the other models, `(n_models,)`."""
     edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="right")  # edges at or below each value
     n_models = len(values)
     cells = np.arange(n_models)[:, None] * (len(edges) + 1) + place
 
-    def reached(mask: NDArray[np.bool_]) -> Floats:
-        """Share of the values of the other models at or above each edge, `(n_models, n_edges)`."""
+    def share_above(mask: NDArray[np.bool_]) -> Floats:
+        """Return the share of the values of the other models at or above each edge, `(n_models, n_edges)`."""
         counts = np.bincount(cells[mask], minlength=n_models * (len(edges) + 1)).reshape(n_models, -1)
         above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].astype(np.float64)
-        own = np.arange(n_models) != shadows.partners
-        others = above.sum(axis=0) - above - np.where(own[:, None], above[shadows.partners], 0.0)
+        has_partner = np.arange(n_models) != shadows.partners
+        others = above.sum(axis=0) - above - np.where(has_partner[:, None], above[shadows.partners], 0.0)
         return np.asarray(others[:, 1:] / np.maximum(others[:, :1], 1.0))
 
-    return np.asarray(edges[np.argmax(reached(inclusion) - reached(~inclusion), axis=1)])
+    return np.asarray(edges[np.argmax(share_above(inclusion) - share_above(~inclusion), axis=1)])

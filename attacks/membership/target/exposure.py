@@ -1,4 +1,4 @@
-"""Exposure: how many bits nearer to the top of all candidates training has moved a record."""
+"""Exposure: the rank of a record among candidates, in bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..shadows import Shadows
 
 @dataclass(frozen=True)
 class Exposure(MembershipAttack):
-    """log2 of the number of candidates less log2 of the rank of the record among them, by loss.
+    """log2 of the number of candidates minus log2 of the rank of the record among them, by loss.
 
     The candidates are the record and the population, which no model was trained on. For a canary drawn uniformly from
     a space the population must be the rest of that space, or a sample of it.
@@ -41,14 +41,14 @@ class Exposure(MembershipAttack):
 
 
 def exposure(canaries: ArrayLike, alternatives: ArrayLike) -> Floats:
-    """Exposure in bits of each canary among alternatives; higher signal = more likely.
+    """Return the exposure in bits of each canary among alternatives; higher signal = more likely.
 
     Args:
         canaries: `(..., n_canaries)` signals.
-        alternatives: `(..., n_alternatives)` signals of candidates that were never in; a tie counts against the canary.
+        alternatives: `(..., n_alternatives)` signals of candidates that were never in; in a tie the canary ranks lower.
 
     Returns:
-        `(..., n_canaries)`, from 0 to log2(n_alternatives + 1).
+        Exposure, `(..., n_canaries)`, from 0 to log2(n_alternatives + 1).
 
     Example:
         >>> exposure([5.0, -1.0], np.arange(3.0))

@@ -21,10 +21,10 @@ BLOCK = 8_000_000
 
 @dataclass(frozen=True)
 class GradientNorm(MembershipAttack):
-    """Minus the norm of the gradient of the loss at the record: training has made it small for members.
+    """Minus the norm of the gradient of the loss at the record: training makes it small for members.
 
     Args:
-        calibrated: less the mean over models without the record.
+        calibrated: whether to subtract the mean over models without the record.
 
     Raises:
         AttackError: models that give no gradients, such as those of scikit-learn.
@@ -48,21 +48,21 @@ class GradientNorm(MembershipAttack):
 
 @dataclass(frozen=True)
 class GradientInnerProduct(MembershipAttack):
-    """How far the steps of training went down the loss of the record.
+    """Decrease of the record's loss along the training steps, to first order.
 
         sum_t <theta_t - theta_(t+1), gradient of loss(theta_t; x)>
 
     The adversary sees every iterate: train the shadows with `DPSGD(view="trajectory")`.
 
     Args:
-        calibrated: less the mean over models without the record.
+        calibrated: whether to subtract the mean over models without the record.
 
     Raises:
         AttackError: shadows that were trained without trajectories.
 
     References:
         Nasr et al. (2023), "Tight auditing of differentially private machine learning", USENIX Security, section 4,
-        for one step; summed over the steps.
+        for one step; here summed over the steps.
     """
 
     name: ClassVar[str] = "gradient-inner-product"
@@ -79,15 +79,15 @@ class GradientInnerProduct(MembershipAttack):
 
 
 def inner_products(trajectories: Floats, model: Model, records: TrainingData) -> Floats:
-    """sum_t <theta_t - theta_(t+1), gradient of the loss of x at theta_t>.
+    """Return sum_t <theta_t - theta_(t+1), gradient of the loss of x at theta_t>.
 
     Args:
-        trajectories: `(n_models, n_steps + 1, n_parameters)`.
-        model: the shape of the models.
+        trajectories: `(n_models, n_steps + 1, n_parameters)` iterates.
+        model: architecture of the models.
         records: the examples x.
 
     Returns:
-        `(n_models, n_records)`.
+        Inner products, `(n_models, n_records)`.
     """
     from ....mechanisms.learning.models.trained import TrainedModels
 
@@ -97,26 +97,26 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     length = max(1, BLOCK // (n_models * n_parameters))
     for step in range(trajectories.shape[1] - 1):
         models: HasGradients = TrainedModels(model, np.ascontiguousarray(trajectories[:, step]))
-        moved = trajectories[:, step] - trajectories[:, step + 1]
+        steps = trajectories[:, step] - trajectories[:, step + 1]
         for start in range(0, len(records), length):
             rows = slice(start, start + length)
-            total[:, rows] += np.einsum("rnp,rp->rn", models.gradients(records.X[rows], y[rows]), moved)
+            total[:, rows] += np.einsum("rnp,rp->rn", models.gradients(records.X[rows], y[rows]), steps)
     return total
 
 
 def canary_log_ratio(observations: Floats, *, noise_multiplier: float, sampling_probability: float = 1.0) -> Floats:
-    """Log likelihood ratio of a gradient canary in a direction that nothing else touches, from every noisy step.
+    """Return the log likelihood ratio of a gradient canary in a direction that no other gradient has, from all steps.
 
         sum_t log(1 - q + q exp((2 s_t - 1) / (2 sigma^2)))
 
     Args:
         observations: `(..., n_steps, n_canaries)` inner products s_t of each noisy sum with the canary, over clip_norm
-            squared: noise of standard deviation `noise_multiplier` around 1 where the canary was sampled, else 0.
+            squared: noise of standard deviation `noise_multiplier` around 1 if the canary was sampled, else 0.
         noise_multiplier: sigma.
         sampling_probability: q of Poisson sampling; 1 for full batches.
 
     Returns:
-        `(..., n_canaries)`.
+        Log likelihood ratios, `(..., n_canaries)`.
 
     Example:
         >>> canary_log_ratio(np.array([[1.0], [0.0]]), noise_multiplier=1.0).round(3)

@@ -1,4 +1,4 @@
-"""Attack-P: how the record compares with other records under the same model."""
+"""Attack-P: comparison of the record with other records under the same model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..shadows import Shadows
 class AttackP(MembershipAttack):
     """Share of the population that the target model predicts worse than the record.
 
-    The population are the records that no model was trained on, if the shadows have some: a threshold of 1 - a then has
-    false positive rate a. Else it is the other scored records, members among them: the order of the scores is the
-    same, but the threshold means nothing by itself.
+    The population is the set of records that no model was trained on, if the shadows have some: a threshold of 1 - a
+    then has false positive rate a. Otherwise it is the other scored records, including members: the order of the scores
+    is the same, but the threshold has no meaning.
 
     Args:
         signal: any signal.
@@ -38,13 +38,13 @@ class AttackP(MembershipAttack):
 
 
 def share_below(values: Floats, population: Floats, *, apart: bool) -> Floats:
-    """Share of the population strictly below each value, model by model: one sort and one search.
+    """Return the share of the population strictly below each value, model by model: one sort and one search.
 
     Args:
-        values: `(n_models, n_records)`, the bars.
-        population: `(n_models, n_population)`.
-        apart: whether the population holds none of the records; else it is the records themselves, and a record is
-            not compared with itself (the bars must then be no higher than their own values).
+        values: `(n_models, n_records)` values to compare.
+        population: `(n_models, n_population)` values of the population.
+        apart: whether the population and the records are disjoint; otherwise the population is the records, and a
+            record is not compared with itself (`values` must then be no higher than the population values).
     """
     size = population.shape[1] - (0 if apart else 1)
     below = [np.searchsorted(np.sort(z), v, side="left") for z, v in zip(population, values, strict=True)]

@@ -1,4 +1,4 @@
-"""The attacks that need no reference: a threshold on a signal of the target model itself."""
+"""Attacks without reference models: a threshold on a signal of the target model."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..shadows import Shadows
 
 @dataclass(frozen=True)
 class Loss(MembershipAttack):
-    """Scores a record by how well the target model predicts its label: minus the loss.
+    """Score of a record: minus the loss of the target model on it.
 
     Args:
-        signal: any signal of `dpassay.attacks.membership.signals` in place of the loss.
+        signal: any signal of `dpassay.attacks.membership.signals` instead of the loss.
 
     Guarantees:
         * member losses N(0, 1) and non-member losses N(1, 1) give AUC Phi(1 / sqrt 2) = 0.7602.
 
     References:
         Yeom, Giacomelli, Fredrikson and Jha (2018), "Privacy risk in machine learning", adversary 1 with its threshold
-        left free.
+        unspecified.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Attacks that choose their questions: averaging and differencing, against an `Answerer` that keeps its state."""
+"""Attacks that choose their queries: averaging and differencing, against a stateful `Answerer`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COMBINE: dict[str, Callable[..., Floats]] = {"mean": np.nanmean, "median": np.na
 
 @dataclass(frozen=True)
 class Averaging:
-    """Asks the same question again and again, and takes the mean or the median of the answers.
+    """Repetition of one query, with the mean or the median of the answers as estimate.
 
-    With fresh noise of standard deviation sd the mean of k answers has sd / sqrt(k): sqrt(2) / (epsilon sqrt(k)) for
-    Laplace noise of epsilon each. Sticky noise gives the same answer k times.
+    With independent noise of standard deviation sd the mean of k answers has sd / sqrt(k): sqrt(2) / (epsilon sqrt(k))
+    for Laplace noise of epsilon each. Sticky noise gives the same answer k times.
 
     Args:
         n_repeats: k, >= 1.
-        combine: "mean", the best for Gaussian noise, or "median", for Laplace noise.
+        combine: "mean", optimal for Gaussian noise, or "median", for Laplace noise.
 
     Example:
         >>> from dpassay.mechanisms import Laplace
@@ -43,23 +43,23 @@ class Averaging:
         one_of(COMBINE, combine=self.combine)
 
     def count(self, desk: Answerer, subset: ArrayLike) -> Floats:
-        """`(n_runs,)` estimates of the count; NaN where no answer was given."""
+        """Return estimates of the count, `(n_runs,)`; NaN if no answer was given."""
         answers = desk.ask_again(subset, self.n_repeats)
-        found = np.full(len(answers), np.nan)
-        some = ~np.isnan(answers).all(axis=1)
-        found[some] = COMBINE[self.combine](answers[some], axis=1)
-        return found
+        estimates = np.full(len(answers), np.nan)
+        answered = ~np.isnan(answers).all(axis=1)
+        estimates[answered] = COMBINE[self.combine](answers[answered], axis=1)
+        return estimates
 
 
 @dataclass(frozen=True)
 class Differencing:
-    """Asks for all records, and for all but one: the difference is the bit of that one.
+    """Queries on all records, and on all but one: the difference is the bit of that record.
 
-    With noise of standard deviation sd on each answer, and k repeats of each question, a bit is wrong with probability
+    With noise of standard deviation sd on each answer, and k repeats of each query, a bit is wrong with probability
     Phi(-sqrt(k) / (2 sqrt(2) sd)) under Gaussian noise. Sticky noise does not stop it: the two sets differ.
 
     Args:
-        n_repeats, combine: of each question, as for `Averaging`.
+        n_repeats, combine: for each query, as for `Averaging`.
 
     Example:
         >>> desk = Answerer([1, 0, 1, 1], np.random.default_rng(0))
@@ -74,19 +74,19 @@ class Differencing:
         Averaging(self.n_repeats, self.combine)
 
     def attack(self, desk: Answerer) -> Decoded:
-        """Every bit, one after the other; a bit whose questions were not answered has the value 1/2."""
+        """Return every bit, one after the other; a bit whose queries were not answered has the value 1/2."""
         average = Averaging(self.n_repeats, self.combine)
-        everyone = np.ones(desk.n_records, dtype=np.bool_)
+        all_records = np.ones(desk.n_records, dtype=np.bool_)
         values = np.empty((desk.n_runs, desk.n_records))
         for place in range(desk.n_records):
-            others = everyone.copy()
+            others = all_records.copy()
             others[place] = False
-            values[:, place] = average.count(desk, everyone) - average.count(desk, others)
+            values[:, place] = average.count(desk, all_records) - average.count(desk, others)
         return _with_gaps(values)
 
 
 def _with_gaps(values: Floats) -> Decoded:
-    """NaN becomes 1/2, and the note counts it."""
+    """Replace NaN by 1/2, and count them in the notes."""
     missing = np.isnan(values).sum(axis=1)
     notes = tuple(f"no answer about {k} of {plural(values.shape[1], 'record')}" if k else "" for k in missing.tolist())
     status = tuple(Status.SEVERAL if k else Status.OPTIMAL for k in missing.tolist())

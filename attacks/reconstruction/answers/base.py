@@ -1,11 +1,11 @@
-"""The interfaces of this package: read this first.
+"""Interfaces of decoders: read this first.
 
-    Decoder   from the answers to many subset counts to a value for every bit
-    Decoded   what it found, and which kind of truth that is
-    Status    that kind
+    Decoder   maps the answers to many subset counts to a value for every bit
+    Decoded   the result, and its status
+    Status    the status of a result
 
 The secret is a column of n bits, x. A query is a subset of the records, a row of `queries`; its exact answer is the
-number of ones in it, so that all of them together are A x. An attacker knows A and the answers a = A x + noise.
+number of ones in it, so the exact answers are A x. An attacker knows A and the answers a = A x + noise.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ..base import FairBits, Guesser, Reconstructor, SecretTarget
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-7
-"""What a solver's numbers may be off by."""
+"""Numerical tolerance of the solvers."""
 
 
 class Status(StrEnum):
-    """What kind of truth a decoded column is."""
+    """Status of a decoded column."""
 
     OPTIMAL = "optimal"
-    """The best that the rule of the decoder allows, and the only one that was found."""
+    """The optimum of the decoder's objective, and the only one that was found."""
     SEVERAL = "several solutions"
-    """The answers fit several columns equally well: values between 0 and 1 stand for what they do not agree on."""
+    """The answers fit several columns equally well: bits in which they differ have values between 0 and 1."""
     LOCAL = "local optimum"
-    """No small change makes it better; another column may be."""
+    """No small change improves it; another column may be better."""
     TIME_LIMIT = "time limit"
     """The solver was stopped: a partial result, which may not be the best."""
     INFEASIBLE = "infeasible"
@@ -46,12 +46,12 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """What the answers of each run gave away.
+    """Bits decoded from the answers of each run.
 
     Args:
         values: `(n_runs, n)` in [0, 1]: above 1/2 the bit is guessed to be 1, at 1/2 there is no guess.
-        status: one a run.
-        notes: one a run: what a reader must know about it, "" where there is nothing to say.
+        status: one per run.
+        notes: one per run: remarks on the result, or "".
     """
 
     values: Floats
@@ -60,37 +60,39 @@ class Decoded:
 
     @property
     def bits(self) -> NDArray[np.bool_]:
-        """`(n_runs, n)` the rounded values; 1/2 becomes 0."""
+        """Rounded values, `(n_runs, n)`; 1/2 becomes 0."""
         return self.values > 0.5
 
     @property
     def confidence(self) -> Floats:
-        """`(n_runs, n)` distance from no guess, 2 |value - 1/2|, in [0, 1]."""
+        """Distance from no guess, 2 |value - 1/2|, `(n_runs, n)` in [0, 1]."""
         return 2.0 * np.abs(self.values - 0.5)
 
     @property
     def scores(self) -> Floats:
-        """`(n_runs, n)` higher = the bit is 1; 0 = no opinion."""
+        """Scores of the bits, `(n_runs, n)`; higher = the bit is 1; 0 = no guess."""
         return self.values - 0.5
 
     def accuracy(self, bits: ArrayLike) -> Floats:
-        """`(n_runs,)` share of right bits; no opinion counts as half right."""
+        """Return the share of correct bits, `(n_runs,)`; no guess counts as half correct."""
         truth = 2.0 * np.asarray(bits, dtype=np.float64) - 1.0
         return np.asarray((1.0 + np.sign(self.scores) * truth).mean(axis=-1) / 2.0)
 
 
 class Decoder(Reconstructor):
-    """A rule from answers to bits. Subclasses are frozen dataclasses whose fields are the options.
+    """Base class of decoders, which map answers to bits.
 
-    A decoder is a reconstruction attack too: on a column of fair bits in a mechanism that answers subset counts.
+    Subclasses are frozen dataclasses whose fields are the options.
+
+    A decoder is also a reconstruction attack on a column of fair bits in a mechanism that answers subset counts.
     """
 
     def check(self, target: SecretTarget) -> None:
-        """Raises `AttackError` unless the secret is the column of bits whose subset counts the mechanism answers."""
+        """Raise `AttackError` unless the secret is the column of bits whose subset counts the mechanism answers."""
         if not isinstance(target.mechanism, SubsetCounts):
             raise AttackError(
-                f"{type(self).__name__} decodes subset counts, such as those of LaplaceSubsetCounts, and not what "
-                f"{type(target.mechanism).__name__} releases."
+                f"{type(self).__name__} decodes subset counts, such as those of LaplaceSubsetCounts, not the outputs "
+                f"of {type(target.mechanism).__name__}."
             )
         n, secret = target.mechanism.n_records, target.secret
         if not isinstance(secret, FairBits) or not _is_column(secret, n):
@@ -100,61 +102,61 @@ class Decoder(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """The guesser: the public queries, and this decoder. Nothing is run."""
+        """Return the guesser: the public queries, and this decoder. No runs are made."""
         self.check(target)
         mechanism = target.mechanism
         assert isinstance(mechanism, SubsetCounts)
         return _Guesser(self, mechanism.subsets)
 
     def decode(self, queries: ArrayLike, answers: ArrayLike) -> Decoded:
-        """The bits behind the answers.
+        """Decode the bits from the answers.
 
         Args:
-            queries: `(m, n)` 0 and 1: which records each query counts.
-            answers: `(m,)` of one run, or `(n_runs, m)`; NaN where a query was not answered.
+            queries: `(m, n)` 0 and 1: the records that each query counts.
+            answers: `(m,)` of one run, or `(n_runs, m)`; NaN if a query was not answered.
 
         Returns:
-            A `Decoded` with one row a run. A record that no answered query counts has the value 1/2.
+            A `Decoded` with one row per run. A record that no answered query counts has the value 1/2.
 
         Raises:
             ParameterError: queries other than 0 and 1, answers of another shape, infinite answers.
         """
-        subsets, given = check_answers(queries, answers)
-        known = ~np.isnan(given)
-        patterns, which = np.unique(known, axis=0, return_inverse=True)
+        subsets, observed = check_answers(queries, answers)
+        answered = ~np.isnan(observed)
+        patterns, pattern_index = np.unique(answered, axis=0, return_inverse=True)
         parts = []
-        for number, pattern in enumerate(patterns):
-            runs = np.flatnonzero(which.ravel() == number)
-            parts.append((runs, self._decode_covered(subsets[pattern], given[np.ix_(runs, pattern)])))
-        return _joined(parts, len(given))
+        for index, pattern in enumerate(patterns):
+            runs = np.flatnonzero(pattern_index.ravel() == index)
+            parts.append((runs, self._decode_covered(subsets[pattern], observed[np.ix_(runs, pattern)])))
+        return _joined(parts, len(observed))
 
     def _decode_covered(self, queries: Floats, answers: Floats) -> Decoded:
-        """The records that some query counts are decoded; of the others nothing is known."""
+        """Decode the records that some query counts; nothing is known of the others."""
         covered: NDArray[np.bool_] = np.asarray(queries.any(axis=0))
         n_runs, n = len(answers), queries.shape[1]
         values = np.tile(self._unasked(n), (n_runs, 1))
         if not covered.any():
             note = "no query counts any record: nothing is known"
             return Decoded(values, (Status.SEVERAL,) * n_runs, (note,) * n_runs)
-        found = self._only(covered)._decode(queries[:, covered], answers)
-        values[:, covered] = np.clip(found.values, 0.0, 1.0)
-        return _noted(replace(found, values=values), about(queries))
+        decoded = self._only(covered)._decode(queries[:, covered], answers)
+        values[:, covered] = np.clip(decoded.values, 0.0, 1.0)
+        return _noted(replace(decoded, values=values), about(queries))
 
     def _unasked(self, n: int) -> Floats:
-        """`(n,)` values of records that no query counts."""
+        """Return the values `(n,)` of records that no query counts."""
         return np.full(n, 0.5)
 
     def _only(self, covered: NDArray[np.bool_]) -> Decoder:
-        """The decoder of the covered records alone."""
+        """Return the decoder of the covered records only."""
         return self
 
     @abstractmethod
     def _decode(self, queries: Floats, answers: Floats) -> Decoded:
-        """As `decode`: every query was answered in every run, and every record is in some query."""
+        """Decode as in `decode`, where every query was answered in every run and every record is in some query."""
 
 
 class PriorDecoder(Decoder):
-    """A decoder that may know how probable each bit is.
+    """Base class of decoders with an optional prior on the bits.
 
     Attributes:
         prior: `(n,)` probabilities that each bit is 1, in (0, 1); None: 1/2 each.
@@ -165,8 +167,8 @@ class PriorDecoder(Decoder):
     def __post_init__(self) -> None:
         if self.prior is not None:
             object.__setattr__(self, "prior", tuple(self.prior))
-            for one in self.prior:
-                open_unit(prior=one)
+            for probability in self.prior:
+                open_unit(prior=probability)
 
     def _unasked(self, n: int) -> Floats:
         if self.prior is not None and len(self.prior) != n:
@@ -185,19 +187,19 @@ class PriorDecoder(Decoder):
 
     @property
     def log_odds(self) -> Floats | float:
-        """ln((1 - p) / p) of each bit, the price of a 1."""
+        """Negative log odds ln((1 - p) / p) of each bit, the cost of a 1."""
         return 0.0 if self.prior is None else np.log1p(-np.asarray(self.prior)) - np.log(self.prior)
 
 
 @dataclass(frozen=True, eq=False)
 class _Guesser:
-    """Scores of the bits, from the answers."""
+    """Guesser that decodes the answers to scores of the bits."""
 
     decoder: Decoder
     queries: NDArray[np.int8]
 
     def guess(self, outputs: Outputs) -> Floats:
-        """`(size, n)` scores; 0 for all bits of an exceptional output."""
+        """Return scores, `(size, n)`; 0 for all bits of an exceptional output."""
         answers = outputs.values.astype(np.float64).reshape(len(outputs), -1)
         if outputs.events is not None:
             answers[outputs.events != ""] = np.nan
@@ -210,69 +212,69 @@ def _is_column(secret: FairBits, n: int) -> bool:
 
 
 def check_answers(queries: ArrayLike, answers: ArrayLike) -> tuple[Floats, Floats]:
-    """`(m, n)` queries and `(n_runs, m)` answers; raises `ParameterError` on anything else."""
+    """Return `(m, n)` queries and `(n_runs, m)` answers; raise `ParameterError` if they are invalid."""
     subsets = np.asarray(queries, dtype=np.float64)
     if subsets.ndim != 2 or subsets.size == 0:
         raise ParameterError(
-            f"queries must have shape (m, n), a row a query, both at least 1, but has shape {subsets.shape}.",
+            f"queries must have shape (m, n), a row per query, both at least 1, but has shape {subsets.shape}.",
             argument="queries",
         )
     if not np.isin(subsets, (0.0, 1.0)).all():
-        raise ParameterError("queries must hold 0 and 1: which records each query counts.", argument="queries")
-    given = np.atleast_2d(np.asarray(answers, dtype=np.float64))
-    if given.ndim != 2 or given.shape[1] != len(subsets):
+        raise ParameterError("queries must be 0 and 1: the records that each query counts.", argument="queries")
+    observed = np.atleast_2d(np.asarray(answers, dtype=np.float64))
+    if observed.ndim != 2 or observed.shape[1] != len(subsets):
         raise ParameterError(
-            f"answers must have shape ({len(subsets)},) or (n_runs, {len(subsets)}), one a query, but has shape "
+            f"answers must have shape ({len(subsets)},) or (n_runs, {len(subsets)}), one per query, but has shape "
             f"{np.shape(answers)}.",
             argument="answers",
         )
-    if np.isinf(given).any():
+    if np.isinf(observed).any():
         raise ParameterError(
             "answers must be finite; give NaN where a query was not answered, but some are infinite.",
             argument="answers",
         )
-    return subsets, given
+    return subsets, observed
 
 
 def about(queries: Floats) -> str:
-    """What the queries cannot tell, whatever the answers are; "" where they can tell everything."""
+    """Return a note on what the queries cannot determine, for any answers; "" if they determine everything."""
     m, n = queries.shape
     missing = np.flatnonzero(~queries.any(axis=0))
     rank = int(np.linalg.matrix_rank(queries.T @ queries, hermitian=True))
     if rank == n:
         return ""
-    asked, fixed = (
+    fixing, combinations = (
         "1 query fixes" if m == 1 else f"{plural(m, 'query', 'queries')} fix",
         f"{rank} combination{'s' * (rank != 1)}",
     )
-    said = [f"{asked} {fixed} of {plural(n, 'bit')}: even exact answers may fit several columns"]
+    notes = [f"{fixing} {combinations} of {plural(n, 'bit')}: even exact answers may fit several columns"]
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
-        said.append(f"no query counts record {shown}, of which nothing is known")
-    return "; ".join(said)
+        notes.append(f"no query counts record {shown}, of which nothing is known")
+    return "; ".join(notes)
 
 
 def everywhere(values: Floats, status: Status = Status.OPTIMAL, note: str = "") -> Decoded:
-    """The same status and note in all runs."""
+    """Return a `Decoded` with the same status and note in all runs."""
     return Decoded(values, (status,) * len(values), (note,) * len(values))
 
 
 def stacked(runs: list[tuple[Floats, Status, str]]) -> Decoded:
-    """Runs that were decoded one by one."""
+    """Return a `Decoded` of runs that were decoded one by one."""
     values, status, notes = zip(*runs, strict=True)
     return Decoded(np.stack(values), tuple(status), tuple(notes))
 
 
-def _noted(found: Decoded, note: str) -> Decoded:
-    return replace(found, notes=tuple("; ".join(filter(None, (own, note))) for own in found.notes))
+def _noted(decoded: Decoded, note: str) -> Decoded:
+    return replace(decoded, notes=tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes))
 
 
 def _joined(parts: list[tuple[NDArray[np.int64], Decoded]], n_runs: int) -> Decoded:
-    """Groups of runs put back into their order."""
+    """Join groups of runs in their original order."""
     if len(parts) == 1:
         return parts[0][1]
     order = np.argsort(np.concatenate([runs for runs, _ in parts]))
-    values = np.concatenate([found.values for _, found in parts])[order]
-    status = [one for _, found in parts for one in found.status]
-    notes = [one for _, found in parts for one in found.notes]
+    values = np.concatenate([decoded.values for _, decoded in parts])[order]
+    status = [run_status for _, decoded in parts for run_status in decoded.status]
+    notes = [run_note for _, decoded in parts for run_note in decoded.notes]
     return Decoded(values, tuple(status[i] for i in order), tuple(notes[i] for i in order))

@@ -15,13 +15,12 @@ MOST_FLIPS = 2000
 
 @dataclass(frozen=True)
 class GaussianLikelihood(PriorDecoder):
-    """A column of bits that no flip of one or two bits makes more probable under Gaussian noise.
+    """Column of bits that no flip of one or two bits makes more probable under Gaussian noise.
 
         minimise  |A z - a|^2 / (2 noise^2) + sum z_i ln((1 - p_i) / p_i)    over z in {0, 1}^n
 
-    It starts from `BoxedLeastSquares`, rounded, and flips the bit or the pair of bits that gains most, all runs at
-    once, until nothing gains: a local optimum, never worse than the start. (Which column is the best of all is
-    NP-hard to tell.)
+    It starts from `BoxedLeastSquares`, rounded, and flips the bit or the pair of bits with the largest gain, all runs
+    at once, until no flip improves: a local optimum, never worse than the start. (The global optimum is NP-hard.)
 
     Args:
         noise: standard deviation of the noise, > 0.
@@ -47,23 +46,23 @@ class GaussianLikelihood(PriorDecoder):
 
 
 def flipped(gram: Floats, right: Floats, bits: Floats) -> Floats:
-    """Bits that no single flip and no pair of flips improves, from `bits` on, `(n_runs, n)`.
+    """Improve `bits`, `(n_runs, n)`, until no single flip and no pair of flips improves them.
 
-    The objective is z gram z / 2 - right z. A flip of bit i moves it by d_i g_i + gram_ii / 2, where d_i = 1 - 2 z_i
-    and g is the gradient; two flips by the sum of both and d_i d_j gram_ij.
+    The objective is z gram z / 2 - right z. A flip of bit i changes it by d_i g_i + gram_ii / 2, where d_i = 1 - 2 z_i
+    and g is the gradient; two flips change it by the sum of both and d_i d_j gram_ij.
     """
     bits = bits.copy()
     gradient = bits @ gram - right
-    moving = np.arange(len(bits))
+    active = np.arange(len(bits))
     for _ in range(MOST_FLIPS):
-        one, two, gain = _best_flips(gram, bits[moving], gradient[moving])
+        first, second, gain = _best_flips(gram, bits[active], gradient[active])
         better = gain < -1e-9
-        moving, one, two = moving[better], one[better], two[better]
-        if not len(moving):
+        active, first, second = active[better], first[better], second[better]
+        if not len(active):
             break
-        for place in (one, two):
-            chosen = place >= 0
-            rows, columns = moving[chosen], place[chosen]
+        for index in (first, second):
+            flip = index >= 0
+            rows, columns = active[flip], index[flip]
             step = 1.0 - 2.0 * bits[rows, columns]
             bits[rows, columns] += step
             gradient[rows] += step[:, None] * gram[columns]
@@ -71,13 +70,13 @@ def flipped(gram: Floats, right: Floats, bits: Floats) -> Floats:
 
 
 def _best_flips(gram: Floats, bits: Floats, gradient: Floats) -> tuple[np.ndarray, np.ndarray, Floats]:
-    """The best bit, the best second one (-1: none), and what they gain, for each run."""
+    """Return the best bit, the best second bit (-1: none), and their gain, for each run."""
     step = 1.0 - 2.0 * bits
     single = step * gradient + 0.5 * gram.diagonal()
-    one = single.argmin(axis=1)
+    best = single.argmin(axis=1)
     rows = np.arange(len(bits))
-    gain, first, second = single[rows, one], one, np.full(len(bits), -1)
-    for run in np.flatnonzero(gain >= -1e-9):  # no single flip gains: pairs of this run
+    gain, first, second = single[rows, best], best, np.full(len(bits), -1)
+    for run in np.flatnonzero(gain >= -1e-9):  # no single flip improves: pairs of this run
         pair = single[run][:, None] + single[run] + np.outer(step[run], step[run]) * gram
         np.fill_diagonal(pair, np.inf)
         first[run], second[run] = np.unravel_index(pair.argmin(), pair.shape)

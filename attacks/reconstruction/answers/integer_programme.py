@@ -16,27 +16,27 @@ from .least_squares import BoxedLeastSquares
 from .linear_programme import LinearProgramme
 
 RUN_OUT = 1
-"""What scipy's `milp` calls a limit of time."""
+"""Status of scipy's `milp` for a time limit."""
 
 
 @dataclass(frozen=True)
 class IntegerProgramme(PriorDecoder):
-    """The column of bits with the largest likelihood, or posterior probability, by scipy's `milp` (HiGHS).
+    """Column of bits with the largest likelihood, or posterior probability, by scipy's `milp` (HiGHS).
 
         minimise  sum |A z - a| / scale + sum z_i ln((1 - p_i) / p_i)    over z in {0, 1}^n
 
-    That is the most probable column under Laplace and geometric noise of this scale and independent bits with
+    This is the most probable column under Laplace and geometric noise of this scale and independent bits with
     probabilities p. With `error`, noise is bounded instead: every column with |A z - a| <= error is equally likely, and
-    the prior alone decides. Exponential in the worst case, seconds at n = 100.
+    only the prior decides. Exponential in the worst case, seconds at n = 100.
 
-    One solution is no proof that it is the truth: others that are equally good are looked for, up to `most_solutions`,
-    and the values are the shares in which each bit is 1.
+    A single solution need not be the truth: up to `most_solutions` equally good solutions are searched for,
+    and the value of a bit is the share of solutions in which it is 1.
 
     Args:
-        scale: of the Laplace noise, > 0; of geometric noise 1 / rate. It matters only beside a prior.
-        error: largest error of bounded noise, >= 0; None for the others.
+        scale: scale of the Laplace noise, > 0; 1 / rate for geometric noise. It matters only with a prior.
+        error: largest error of bounded noise, >= 0; None for unbounded noise.
         prior: `(n,)` probabilities that each bit is 1, in (0, 1); None: 1/2 each.
-        most_solutions: how many equally good columns are looked for, >= 1.
+        most_solutions: largest number of equally good columns searched for, >= 1.
         time_limit: seconds for each programme, > 0; after it the run has status "time limit" and the best column so
             far.
 
@@ -61,9 +61,9 @@ class IntegerProgramme(PriorDecoder):
         super().__post_init__()
 
     def _decode(self, queries: Floats, answers: Floats) -> Decoded:
-        return stacked([self._one(queries, one) for one in answers])
+        return stacked([self._decode_run(queries, run_answers) for run_answers in answers])
 
-    def _one(self, queries: Floats, answers: Floats) -> tuple[Floats, Status, str]:
+    def _decode_run(self, queries: Floats, answers: Floats) -> tuple[Floats, Status, str]:
         programme = _Programme(self, queries, answers)
         first = programme.solve([])
         if first.status == 2:
@@ -72,27 +72,29 @@ class IntegerProgramme(PriorDecoder):
             return _partial(self, queries, answers, first)
         solutions = [programme.bits(first)]
         while len(solutions) < self.most_solutions:
-            other = programme.solve(solutions)
-            if other.x is None or other.fun > first.fun + TOLERANCE * max(1.0, abs(first.fun)):
-                if other.status == RUN_OUT and len(solutions) == 1:
-                    note = f"best column; whether another is as good was not found out within {self.time_limit:g} s"
+            next_solution = programme.solve(solutions)
+            if next_solution.x is None or next_solution.fun > first.fun + TOLERANCE * max(1.0, abs(first.fun)):
+                if next_solution.status == RUN_OUT and len(solutions) == 1:
+                    note = f"best column; it was not determined within {self.time_limit:g} s whether another is as good"
                     return solutions[0], Status.TIME_LIMIT, note
                 break
-            solutions.append(programme.bits(other))
+            solutions.append(programme.bits(next_solution))
         if len(solutions) == 1:
             return solutions[0], Status.OPTIMAL, ""
         return np.mean(solutions, axis=0), Status.SEVERAL, f"at least {len(solutions)} columns are equally good"
 
     def _nearest(self, queries: Floats, answers: Floats) -> tuple[Floats, Status, str]:
-        """No column of bits is within the stated error: what the relaxed programme says about it."""
+        """Return the solution of the relaxed programme, for answers that no column of bits fits within the error."""
         assert self.error is not None
-        found = LinearProgramme(error=self.error, time_limit=self.time_limit).decode(queries, answers)
-        note = found.notes[0] or f"no column of bits is within {self.error:g} of every answer, only one of fractions"
-        return found.values[0], Status.INFEASIBLE, note
+        decoded = LinearProgramme(error=self.error, time_limit=self.time_limit).decode(queries, answers)
+        note = (
+            decoded.notes[0] or f"no column of bits is within {self.error:g} of every answer, only a fractional column"
+        )
+        return decoded.values[0], Status.INFEASIBLE, note
 
 
 class _Programme:
-    """Variables: the bits, and a bound on the difference of each answer."""
+    """Programme whose variables are the bits, and a bound on the difference of each answer."""
 
     def __init__(self, options: IntegerProgramme, queries: Floats, answers: Floats) -> None:
         m, n = queries.shape
@@ -107,7 +109,7 @@ class _Programme:
         self.whole = np.concatenate([np.ones(n), np.zeros(m)])
 
     def solve(self, without: list[Floats]) -> Any:
-        """The best column of bits other than those in `without`."""
+        """Return the best column of bits that is not in `without`."""
         constraints = [self.differences]
         for bits in without:  # at least one bit differs
             row = np.concatenate([1.0 - 2.0 * bits, np.zeros(len(self.cost) - self.n)])
@@ -115,17 +117,17 @@ class _Programme:
         options = {"time_limit": self.time_limit, "mip_rel_gap": 0.0}
         return milp(self.cost, integrality=self.whole, bounds=self.limits, constraints=constraints, options=options)
 
-    def bits(self, found: Any) -> Floats:
-        """The column of a solution."""
-        return np.asarray(np.rint(found.x[: self.n]))
+    def bits(self, solution: Any) -> Floats:
+        """Return the column of a solution."""
+        return np.asarray(np.rint(solution.x[: self.n]))
 
 
-def _partial(options: IntegerProgramme, queries: Floats, answers: Floats, found: Any) -> tuple[Floats, Status, str]:
-    """What is there when the time is over."""
-    if found.x is None:
+def _partial(options: IntegerProgramme, queries: Floats, answers: Floats, solution: Any) -> tuple[Floats, Status, str]:
+    """Return the best result so far when the time limit is reached."""
+    if solution.x is None:
         start = BoxedLeastSquares().decode(queries, answers)
         note = f"no column within {options.time_limit:g} s: this is the least-squares fit"
         return start.values[0], Status.TIME_LIMIT, note
-    gap = f", within {found.mip_gap:.1%} of the best possible" if math.isfinite(found.mip_gap or math.inf) else ""
+    gap = f", within {solution.mip_gap:.1%} of the best possible" if math.isfinite(solution.mip_gap or math.inf) else ""
     note = f"best column after {options.time_limit:g} s{gap}"
-    return np.rint(found.x[: queries.shape[1]]), Status.TIME_LIMIT, note
+    return np.rint(solution.x[: queries.shape[1]]), Status.TIME_LIMIT, note

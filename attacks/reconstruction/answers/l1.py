@@ -1,4 +1,4 @@
-"""L1 decoding: the column whose answers lie nearest to those given, in the sum of absolute differences."""
+"""L1 decoding: the column whose answers are nearest to the observed answers in the L1 norm."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .least_squares import BoxedLeastSquares
 
 @dataclass(frozen=True)
 class L1Decoding(Decoder):
-    """Minimises sum |A z - a| over 0 <= z <= 1, a linear programme, and rounds.
+    """Rounded minimiser of sum |A z - a| over 0 <= z <= 1, by a linear programme.
 
-    It needs no bound on the error, is the (relaxed) maximum likelihood under Laplace noise, and does not mind answers
-    that are wrong by any amount, if they are few: up to a share of 0.239 for Gaussian A. (Dwork, McSherry and Talwar
+    It needs no bound on the error, is the (relaxed) maximum likelihood under Laplace noise, and tolerates a few answers
+    with arbitrary errors: up to a share of 0.239 for Gaussian A. (Dwork, McSherry and Talwar
     2007, theorem 5.)
 
-    What is solved is the dual, with one row a record instead of one a query,
+    The dual is solved, with one row per record instead of one per query,
 
         maximise  a y - sum w    over    A^T y <= w,  -1 <= y <= 1,  w >= 0,
 
-    whose multipliers are z: two to three times faster than the programme as it is written above.
+    whose multipliers are z: two to three times faster than the primal programme.
 
     Args:
         time_limit: seconds for each run, > 0; after it the run has status "time limit" and the least-squares fit.
@@ -45,17 +45,17 @@ class L1Decoding(Decoder):
         n = queries.shape[1]
         rows = sparse.hstack([sparse.csr_array(queries.T), -sparse.eye_array(n)]).tocsc()
         limits = np.array([[-1.0, 1.0]] * len(queries) + [[0.0, np.inf]] * n)
-        return stacked([self._one(queries, one, rows, limits) for one in answers])
+        return stacked([self._decode_run(queries, run_answers, rows, limits) for run_answers in answers])
 
-    def _one(
+    def _decode_run(
         self, queries: Floats, answers: Floats, rows: sparse.csc_array, limits: Floats
     ) -> tuple[Floats, Status, str]:
         n = queries.shape[1]
         cost = np.concatenate([-answers, np.ones(n)])
         options = {"time_limit": self.time_limit}
-        found = linprog(cost, A_ub=rows, b_ub=np.zeros(n), bounds=limits, method="highs-ds", options=options)
-        if found.status == 0:
-            return -found.ineqlin.marginals, Status.OPTIMAL, ""
+        solution = linprog(cost, A_ub=rows, b_ub=np.zeros(n), bounds=limits, method="highs-ds", options=options)
+        if solution.status == 0:
+            return -solution.ineqlin.marginals, Status.OPTIMAL, ""
         start = BoxedLeastSquares().decode(queries, answers)
-        note = f"no optimum within {self.time_limit:g} s ({found.message.strip()}): this is the least-squares fit"
+        note = f"no optimum within {self.time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
         return start.values[0], Status.TIME_LIMIT, note

@@ -15,17 +15,18 @@ from .least_squares import BoxedLeastSquares
 
 @dataclass(frozen=True)
 class LinearProgramme(Decoder):
-    """Finds z in [0, 1]^n with |A z - a| <= error in every answer, and rounds.
+    """Rounded z in [0, 1]^n with |A z - a| <= error in every answer.
 
-    With m of order n log(n)^2 random queries and an error below order sqrt(n), nearly all bits are right. (Dinur and
-    Nissim 2003, theorem 3.) Of all columns that fit it takes the one with the smallest largest difference, by the dual
+    With m of order n log(n)^2 random queries and an error below order sqrt(n), nearly all bits are correct. (Dinur and
+    Nissim 2003, theorem 3.) Of all columns that fit, the one with the smallest largest difference is returned, by the
+    dual
 
         maximise  a y - sum w    over    A^T y <= w,  sum |y| <= 1,  w >= 0,
 
-    whose value is the smallest error that fits: where that is above `error`, nothing fits, and the note says it.
+    whose value is the smallest error that fits: if it is above `error`, no column fits, and the note states it.
 
     Args:
-        error: largest difference between an answer and the truth, >= 0; None takes the smallest that fits.
+        error: largest difference between an answer and the truth, >= 0; None for the smallest that fits.
         time_limit: seconds for each run, > 0; after it the run has status "time limit" and the least-squares fit.
 
     Example:
@@ -50,19 +51,23 @@ class LinearProgramme(Decoder):
         subsets = sparse.csr_array(queries.T)
         last = np.concatenate([np.ones(2 * m), np.zeros(n)])[None]
         rows = sparse.vstack([sparse.hstack([subsets, -subsets, -sparse.eye_array(n)]), sparse.csr_array(last)])
-        return stacked([self._one(queries, one, rows.tocsc()) for one in answers])
+        return stacked([self._decode_run(queries, run_answers, rows.tocsc()) for run_answers in answers])
 
-    def _one(self, queries: Floats, answers: Floats, rows: sparse.csc_array) -> tuple[Floats, Status, str]:
+    def _decode_run(self, queries: Floats, answers: Floats, rows: sparse.csc_array) -> tuple[Floats, Status, str]:
         n = queries.shape[1]
         cost = np.concatenate([-answers, answers, np.ones(n)])
-        least = np.concatenate([np.zeros(n), [1.0]])
-        found = linprog(cost, A_ub=rows, b_ub=least, method="highs-ds", options={"time_limit": self.time_limit})
-        if found.status != 0:
+        limits = np.concatenate([np.zeros(n), [1.0]])
+        solution = linprog(cost, A_ub=rows, b_ub=limits, method="highs-ds", options={"time_limit": self.time_limit})
+        if solution.status != 0:
             start = BoxedLeastSquares().decode(queries, answers)
-            note = f"no optimum within {self.time_limit:g} s ({found.message.strip()}): this is the least-squares fit"
+            note = (
+                f"no optimum within {self.time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
+            )
             return start.values[0], Status.TIME_LIMIT, note
-        values, fits = -found.ineqlin.marginals[:n], max(0.0, -found.fun)
-        if self.error is None or fits <= self.error + TOLERANCE:
+        values, smallest_error = -solution.ineqlin.marginals[:n], max(0.0, -solution.fun)
+        if self.error is None or smallest_error <= self.error + TOLERANCE:
             return values, Status.OPTIMAL, ""
-        note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {fits:.4g}"
+        note = (
+            f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest_error:.4g}"
+        )
         return values, Status.INFEASIBLE, note

@@ -1,4 +1,4 @@
-"""Subsets that a query language cannot refuse, and the attack that asks for them."""
+"""Subsets that a query language cannot refuse, and the attack that queries them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ EXPONENTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def floor_subsets(identifiers: ArrayLike, *, n_primes: int = 25) -> NDArray[np.int8]:
-    """Half of the records, told from the others by arithmetic on their public identifiers.
+    """Return subsets of about half of the records, selected by arithmetic on their public identifiers.
 
     A record is in the subset of (prime p, offset o, exponent e) when floor(v + 1/2) = floor(v), where
-    v = o (identifier p)^e: when v lies in the lower half between two whole numbers. Each is one condition in SQL, and
-    looks like nothing. (Cohen and Nissim 2020, section 3.)
+    v = o (identifier p)^e: when the fractional part of v is below 1/2. Each subset is one condition in SQL, and
+    looks harmless. (Cohen and Nissim 2020, section 3.)
 
     Args:
-        identifiers: `(n,)` numbers > 0, one a record, all different.
-        n_primes: the first so many primes, >= 1: 50 subsets each.
+        identifiers: `(n,)` numbers > 0, one per record, all distinct.
+        n_primes: number of primes, >= 1: 50 subsets each.
 
     Returns:
-        `(50 n_primes, n)` 0 and 1.
+        Subsets, `(50 n_primes, n)`, 0 and 1.
 
     Example:
         >>> subsets = floor_subsets(np.arange(1000, 1100))
@@ -37,28 +37,32 @@ def floor_subsets(identifiers: ArrayLike, *, n_primes: int = 25) -> NDArray[np.i
         ((1250, 100), True)
     """
     whole(1, n_primes=n_primes)
-    known = np.asarray(identifiers, dtype=np.float64)
-    if known.ndim != 1 or not (known > 0.0).all() or len(np.unique(known)) < len(known):
+    values_of_records = np.asarray(identifiers, dtype=np.float64)
+    if (
+        values_of_records.ndim != 1
+        or not (values_of_records > 0.0).all()
+        or len(np.unique(values_of_records)) < len(values_of_records)
+    ):
         raise ParameterError(
-            f"identifiers must be different numbers above 0, one a record, but are {identifiers!r:.60}.",
+            f"identifiers must be different numbers above 0, one per record, but are {identifiers!r:.60}.",
             argument="identifiers",
         )
     offsets, exponents = np.array(OFFSETS)[:, None], np.array(EXPONENTS)[:, None, None]
-    rows = [offsets * (known * prime) ** exponents for prime in _primes(n_primes)]
-    values = np.concatenate(rows).reshape(-1, len(known))
+    rows = [offsets * (values_of_records * prime) ** exponents for prime in _primes(n_primes)]
+    values = np.concatenate(rows).reshape(-1, len(values_of_records))
     return np.asarray(np.floor(values + 0.5) == np.floor(values)).astype(np.int8)
 
 
 @dataclass(frozen=True)
 class SubsetQueryAttack:
-    """Asks a query interface for `floor_subsets` of the public identifiers, and decodes the answers.
+    """Queries on `floor_subsets` of the public identifiers, whose answers are decoded.
 
-    What took a column of 455 bits, in four parts of 73 to 142, out of a commercial system with sticky noise of
-    standard deviation 4 and suppression of small counts, without an error. (Cohen and Nissim 2020.)
+    In Cohen and Nissim (2020) this attack recovered a column of 455 bits without an error, in four parts of 73 to 142,
+    from a commercial system with sticky noise of standard deviation 4 and suppression of small counts.
 
     Args:
-        n_primes: 50 questions each, >= 1.
-        decoder: from the answers to the bits.
+        n_primes: number of primes, >= 1: 50 queries each.
+        decoder: decoder of the answers.
 
     Example:
         >>> from dpassay.mechanisms import Gaussian
@@ -77,17 +81,17 @@ class SubsetQueryAttack:
         whole(1, n_primes=self.n_primes)
 
     def attack(self, desk: Answerer, identifiers: ArrayLike) -> Decoded:
-        """The column behind `desk`, whose records have these identifiers; suppressed answers are left out."""
+        """Return the column behind `desk`, whose records have these identifiers; suppressed answers are left out."""
         subsets = floor_subsets(identifiers, n_primes=self.n_primes)
         return self.decoder.decode(subsets, desk.ask_all(subsets))
 
 
 def _primes(count: int) -> list[int]:
-    """The first so many primes."""
-    found: list[int] = []
+    """Return the first `count` primes."""
+    primes: list[int] = []
     number = 2
-    while len(found) < count:
-        if all(number % prime for prime in found):
-            found.append(number)
+    while len(primes) < count:
+        if all(number % prime for prime in primes):
+            primes.append(number)
         number += 1
-    return found
+    return primes

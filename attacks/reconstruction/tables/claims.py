@@ -1,6 +1,6 @@
-"""What is certain: claims about a block that hold for every block with the published tables.
+"""Claims about a block that hold for every block with the published tables.
 
-A claim is certain exactly if no block has the tables and not the claim: the programme with the negation of the claim is
+A claim is certain if and only if no block has the tables and violates the claim: the programme with its negation is
 infeasible. No list of all solutions is needed. (Liu et al. 2025, generate then verify.)
 """
 
@@ -22,7 +22,7 @@ from .solutions import checked
 
 
 class Certainty(StrEnum):
-    """What the published tables say about a claim."""
+    """Status of a claim, given the published tables."""
 
     CERTAIN = "certain"
     IMPOSSIBLE = "impossible"
@@ -32,12 +32,12 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """At least and at most so many people of a group live in the block; see `somebody`, `exactly` and `nobody`.
+    """Bounds on the number of people of a group in the block; see `somebody`, `exactly` and `nobody`.
 
     Args:
         people: the group.
-        least: >= 0.
-        most: None for no limit.
+        least: smallest number of people, >= 0.
+        most: largest number of people; None for no limit.
 
     Example:
         >>> from dpassay.mechanisms.tables import group
@@ -55,37 +55,37 @@ class Claim:
             whole(self.least, most=self.most)
         elif self.least == 0:
             raise ParameterError(
-                "least must be at least 1, or most be given: the claim says nothing.", argument="least"
+                "least must be at least 1, or most be given: the claim is always true.", argument="least"
             )
 
     def __str__(self) -> str:
         if self.least == self.most:
-            return f"exactly {self.most} {self.people}" if self.most else f"nobody {self.people}"
+            return f"exactly {self.most} {self.people}" if self.most else f"no person {self.people}"
         ends = [f"at least {self.least}"] * (self.least > 0) + [f"at most {self.most}"] * (self.most is not None)
         return f"{' and '.join(ends)} {self.people}"
 
 
 def somebody(people: Group) -> Claim:
-    """At least one person of the group lives in the block."""
+    """Return the claim that at least one person of the group is in the block."""
     return Claim(people, 1)
 
 
 def exactly(count: int, people: Group) -> Claim:
-    """Exactly so many people of the group live in the block."""
+    """Return the claim that exactly `count` people of the group are in the block."""
     return Claim(people, count, count)
 
 
 def nobody(people: Group) -> Claim:
-    """Nobody of the group lives in the block."""
+    """Return the claim that no person of the group is in the block."""
     return exactly(0, people)
 
 
 def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST) -> Certainty:
-    """Whether every block with these tables meets a claim, none does, or some do.
+    """Decide whether all blocks with these tables meet a claim, none does, or some do.
 
     Raises:
-        AttackError: no block has these tables, so that every claim about it would hold; and as `solve`.
-        ParameterError: a group that cannot be.
+        AttackError: no block has these tables, so that every claim would hold; or as for `solve`.
+        ParameterError: an impossible group.
 
     Example:
         >>> from dpassay.mechanisms.tables import CensusDomain, group, rows_of, Tables
@@ -96,31 +96,33 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
         ...     print(claim, "-", decide(published, claim))
         at least 1 male aged 40 - certain
         exactly 1 aged 8 - open
-        nobody aged 110 - certain
+        no person aged 110 - certain
     """
     positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     members = encoding.members(claim.people)
-    held = _feasible(encoding, [row(members, 1.0, claim.least, np.inf if claim.most is None else claim.most)], deadline)
+    claim_feasible = _feasible(
+        encoding, [row(members, 1.0, claim.least, np.inf if claim.most is None else claim.most)], deadline
+    )
     below = [row(members, 1.0, high=claim.least - 1.0)] if claim.least else []
     above = [row(members, 1.0, low=claim.most + 1.0)] if claim.most is not None else []
-    missed = [_feasible(encoding, [other], deadline) for other in (*below, *above)]
-    if held is False and not any(m is not False for m in missed):
+    negations_feasible = [_feasible(encoding, [negation], deadline) for negation in (*below, *above)]
+    if claim_feasible is False and not any(feasible is not False for feasible in negations_feasible):
         raise AttackError(
             "no block has these tables, so that every claim would hold: they contradict each other. See "
             "conflict(published).",
             argument="published",
         )
-    if held is False:
+    if claim_feasible is False:
         return Certainty.IMPOSSIBLE
-    if all(m is False for m in missed):
-        return Certainty.CERTAIN if held else Certainty.UNDECIDED
-    return Certainty.OPEN if held and any(missed) else Certainty.UNDECIDED
+    if all(feasible is False for feasible in negations_feasible):
+        return Certainty.CERTAIN if claim_feasible else Certainty.UNDECIDED
+    return Certainty.OPEN if claim_feasible and any(negations_feasible) else Certainty.UNDECIDED
 
 
 def _feasible(encoding: Encoding, extra: list[Row], deadline: Deadline) -> bool | None:
-    """Whether a block meets the rows; None where time ran out."""
+    """Return True if a block meets the rows, False if none does; None if time ran out."""
     rows = encoding.rows.copy()
     rows.add(*extra)
     status = rows.solve(deadline=deadline).status
@@ -132,10 +134,10 @@ class CertainPeople:
     """People who live in every block with the published tables.
 
     Args:
-        people: proved, shape `(n_certain, 1 + n_attributes)`.
-        open: people of whom time did not allow to say it.
+        people: people proved to be in every block, shape `(n_certain, 1 + n_attributes)`.
+        open: people for whom time ran out.
         block: one block that has the tables.
-        seconds: what it took.
+        seconds: time taken.
     """
 
     people: Ints
@@ -145,17 +147,17 @@ class CertainPeople:
 
 
 def certain_people(published: PublishedTables, *, seconds: float = LONGEST) -> CertainPeople:
-    """Who lives in the block for certain, without listing all blocks that have the tables.
+    """Return the people who are certainly in the block, without listing all blocks that have the tables.
 
-    A first block is found. Everybody in it is then denied in turn: if no block has the tables without that person, the
-    person is certain; else the block that is found shows which others are not.
+    A first block is found. Each person in it is then excluded in turn: if no block has the tables without that person,
+    the person is certain; otherwise the block that is found shows which others are not.
 
     Args:
         published: the tables.
-        seconds: time limit, > 0; what was proved until then is returned.
+        seconds: time limit, > 0; people proved until then are returned.
 
     Raises:
-        AttackError: no block has these tables, or none was found in time; and as `solve`.
+        AttackError: no block has these tables, or none was found in time; or as for `solve`.
     """
     positive(seconds=seconds)
     deadline = Deadline(seconds)
@@ -163,32 +165,34 @@ def certain_people(published: PublishedTables, *, seconds: float = LONGEST) -> C
     answer = encoding.rows.solve(deadline=deadline)
     if answer.columns is None:
         why = "no block has these tables" if answer.status is Status.INFEASIBLE else "time ran out before one was found"
-        raise AttackError(f"nobody can be named: {why}. See conflict(published), or give more seconds.")
+        raise AttackError(f"no person can be identified: {why}. See conflict(published), or give more seconds.")
     first = answer.columns[encoding.types]
     block = checked(encoding, first)
-    proved, maybe = np.zeros_like(first), first.copy()
-    for answer_columns, at in _denials(encoding, proved, maybe, deadline):
+    proved, possible = np.zeros_like(first), first.copy()
+    for answer_columns, type_index in _excluded(encoding, proved, possible, deadline):
         if answer_columns is None:
-            proved[at] = maybe[at]
+            proved[type_index] = possible[type_index]
         else:
-            np.minimum(maybe, answer_columns, out=maybe)
+            np.minimum(possible, answer_columns, out=possible)
     domain = published.domain
-    return CertainPeople(domain.block_of(proved), domain.block_of(maybe - proved), block, deadline.spent)
+    return CertainPeople(domain.block_of(proved), domain.block_of(possible - proved), block, deadline.spent)
 
 
-def _denials(encoding: Encoding, proved: Ints, maybe: Ints, deadline: Deadline) -> Iterator[tuple[Ints | None, int]]:
-    """For each type that may be certain: a block with fewer of it than any so far, None where there is none."""
+def _excluded(
+    encoding: Encoding, proved: Ints, possible: Ints, deadline: Deadline
+) -> Iterator[tuple[Ints | None, int]]:
+    """Yield for each possibly certain type a block with fewer people of it than any before, or None."""
     while True:
-        left = np.flatnonzero(maybe > proved)
-        if not len(left):
+        undecided = np.flatnonzero(possible > proved)
+        if not len(undecided):
             return
-        at = int(left[0])
+        type_index = int(undecided[0])
         rows = encoding.rows.copy()
-        rows.add(row([at], 1.0, high=maybe[at] - 1.0))
-        answer = rows.solve(objective=(maybe > proved).astype(np.float64), deadline=deadline)
+        rows.add(row([type_index], 1.0, high=possible[type_index] - 1.0))
+        answer = rows.solve(objective=(possible > proved).astype(np.float64), deadline=deadline)
         if answer.status is Status.INFEASIBLE:
-            yield None, at
+            yield None, type_index
         elif answer.columns is None:
             return
         else:
-            yield answer.columns[encoding.types], at
+            yield answer.columns[encoding.types], type_index

@@ -1,4 +1,4 @@
-"""Tables that no block has: which published cells contradict each other."""
+"""Inconsistent tables: minimal sets of published cells that contradict each other."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Conflict:
     """Published cells that cannot all be true.
 
     Args:
-        cells: that contradict each other.
-        minimal: whether any of them could be left out and the others would fit together; False where time ran out.
-        n_people: a number of people known from elsewhere, which they contradict together with; or None.
+        cells: cells that contradict each other.
+        minimal: whether without any one of them the others are consistent; False if time ran out.
+        n_people: a number of people known from elsewhere, which is part of the contradiction; or None.
     """
 
     cells: tuple[Cell, ...]
@@ -29,18 +29,18 @@ class Conflict:
         known = f"With {plural(self.n_people, 'person', 'people')}, these" if self.n_people is not None else "These"
         lines = [f"{known} published cells contradict each other:", *(f"  {cell}" for cell in self.cells)]
         lines.append(
-            "No block has them all; without any one of them the others fit together."
+            "No block has them all; without any one of them the others are consistent."
             if self.minimal
-            else "No block has them all. Time ran out: some of them may have no part in it."
+            else "No block has them all. Time ran out: some of them may not be needed."
         )
         return "\n".join(lines)
 
 
 def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflict | None:
-    """The published cells that contradict each other; None if some block has all, or time ran out before.
+    """Return published cells that contradict each other; None if some block has all cells, or if time ran out.
 
-    Deletion filter (Chinneck and Dravnieks 1991): halves, then single cells are left out for good where the rest still
-    contradict each other; what remains is minimal. There may be other contradictions besides.
+    Deletion filter (Chinneck and Dravnieks 1991): halves, then single cells are removed if the rest still
+    contradict each other; the remaining set is minimal. There may be other contradictions.
 
     Args:
         published: the tables.
@@ -56,7 +56,7 @@ def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflic
           the number of all people is 7
           the number of female is 4
           the number of male is 4
-        No block has them all; without any one of them the others fit together.
+        No block has them all; without any one of them the others are consistent.
     """
     positive(seconds=seconds)
     deadline = Deadline(seconds)
@@ -66,21 +66,21 @@ def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflic
         return None
     minimal, width = True, max(1, len(cells) // 2)
     while width:
-        at = 0
-        while at < len(cells):
-            rest = cells[:at] + cells[at + width :]
-            seen = _contradict(published, rest, bound, deadline)
-            minimal &= seen is not None
-            if seen:
+        start = 0
+        while start < len(cells):
+            rest = cells[:start] + cells[start + width :]
+            contradiction = _contradict(published, rest, bound, deadline)
+            minimal &= contradiction is not None
+            if contradiction:
                 cells = rest
             else:
-                at += width
+                start += width
         width //= 2
     return Conflict(tuple(cells), minimal, published.n_people)
 
 
 def _contradict(published: PublishedTables, cells: list[Cell], bound: float, deadline: Deadline) -> bool | None:
-    """Whether no block has these cells; None where time ran out."""
+    """Return True if no block has these cells, False if one does; None if time ran out."""
     if not cells:
         return False
     rows = encode(published.keeping(cells), deadline=deadline, bound=bound).rows

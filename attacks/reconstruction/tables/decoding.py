@@ -1,4 +1,4 @@
-"""The likeliest block, given noisy counts: a maximum-likelihood integer programme.
+"""Maximum-likelihood block, given noisy counts, by an integer programme.
 
 With independent two-sided geometric noise of the same rate on every count, the likelihood of a block is a product of
 a^|noisy - exact|: the likeliest blocks minimise the sum of |noisy - exact| over whole, non-negative histograms.
@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """A block that fits noisy counts best.
+    """Block that fits noisy counts best.
 
     Args:
-        block: its people, shape `(n_people, 1 + n_attributes)`; people whom no count tells apart have the first of
+        block: its people, shape `(n_people, 1 + n_attributes)`; people whom no count distinguishes have the first of
             their types, such as the lowest age of an age group.
         residual: sum of |noisy - exact| over all counts.
-        optimal: whether it is proved that no block fits better; False where time ran out.
+        optimal: whether it is proved that no block fits better; False if time ran out.
     """
 
     block: Ints
@@ -37,20 +37,20 @@ class Decoded:
 
 
 class Distinct:
-    """Types that the counts tell apart: those that are in the same cells share a column.
+    """Types that the counts distinguish: types in the same cells share a column.
 
     Args:
-        in_cells: `(n_counts, n_types)` which types each count counts.
+        in_cells: `(n_counts, n_types)` the types that each count counts.
     """
 
     def __init__(self, in_cells: NDArray[np.bool_]) -> None:
-        _, self.first, found = np.unique(in_cells.T, axis=0, return_index=True, return_inverse=True)
-        self.of_type = np.asarray(found).ravel()
+        _, self.first, inverse = np.unique(in_cells.T, axis=0, return_index=True, return_inverse=True)
+        self.of_type = np.asarray(inverse).ravel()
         self.in_cells = in_cells[:, self.first]
 
 
 def residual_rows(distinct: Distinct, noisy: Floats, n_people: int) -> tuple[Rows, Floats]:
-    """Rows whose first columns are the histogram over distinct types, and the objective, the sum of the residuals."""
+    """Return rows whose first columns are the histogram over distinct types, and the sum of residuals as objective."""
     rows = Rows()
     n_counts, n_columns = distinct.in_cells.shape
     people = rows.new(n_columns, n_people)
@@ -65,16 +65,16 @@ def residual_rows(distinct: Distinct, noisy: Floats, n_people: int) -> tuple[Row
 
 
 def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = LONGEST) -> Decoded:
-    """The likeliest block, given what `mechanism` released about it.
+    """Return the maximum-likelihood block, given the release of `mechanism`.
 
     Args:
-        mechanism: whose tables and noise are public.
+        mechanism: mechanism with public tables and noise.
         noisy: the released counts, shape `(n_counts,)`.
-        n_people: how many people live there, which is public when one replaces another.
-        seconds: time limit, > 0; the best block so far is returned.
+        n_people: number of people in the block, which is public under replace_one.
+        seconds: time limit, > 0; then the best block so far is returned.
 
     Raises:
-        ParameterError: another number of counts.
+        ParameterError: a wrong number of counts.
         AttackError: no block was found in time.
 
     Example:
@@ -82,24 +82,24 @@ def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: 
         >>> domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 99))
         >>> groups = [group(sex=sex, ages=ages) for sex in ("female", "male") for ages in ((0, 17), (18, 99))]
         >>> mechanism = NoisyTables(epsilon=2.0, tables=Tables(domain, tuple(map(GroupCount, groups))))
-        >>> found = decode(mechanism, [3, -1, 0, 2], n_people=5)
-        >>> domain.shown(found.block), found.residual
+        >>> decoded = decode(mechanism, [3, -1, 0, 2], n_people=5)
+        >>> domain.shown(decoded.block), decoded.residual
         (['0 female', '0 female', '0 female', '18 male', '18 male'], 1.0)
     """
     positive(seconds=seconds)
     whole(1, n_people=n_people)
-    given = np.asarray(noisy, dtype=np.float64)
-    if given.shape != (len(mechanism.tables.statistics),):
+    counts = np.asarray(noisy, dtype=np.float64)
+    if counts.shape != (len(mechanism.tables.statistics),):
         raise ParameterError(
             f"noisy must be {len(mechanism.tables.statistics)} counts, one for each statistic, but has shape "
-            f"{given.shape}.",
+            f"{counts.shape}.",
             argument="noisy",
         )
     distinct = Distinct(mechanism.in_cells)
-    rows, objective = residual_rows(distinct, given, n_people)
+    rows, objective = residual_rows(distinct, counts, n_people)
     answer = rows.solve(objective=objective, deadline=Deadline(seconds))
     if answer.columns is None:
-        raise AttackError(f"no block was found within {seconds:g} seconds. Give more, or fewer counts.")
+        raise AttackError(f"no block was found within {seconds:g} seconds. Give more seconds, or fewer counts.")
     histogram = np.zeros(mechanism.tables.domain.n_types, dtype=np.int64)
     histogram[distinct.first] = answer.columns[: len(distinct.first)]
     optimal = answer.status is Status.FOUND

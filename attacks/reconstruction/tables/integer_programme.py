@@ -1,6 +1,6 @@
 """Integer programmes, solved by HiGHS (Huangfu and Hall 2018) through scipy.
 
-A `Rows` collects columns and rows; its `programme()` is fixed, and can be asked for a solution under further rows.
+A `Rows` collects columns and rows, and solves the programme; further rows can be added to a copy.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ....mechanisms.errors import AttackError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LONGEST = 60.0
-"""Seconds that a search may take unless another limit is given."""
+"""Default time limit of a search, in seconds."""
 
 
 class Status(StrEnum):
-    """How a search ended."""
+    """Status of a search."""
 
     FOUND = "found"
     INFEASIBLE = "infeasible"
@@ -31,9 +31,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one solve gave: the values of all columns, whole where they must be; None where nothing was found.
+    """Result of one solve: the values of all columns, integral where required; None if nothing was found.
 
-    Under a time limit `columns` may hold the best solution so far; `status` is TIME_LIMIT then too.
+    After a time limit `columns` may be the best solution so far; `status` is then TIME_LIMIT.
     """
 
     status: Status
@@ -43,7 +43,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """low <= sum of coefficients times columns <= high."""
+    """Constraint low <= sum of coefficients times columns <= high."""
 
     columns: NDArray[np.intp]
     coefficients: Floats
@@ -52,58 +52,58 @@ class Row:
 
 
 def row(columns: ArrayLike, coefficients: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Row:
-    """A row; one coefficient will do where all are equal."""
-    at = np.asarray(columns, dtype=np.intp)
-    return Row(at, np.broadcast_to(np.asarray(coefficients, dtype=np.float64), at.shape), low, high)
+    """Return a row; a single coefficient is used for all columns."""
+    indices = np.asarray(columns, dtype=np.intp)
+    return Row(indices, np.broadcast_to(np.asarray(coefficients, dtype=np.float64), indices.shape), low, high)
 
 
 @dataclass
 class Rows:
-    """Columns, each a whole number from 0 to its upper bound unless it may be fractional, and rows between them."""
+    """Columns, each a whole number from 0 to its upper bound unless it may be fractional, and constraint rows."""
 
     upper: list[float] = field(default_factory=list)
     whole: list[bool] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
     def new(self, count: int, upper: ArrayLike, *, whole: bool = True) -> NDArray[np.intp]:
-        """`count` further columns; their numbers."""
+        """Add `count` columns and return their indices."""
         first = len(self.upper)
         self.upper.extend(np.broadcast_to(np.asarray(upper, dtype=np.float64), (count,)).tolist())
         self.whole.extend([whole] * count)
         return np.arange(first, first + count, dtype=np.intp)
 
     def add(self, *rows: Row) -> None:
-        """Further rows."""
+        """Add rows."""
         self.rows.extend(rows)
 
     def copy(self) -> Rows:
-        """A copy that may grow."""
+        """Return a copy to which columns and rows can be added."""
         return Rows(list(self.upper), list(self.whole), list(self.rows))
 
     def solve(self, *, objective: Floats | None = None, deadline: Deadline | None = None) -> Answer:
-        """A solution that minimises `objective`, or any solution where there is none.
+        """Return a solution that minimises `objective`, or any solution if there is no objective.
 
         Args:
-            objective: one coefficient a column; columns beyond its end have 0.
-            deadline: until when; a new one of LONGEST seconds by default.
+            objective: one coefficient per column; columns beyond its end have 0.
+            deadline: time limit; a new one of LONGEST seconds by default.
 
         Raises:
             AttackError: the solver fails.
         """
-        left = (deadline or Deadline(LONGEST)).left
-        if left <= 0.0:
+        seconds_left = (deadline or Deadline(LONGEST)).left
+        if seconds_left <= 0.0:
             return Answer(Status.TIME_LIMIT)
         cost = np.zeros(len(self.upper))
         if objective is not None:
             cost[: len(objective)] = objective
-        found = optimize.milp(
+        result = optimize.milp(
             cost,
             integrality=np.array(self.whole, dtype=np.uint8),
             bounds=optimize.Bounds(0.0, np.array(self.upper)),
             constraints=self._matrix(),
-            options={"time_limit": left, "mip_rel_gap": 0.0},
+            options={"time_limit": seconds_left, "mip_rel_gap": 0.0},
         )
-        return self._answer(found)
+        return self._answer(result)
 
     def _matrix(self) -> list[optimize.LinearConstraint]:
         if not self.rows:
@@ -122,20 +122,20 @@ class Rows:
         return [optimize.LinearConstraint(matrix, low, high)]
 
     @staticmethod
-    def _answer(found: optimize.OptimizeResult) -> Answer:
-        status = {0: Status.FOUND, 1: Status.TIME_LIMIT, 2: Status.INFEASIBLE}.get(found.status)
+    def _answer(result: optimize.OptimizeResult) -> Answer:
+        status = {0: Status.FOUND, 1: Status.TIME_LIMIT, 2: Status.INFEASIBLE}.get(result.status)
         if status is None:
-            raise AttackError(f"the solver HiGHS gave up: {found.message}. Give tighter or fewer tables.")
-        if found.x is None:
+            raise AttackError(f"the solver HiGHS failed: {result.message}. Give tighter or fewer tables.")
+        if result.x is None:
             return Answer(status)
-        return Answer(status, np.rint(found.x).astype(np.int64), float(found.fun))
+        return Answer(status, np.rint(result.x).astype(np.int64), float(result.fun))
 
 
 class Deadline:
-    """A time limit that several solves share.
+    """Time limit shared by several solves.
 
     Args:
-        seconds: of the wall clock, from now on.
+        seconds: wall-clock seconds, from now on.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -155,11 +155,11 @@ class Deadline:
 class Cuts:
     """No-good cuts: `columns` must not all have the values of a solution again.
 
-    If their sum is fixed, another solution has less somewhere where this one has something; else it may also have a
-    larger sum. A binary for each such place makes "less" true there; at least one must be chosen.
+    If their sum is fixed, another solution is smaller in some column where this one is positive; otherwise it may also
+    have a larger sum. A binary for each such column enforces a smaller value; at least one must be 1.
 
     Args:
-        columns: which columns make a solution.
+        columns: columns that define a solution.
         total_fixed: whether their sum is the same in all solutions.
     """
 
@@ -168,18 +168,18 @@ class Cuts:
         self.binaries: dict[tuple[int, int], int] = {}
 
     def add(self, rows: Rows, solution: Ints) -> None:
-        """Adds the cut that keeps `solution`, one value for each of the columns, from being found again."""
+        """Add the cut that excludes `solution`, one value for each of the columns."""
         support = np.flatnonzero(solution)
-        chosen = [self._less(rows, int(self.columns[i]), int(solution[i])) for i in support]
+        binaries = [self._less(rows, int(self.columns[i]), int(solution[i])) for i in support]
         if not self.total_fixed:
             larger = int(rows.new(1, 1.0)[0])
-            least = float(solution.sum()) + 1.0
-            rows.add(row([*self.columns, larger], [*np.ones(len(self.columns)), -least], low=0.0))
-            chosen.append(larger)
-        rows.add(row(chosen, 1.0, low=1.0))
+            smallest_sum = float(solution.sum()) + 1.0
+            rows.add(row([*self.columns, larger], [*np.ones(len(self.columns)), -smallest_sum], low=0.0))
+            binaries.append(larger)
+        rows.add(row(binaries, 1.0, low=1.0))
 
     def _less(self, rows: Rows, column: int, value: int) -> int:
-        """A binary that is 1 only where the column is less than `value`."""
+        """Return a binary that is 1 only where the column is less than `value`."""
         if (column, value) not in self.binaries:
             binary = self.binaries[column, value] = int(rows.new(1, 1.0)[0])
             upper = rows.upper[column]

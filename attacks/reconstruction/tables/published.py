@@ -1,4 +1,4 @@
-"""Tables as a reader has them: every statistic with its published value, or suppressed."""
+"""Published tables: every statistic with its published value, or suppressed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ....mechanisms.validation import finite
 
 @dataclass(frozen=True)
 class Cell:
-    """One published number; None for one that is suppressed."""
+    """One published number; None if suppressed."""
 
     statistic: Statistic
     value: float | None
@@ -30,15 +30,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class PublishedTables:
-    """What is known about a block: the tables, and the values in them.
+    """Public information on a block: the tables, and their values.
 
     Args:
-        tables: which statistics are published, and what is suppressed.
+        tables: published statistics, and the rule of suppression.
         values: one for each statistic, in order; None, or NOT_PUBLISHED (-1), for a suppressed cell.
-        n_people: how many people live in the block, where that is known from elsewhere.
+        n_people: number of people in the block, if it is known from elsewhere.
 
     Raises:
-        ParameterError: another number of values; a count, a mean, a median or a percentage that nobody could publish.
+        ParameterError: a wrong number of values; an impossible count, mean, median or percentage.
 
     Example:
         >>> from dpassay.mechanisms.tables import CensusDomain, Group, GroupCount, group
@@ -55,11 +55,11 @@ class PublishedTables:
     n_people: int | None = None
 
     def __post_init__(self) -> None:
-        given = [None if v is None or v == NOT_PUBLISHED else float(v) for v in self.values]
-        object.__setattr__(self, "values", tuple(given))
-        if len(given) != len(self.tables.statistics):
+        values = [None if v is None or v == NOT_PUBLISHED else float(v) for v in self.values]
+        object.__setattr__(self, "values", tuple(values))
+        if len(values) != len(self.tables.statistics):
             raise ParameterError(
-                f"values must be one for each of the {len(self.tables.statistics)} statistics, but are {len(given)}.",
+                f"values must be one for each of the {len(self.tables.statistics)} statistics, but are {len(values)}.",
                 argument="values",
             )
         for cell in self.cells:
@@ -74,12 +74,12 @@ class PublishedTables:
         n_people: int | None = None,
         **options: Any,
     ) -> PublishedTables:
-        """From statistics and their values; `options` are those of `Tables`."""
+        """Return the tables with these statistics and values; `options` are those of `Tables`."""
         return cls(Tables(domain, tuple(cells), **options), tuple(cells.values()), n_people=n_people)
 
     @classmethod
     def about(cls, tables: Tables, block: ArrayLike) -> PublishedTables:
-        """The exact tables of a block, shape `(n_people, 1 + n_attributes)`."""
+        """Return the exact tables of a block, shape `(n_people, 1 + n_attributes)`."""
         return cls(tables, tuple(tables.of(tables.domain.checked(block)[None])[0]))
 
     @property
@@ -89,21 +89,21 @@ class PublishedTables:
 
     @property
     def domain(self) -> CensusDomain:
-        """What a person can be."""
+        """Domain of a person."""
         return self.tables.domain
 
     def without(self, *groups: Group, kinds: tuple[type[Statistic], ...] = (Statistic,)) -> PublishedTables:
-        """The same without the statistics of some groups; of those, only the given `kinds`, or all."""
-        kept = [c for c in self.cells if not (c.statistic.people in groups and isinstance(c.statistic, kinds))]
-        if len(kept) == len(self.cells):
+        """Return the tables without the statistics of some groups, or without their statistics of the given `kinds`."""
+        remaining = [c for c in self.cells if not (c.statistic.people in groups and isinstance(c.statistic, kinds))]
+        if len(remaining) == len(self.cells):
             raise ParameterError(
-                f"groups must be among those that are published, but nothing is about {', '.join(map(str, groups))}.",
+                f"groups must be published groups, but no statistic is on {', '.join(map(str, groups))}.",
                 argument="groups",
             )
-        return self.keeping(kept)
+        return self.keeping(remaining)
 
     def keeping(self, cells: list[Cell]) -> PublishedTables:
-        """The same tables with these cells alone, at least one."""
+        """Return the tables with these cells only, at least one."""
         tables = Tables(
             self.domain,
             tuple(c.statistic for c in cells),
@@ -113,30 +113,32 @@ class PublishedTables:
         return PublishedTables(tables, tuple(c.value for c in cells), n_people=self.n_people)
 
     def hold_for(self, block: ArrayLike) -> bool:
-        """Whether a block has exactly these tables; what the solver finds is checked by it."""
+        """Return True if a block has exactly these tables; the blocks of the solver are checked by it."""
         return bool(self.fit(self.domain.checked(block)[None])[0])
 
     def fit(self, blocks: Ints) -> NDArray[np.bool_]:
-        """Which of many checked blocks of the same size have these tables, shape `(size,)`."""
+        """Return a mask `(size,)` of the checked blocks, all of the same size, that have these tables."""
         if self.n_people not in (None, blocks.shape[1]):
             return np.zeros(len(blocks), dtype=np.bool_)
-        given = np.array([NOT_PUBLISHED if v is None else v for v in self.values])
-        same = self.tables.of(blocks) == given
-        unknown, otherwise = self._otherwise
-        for tables in otherwise:
-            same[:, unknown] |= tables.of(blocks) == given[unknown]
+        values = np.array([NOT_PUBLISHED if v is None else v for v in self.values])
+        same = self.tables.of(blocks) == values
+        unknown, alternatives = self._alternatives
+        for tables in alternatives:
+            same[:, unknown] |= tables.of(blocks) == values[unknown]
         return np.asarray(same.all(axis=1))
 
     @cached_property
-    def _otherwise(self) -> tuple[NDArray[np.intp], tuple[Tables, ...]]:
-        """The statistics whose rule of rounding is unknown, and their tables by the rules that may have been used."""
-        given: list[Any] = list(self.tables.statistics)
-        unknown = [i for i, s in enumerate(given) if not isinstance(s, GroupCount) and s.rounding.rule == "unknown"]
+    def _alternatives(self) -> tuple[NDArray[np.intp], tuple[Tables, ...]]:
+        """Statistics with an unknown rounding rule, and their tables under the possible rules."""
+        statistics: list[Any] = list(self.tables.statistics)
+        unknown = [
+            i for i, s in enumerate(statistics) if not isinstance(s, GroupCount) and s.rounding.rule == "unknown"
+        ]
         rules = ("half-up", "half-down") if unknown else ()
-        others = tuple(
-            replace(self.tables, statistics=tuple(_rounded_by(rule, given[i]) for i in unknown)) for rule in rules
+        alternatives = tuple(
+            replace(self.tables, statistics=tuple(_rounded_by(rule, statistics[i]) for i in unknown)) for rule in rules
         )
-        return np.array(unknown, dtype=np.intp), others
+        return np.array(unknown, dtype=np.intp), alternatives
 
 
 def _rounded_by(rule: str, statistic: Any) -> Statistic:
@@ -145,7 +147,7 @@ def _rounded_by(rule: str, statistic: Any) -> Statistic:
 
 
 def _check(cell: Cell, tables: Tables) -> None:
-    """Refuses a value that no block could have."""
+    """Raise `ParameterError` for a value that no block could have."""
     if cell.value is None and isinstance(cell.statistic, GroupCount) and tables.threshold < 1:
         raise ParameterError(
             f"{cell.statistic} must be a number: the threshold of the tables is 0, which suppresses nothing. Give the "
@@ -159,7 +161,7 @@ def _check(cell: Cell, tables: Tables) -> None:
         shown = cell.value == 0 and tables.zeros_shown
         if cell.value < 0 or cell.value != np.floor(cell.value) or (cell.value < tables.threshold and not shown):
             raise ParameterError(
-                f"{cell.statistic} must be a whole number >= {max(tables.threshold, 0)}, or None where it is "
+                f"{cell.statistic} must be a whole number >= {max(tables.threshold, 0)}, or None if it is "
                 f"suppressed, but is {cell.value!r}.",
                 argument="values",
             )

@@ -1,4 +1,4 @@
-"""The attack on published tables in the reconstruction game: who is the person that was drawn?"""
+"""The attack on published tables in the reconstruction game, which guesses the person that was drawn."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ from .integer_programme import Deadline, Rows, Status, row
 from .published import PublishedTables
 
 LEAST = 1e-2
-"""Variance below which what a cell says is not trusted."""
+"""Variance added to each cell."""
 
 
 @dataclass(frozen=True)
 class TablesReconstructor(Reconstructor):
-    """Guesses the candidate that fits the published tables best.
+    """Guess of the candidate that fits the published tables best.
 
-    With `others_known` the tables of the block with each candidate in it are compared with those published. Under noisy
-    counts the smallest sum of absolute differences is taken, which is the maximum likelihood. What swapped people do to
-    the tables is learned from runs: a linear discriminant (Fisher 1936), with the mean tables of each candidate and one
-    covariance for all.
+    With `others_known` the tables of the block with each candidate are compared with the published tables. Under noisy
+    counts the candidate with the smallest sum of absolute differences is guessed, which is the maximum likelihood. The
+    effect of swapping on the tables is learned from runs: a linear discriminant (Fisher 1936), with the mean tables of
+    each candidate and one covariance for all.
 
-    Without, nobody in the block is known. One integer programme then finds a block, and the candidate in it: among all
-    blocks with the exact tables, or among those that fit noisy counts best. Of candidates that fit equally well the
-    first is taken.
+    Without `others_known`, no person in the block is known. One integer programme then finds a block and the candidate
+    in it: among all blocks with the exact tables, or among those that fit noisy counts best. Of candidates that fit
+    equally well the first is guessed.
 
     Args:
-        others_known: whether the other people are known; else one integer programme is solved for each distinct output.
-        n_learn: runs on each candidate that the discriminant is learned from, >= 2; they are never counted.
-        seconds: time limit of each programme, > 0. Where it runs out there is no guess, which counts as wrong.
+        others_known: whether the other people are known; if not, one integer programme is solved for each distinct
+            output.
+        n_learn: runs on each candidate to learn the discriminant, >= 2; they are never counted.
+        seconds: time limit of each programme, > 0. After it there is no guess, which is wrong.
 
     Raises:
         AttackError: a mechanism that publishes no tables, or a secret that is not one of several people.
@@ -55,20 +56,20 @@ class TablesReconstructor(Reconstructor):
         positive(seconds=self.seconds)
 
     def check(self, target: SecretTarget) -> None:
-        """Raises `AttackError` where the tables or the person are missing."""
+        """Raise `AttackError` if the tables or the person are missing."""
         if not isinstance(target.mechanism, (NoisyTables, SwappedTables)):
             raise AttackError(
-                "the attack on published tables is one on noisy-tables and swapped-tables, but the mechanism is "
+                "the attack on published tables needs noisy-tables or swapped-tables, but the mechanism is "
                 f"{type(target.mechanism).__name__}. Take another attack."
             )
         if not isinstance(target.secret, OneOf) or (target.secret.record is None and not self.others_known):
             raise AttackError(
-                "the attack on published tables guesses one person, but the secret is no record of candidates. Give "
-                "OneOf.in_record(block, record, people)."
+                "the attack on published tables guesses one person, but the secret is not a record with candidates. "
+                "Give OneOf.in_record(block, record, people)."
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """The guesser; tables of swapped people are run on each candidate."""
+        """Return the guesser; for swapped tables, the mechanism is run on each candidate."""
         self.check(target)
         mechanism: Any = target.mechanism
         secret: Any = target.secret
@@ -83,75 +84,75 @@ class TablesReconstructor(Reconstructor):
 
 @dataclass(frozen=True, eq=False)
 class _Nearest:
-    """The first of the candidates whose tables differ least from those published, in sum."""
+    """Guesser of the first candidate whose tables have the smallest sum of absolute differences."""
 
     tables: NDArray[np.float64]
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates."""
+        """Return indices of candidates, `(size,)`."""
         values = outputs.values.reshape(len(outputs), -1)
-        apart = np.stack([np.abs(values - one).sum(axis=1) for one in self.tables], axis=1)
-        return np.asarray(np.round(apart, 6).argmin(axis=1))
+        distances = np.stack([np.abs(values - candidate).sum(axis=1) for candidate in self.tables], axis=1)
+        return np.asarray(np.round(distances, 6).argmin(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class _Discriminant:
-    """The candidate with the largest linear score: log likelihood of normal outputs with a common covariance."""
+    """Guesser of the largest linear score: log likelihood of normal outputs with a common covariance."""
 
     weights: NDArray[np.float64]
     offsets: NDArray[np.float64]
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates."""
+        """Return indices of candidates, `(size,)`."""
         return np.asarray((outputs.values @ self.weights + self.offsets).argmax(axis=1))
 
 
 def _discriminant(runs: list[NDArray[np.float64]]) -> _Discriminant:
-    """From runs on each candidate; LEAST is added to each variance, as some cells never vary."""
+    """Learn from runs on each candidate; LEAST is added to each variance, as some cells never vary."""
     means = np.stack([values.mean(axis=0) for values in runs])
-    apart = np.concatenate([values - mean for values, mean in zip(runs, means, strict=True)])
-    covariance = apart.T @ apart / len(apart) + LEAST * np.eye(apart.shape[1])
+    residuals = np.concatenate([values - mean for values, mean in zip(runs, means, strict=True)])
+    covariance = residuals.T @ residuals / len(residuals) + LEAST * np.eye(residuals.shape[1])
     weights = np.linalg.solve(covariance, means.T)
     return _Discriminant(weights, -0.5 * np.sum(means.T * weights, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Programme:
-    """The candidate in a block that has the tables, or fits noisy ones best."""
+    """Guesser of the candidate in a block that has the tables, or fits noisy tables best."""
 
     mechanism: NoisyTables | SwappedTables
     types: NDArray[np.int64]
     n_people: int
     seconds: float
-    known: dict[bytes, int] = field(default_factory=dict)
+    guesses: dict[bytes, int] = field(default_factory=dict)
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates; -1 where time ran out, or no block has the tables."""
+        """Return indices of candidates, `(size,)`; -1 if time ran out, or no block has the tables."""
         values = np.asarray(outputs.values, dtype=np.float64).reshape(len(outputs), -1)
         for value in values:
-            if value.tobytes() not in self.known:
-                self.known[value.tobytes()] = self._solved(value)
-        return np.array([self.known[value.tobytes()] for value in values], dtype=np.int64)
+            if value.tobytes() not in self.guesses:
+                self.guesses[value.tobytes()] = self._solved(value)
+        return np.array([self.guesses[value.tobytes()] for value in values], dtype=np.int64)
 
     def _solved(self, value: NDArray[np.float64]) -> int:
-        """One binary a candidate, exactly one of which is 1, where somebody of that type lives in the block."""
+        """Solve with one binary per candidate; the one that is 1 has a person of its type in the block."""
         if isinstance(self.mechanism, NoisyTables):
             distinct = Distinct(self.mechanism.in_cells)
             rows, objective = residual_rows(distinct, value, self.n_people)
             columns = distinct.of_type[self.types]
         else:
             rows, objective, columns = self._exact(value), np.zeros(0), self.types
-        chosen = rows.new(len(self.types), 1.0)
-        rows.add(row(chosen, 1.0, 1.0, 1.0))
-        for column, one in zip(columns, chosen, strict=True):
-            rows.add(row([column, one], [1.0, -1.0], low=0.0))
+        binaries = rows.new(len(self.types), 1.0)
+        rows.add(row(binaries, 1.0, 1.0, 1.0))
+        for column, binary in zip(columns, binaries, strict=True):
+            rows.add(row([column, binary], [1.0, -1.0], low=0.0))
         cost = np.zeros(len(rows.upper))
         cost[: len(objective)] = objective
-        cost[chosen] = np.arange(len(chosen)) / (2 * len(chosen))  # less than a residual, which is a whole number
+        cost[binaries] = np.arange(len(binaries)) / (2 * len(binaries))  # less than a residual, which is a whole number
         answer = rows.solve(objective=cost, deadline=Deadline(self.seconds))
         if answer.columns is None or answer.status is not Status.FOUND:
             return -1
-        return int(answer.columns[chosen].argmax())
+        return int(answer.columns[binaries].argmax())
 
     def _exact(self, value: NDArray[np.float64]) -> Rows:
         tables = self.mechanism.tables

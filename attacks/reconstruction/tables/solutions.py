@@ -1,4 +1,4 @@
-"""All blocks that have the published tables: how many there are is the leak, one means that everybody is found."""
+"""All blocks that have the published tables: the fewer, the larger the leak; one block reveals every person."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .integer_programme import LONGEST, Cuts, Deadline, Status
 from .published import PublishedTables
 
 MOST_STEPS = 5_000
-"""Blocks that are tried around one that was found."""
+"""Number of blocks that are tried around a block that was found."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solutions:
-    """Blocks that have some tables, and whether there are others.
+    """Blocks that have some tables, and whether the list is complete.
 
     Args:
-        domain: what a person can be.
+        domain: domain of a person.
         blocks: `(n_people, 1 + n_attributes)` each, people in the order of their types; no two are the same people.
-        ended: "complete" if there are no others, else what stopped the search: "limit" or "time limit".
-        seconds: what it took.
+        ended: "complete" if there are no others, otherwise the reason why the search stopped: "limit" or "time limit".
+        seconds: time taken.
     """
 
     domain: CensusDomain
@@ -43,22 +43,22 @@ class Solutions:
 
     @property
     def complete(self) -> bool:
-        """Whether these are all."""
+        """True if the list is complete."""
         return self.ended == "complete"
 
     @property
     def unique(self) -> bool:
-        """Whether there is exactly one: everybody in the block is found, for certain."""
+        """True if there is exactly one block: every person in it is revealed with certainty."""
         return self.complete and len(self.blocks) == 1
 
     @property
     def inconsistent(self) -> bool:
-        """Whether no block has these tables."""
+        """True if no block has these tables."""
         return self.complete and not self.blocks
 
     @property
     def certain(self) -> Ints:
-        """The people who are in every one of these blocks; who they are is certain only if these are all."""
+        """People who are in every one of these blocks; certain only if the list is complete."""
         if not self.blocks:
             return self.domain.block_of(np.zeros(self.domain.n_types, dtype=np.int64))
         histograms = [self.domain.histogram(block) for block in self.blocks]
@@ -69,7 +69,7 @@ class Solutions:
         if self.inconsistent:
             return "no block has these tables: they contradict each other, see conflict(published)"
         if self.unique:
-            return "exactly 1 block has these tables: everybody in it is found"
+            return "exactly 1 block has these tables: every person in it is revealed"
         if self.complete:
             people = plural(len(self.blocks[0]), "person", "people")
             return f"exactly {n} blocks have these tables; they share {len(self.certain)} of {people}"
@@ -80,70 +80,72 @@ class Solutions:
 
 
 def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LONGEST) -> Solutions:
-    """The blocks that have some tables, each once.
+    """Return the blocks that have some tables, each once.
 
     Args:
         published: the tables.
-        limit: stop after so many, >= 1. Whether there is one block, or more, takes limit=2.
-        seconds: stop after this time, > 0; what was found until then is returned.
+        limit: largest number of blocks, >= 1. limit=2 suffices to decide whether there is more than one.
+        seconds: time limit, > 0; the blocks found until then are returned.
 
     Returns:
-        Solutions. Every block was checked: its tables were computed again, and are those published.
+        Solutions. Every block is checked: its tables, computed again, are the published ones.
 
     Raises:
-        AttackError: no count bounds how many people there are, or a median stands without the size of its group.
+        AttackError: no count bounds the number of people, or a median is published without the size of its group.
 
     Example:
         >>> from dpassay.mechanisms.tables import CensusDomain, group, rows_of, Tables
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> tables = Tables(domain, rows_of([group(), group(sex="female")]))
-        >>> found = solve(PublishedTables.about(tables, block))
-        >>> print(found, "-", domain.shown(found.certain))
+        >>> solutions = solve(PublishedTables.about(tables, block))
+        >>> print(solutions, "-", domain.shown(solutions.certain))
         exactly 35 blocks have these tables; they share 2 of 4 people - ['36 female', '40 male']
     """
     whole(1, limit=limit)
     positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
-    found: dict[bytes, Ints] = {}
+    blocks: dict[bytes, Ints] = {}
     rows, cuts = encoding.rows.copy(), Cuts(encoding.types, total_fixed=encoding.total_fixed)
     ended = "limit"
-    while len(found) < limit:
+    while len(blocks) < limit:
         answer = rows.solve(deadline=deadline)
         if answer.columns is None or answer.status is not Status.FOUND:
             ended = "complete" if answer.status is Status.INFEASIBLE else "time limit"
             break
-        known = len(found)
-        _explore(published, checked(encoding, answer.columns[encoding.types]), found, limit, deadline)
-        for block in list(found.values())[known:]:
+        n_before = len(blocks)
+        _explore(published, checked(encoding, answer.columns[encoding.types]), blocks, limit, deadline)
+        for block in list(blocks.values())[n_before:]:
             cuts.add(rows, published.domain.histogram(block))
-    return Solutions(published.domain, tuple(found.values()), ended, deadline.spent)
+    return Solutions(published.domain, tuple(blocks.values()), ended, deadline.spent)
 
 
-def _explore(published: PublishedTables, start: Ints, found: dict[bytes, Ints], limit: int, deadline: Deadline) -> None:
-    """Adds `start` to `found`, and what is reached from it by moving the ages of two people apart or together."""
+def _explore(
+    published: PublishedTables, start: Ints, blocks: dict[bytes, Ints], limit: int, deadline: Deadline
+) -> None:
+    """Add `start` to `blocks`, and the blocks reached from it by moving the ages of two people apart or together."""
     waiting = [start]
-    found[start.tobytes()] = start
-    while waiting and len(found) < limit and deadline.left > 0.0:
+    blocks[start.tobytes()] = start
+    while waiting and len(blocks) < limit and deadline.left > 0.0:
         for block in _similar(published, waiting.pop()):
             key = block.tobytes()
-            if key not in found and len(found) < limit:
-                found[key] = block
+            if key not in blocks and len(blocks) < limit:
+                blocks[key] = block
                 waiting.append(block)
 
 
 def _similar(published: PublishedTables, block: Ints) -> Ints:
-    """Blocks with the same tables in which one of two people is d years older, and the other d years younger."""
+    """Return blocks with the same tables in which one of two people is d years older, and the other d years younger."""
     older, younger = np.nonzero(~np.eye(len(block), dtype=np.bool_))
     low, high = published.domain.ages
-    most = int(np.clip(MOST_STEPS // max(len(older), 1), 1, high - low))
-    years = np.arange(1, most + 1)
-    who = np.repeat(older, most), np.repeat(younger, most)
-    blocks = np.repeat(block[None], len(who[0]), axis=0)
-    run, by = np.arange(len(blocks)), np.tile(years, len(older))
-    blocks[run, who[0], 0] += by
-    blocks[run, who[1], 0] -= by
+    max_years = int(np.clip(MOST_STEPS // max(len(older), 1), 1, high - low))
+    years = np.arange(1, max_years + 1)
+    pair = np.repeat(older, max_years), np.repeat(younger, max_years)
+    blocks = np.repeat(block[None], len(pair[0]), axis=0)
+    run, change = np.arange(len(blocks)), np.tile(years, len(older))
+    blocks[run, pair[0], 0] += change
+    blocks[run, pair[1], 0] -= change
     blocks = blocks[((blocks[..., 0] >= low) & (blocks[..., 0] <= high)).all(axis=1)]
     blocks = blocks[published.fit(blocks)]
     order = np.argsort(published.domain.types(blocks), axis=1)
@@ -151,7 +153,7 @@ def _similar(published: PublishedTables, block: Ints) -> Ints:
 
 
 def checked(encoding: Encoding, histogram: NDArray[np.int64]) -> Ints:
-    """The block of a histogram, whose tables are computed again; `AttackError` if they are not those published."""
+    """Return the block of a histogram, checked; raise `AttackError` if its tables are not the published ones."""
     block = encoding.published.domain.block_of(histogram)
     if not encoding.published.hold_for(block):
         raise AttackError(

@@ -1,7 +1,7 @@
-"""How the gradient of an example turns when the example moves: the second derivative, in one direction.
+"""Mixed second derivative of the loss in parameters and example, along one direction of the parameters.
 
-<v, gradient of the loss at (x, y)> is the derivative of the loss along v in the parameters. Its derivative in x is what
-a forward and a backward pass give if each carries its own derivative along v (Pearlmutter 1994, "Fast exact
+<v, gradient of the loss at (x, y)> is the derivative of the loss along v in the parameters. Its derivative in x is
+computed by a forward and a backward pass that both carry their derivatives along v (Pearlmutter 1994, "Fast exact
 multiplication by the Hessian").
 """
 
@@ -17,21 +17,21 @@ from .regression import Floats
 
 
 def turn(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:
-    """Derivative in x of <v, gradient of the loss>, for each example.
+    """Return the derivative in x of <v, gradient of the loss>, for each example.
 
     Args:
-        model: of which the loss is.
-        parameters: `(n_parameters,)`.
+        model: model with the loss.
+        parameters: `(n_parameters,)` parameters of the model.
         X, y: examples, `(n, n_features)` and `(n,)`.
-        along: v of each example, `(n, n_parameters)`.
+        along: direction v of each example, `(n, n_parameters)`.
 
     Returns:
-        `(n, n_features)`. At the kink of a ReLU its second derivative counts as 0.
+        Derivatives, `(n, n_features)`. The second derivative of a ReLU at its kink is taken as 0.
     """
     weights = [layer.of(parameters[None])[0] for layer in model.layers]
-    moves = [layer.of(along) for layer in model.layers]
+    directions = [layer.of(along) for layer in model.layers]
     inputs, rates, slopes = [X], [np.zeros_like(X)], []
-    for index, (w, v) in enumerate(zip(weights, moves, strict=True)):
+    for index, (w, v) in enumerate(zip(weights, directions, strict=True)):
         width = inputs[-1].shape[1]
         outputs = inputs[-1] @ w[:, :width].T
         changes = rates[-1] @ w[:, :width].T + np.einsum("nui,ni->nu", v[:, :, :width], inputs[-1])
@@ -40,22 +40,22 @@ def turn(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Fl
         if index == len(weights) - 1:
             delta, change = _loss(model, outputs, changes, y)
             break
-        activated, slope, bend = _activation(model, outputs)
-        slopes.append((slope, bend * changes))
+        activated, slope, curvature = _activation(model, outputs)
+        slopes.append((slope, curvature * changes))
         inputs.append(activated)
         rates.append(slope * changes)
     for index in range(len(weights) - 1, -1, -1):
         width = inputs[index].shape[1]
-        w, v = weights[index][:, :width], moves[index][:, :, :width]
+        w, v = weights[index][:, :width], directions[index][:, :, :width]
         delta, change = delta @ w, change @ w + np.einsum("nui,nu->ni", v, delta)
         if index:
-            slope, bent = slopes[index - 1]
-            delta, change = slope * delta, slope * change + bent * delta
+            slope, slope_change = slopes[index - 1]
+            delta, change = slope * delta, slope * change + slope_change * delta
     return np.asarray(change)
 
 
 def _activation(model: Model, z: Floats) -> tuple[Floats, Floats, Floats]:
-    """Value, first and second derivative."""
+    """Return value, first and second derivative."""
     if model.activation_name == "tanh":
         a = np.tanh(z)
         return a, 1.0 - a * a, -2.0 * a * (1.0 - a * a)
@@ -63,7 +63,7 @@ def _activation(model: Model, z: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _loss(model: Model, outputs: Floats, changes: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
-    """First derivative of the loss in the outputs, and how it changes, both `(n, n_outputs)`."""
+    """Return the first derivative of the loss in the outputs, and its derivative along v, both `(n, n_outputs)`."""
     first = np.ascontiguousarray(outputs.T)[None]
     model.loss.derive(first, model.loss.targets(y, np.dtype(np.float64)))
     delta = first[0].T

@@ -1,9 +1,9 @@
-"""The informed adversary: one record of a regression, from its coefficients and all other records, in closed form.
+"""The informed adversary: recovery of one record of a regression from its coefficients and all other records.
 
-    0 = gradient of the objective = (that of the known records and the penalty) + r x,     r = mean(theta x) - y
+    0 = gradient of the objective = (gradient of the known records and the penalty) + r x,     r = mean(theta x) - y
 
-At exact coefficients everything but the last term is known. Where one entry of x is known, the 1 of an intercept or an
-attribute that all records share, it gives r, then x, and then y = mean(theta x) - r.
+At exact coefficients everything except the last term is known. If one entry of x is known, the 1 of an intercept or an
+attribute that all records share, it determines r, then x, and then y = mean(theta x) - r.
 
     our name     Balle, Cherubin and Hayes (2022), section 4
     pull         minus the gradient of the known records and the penalty: r x
@@ -23,20 +23,20 @@ from ....mechanisms.errors import AttackError, ParameterError
 from .regression import Floats, Regression
 
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
-"""What is left of a sum counts as nothing where it is below this times the sum of the absolute values."""
+"""A sum is treated as 0 if it is below this factor times the sum of the absolute values."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecoveredRecords:
-    """What the coefficients of each of `size` models give away of the missing record.
+    """Missing record recovered from the coefficients of each of `size` models.
 
     Args:
-        x: attributes, `(size, n_features)`; NaN where nothing but the direction is known, or nothing at all.
-        y: target, or label, `(size,)`; NaN likewise.
-        direction: of the row with its intercept, of norm 1, `(size, p)`; its sign is unknown where x is NaN.
-        residuals: r, `(size, K)`; NaN where it is unknown.
-        inconsistency: how far the label is from a whole number before it is rounded, `(size,)`: 0 for exact
-            coefficients. NaN for real targets, which carry no such check.
+        x: attributes, `(size, n_features)`; NaN if only the direction is known, or nothing.
+        y: target, or label, `(size,)`; NaN in the same cases.
+        direction: direction of the row with its intercept, of norm 1, `(size, p)`; its sign is unknown if x is NaN.
+        residuals: r, `(size, K)`; NaN if unknown.
+        inconsistency: distance of the label from a whole number before rounding, `(size,)`: 0 for exact
+            coefficients. NaN for real targets, which have no such check.
     """
 
     x: Floats
@@ -47,26 +47,26 @@ class RecoveredRecords:
 
     @property
     def only_direction(self) -> bool:
-        """Whether no length is known, for want of an intercept or another known attribute."""
+        """True if no length is known, because there is no intercept or other known attribute."""
         return bool(np.isnan(self.x).all())
 
 
 @dataclass(frozen=True, eq=False)
 class InformedAdversary:
-    """Who knows the model, its penalty, and all records but one.
+    """Adversary who knows the model, its penalty, and all records except one.
 
     Args:
-        regression: what the trainer minimised.
+        regression: objective that the trainer minimised.
         X, y: the known records, `(n - 1, n_features)` and `(n - 1,)`.
         anchor: column and value of an attribute that the missing record is known to have, a value other than 0; None
-            for the intercept. Without either only the direction of the row is found.
+            for the intercept. Without either, only the direction of the row is recovered.
 
     Raises:
-        ParameterError: data that the loss does not take, or an anchor that names no column.
+        ParameterError: data that the loss does not accept, or an anchor that is not a column.
 
     Guarantees:
-        * exact coefficients give an exact record, to rounding: 1e-12 where r is not small;
-        * coefficients at which the gradient is e in place of 0 give x wrong by (e_x - x e_b) / (r + e_b), e_b the
+        * exact coefficients give an exact record, to rounding: 1e-12 if r is not small;
+        * coefficients with gradient e instead of 0 give an error of x of (e_x - x e_b) / (r + e_b), e_b the
           part of the intercept: see `solver_error`.
 
     References:
@@ -76,8 +76,8 @@ class InformedAdversary:
         >>> rng = np.random.default_rng(0)
         >>> X, y = rng.normal(size=(50, 5)), rng.integers(0, 2, size=50)
         >>> model = Regression("logistic", strength=0.1)
-        >>> found = InformedAdversary(model, X[1:], y[1:]).recover(model.minimise(X, y))
-        >>> bool(np.abs(found.x[0] - X[0]).max() < 1e-12), bool(found.y[0] == y[0])
+        >>> recovered = InformedAdversary(model, X[1:], y[1:]).recover(model.minimise(X, y))
+        >>> bool(np.abs(recovered.x[0] - X[0]).max() < 1e-12), bool(recovered.y[0] == y[0])
         (True, True)
     """
 
@@ -108,45 +108,45 @@ class InformedAdversary:
         return int(self.known[0].shape[1]) - self.regression.intercept
 
     def pull(self, parameters: Any) -> Floats:
-        """What the missing record adds to the gradient, `(size, K, p)`: r x, if the coefficients are exact."""
+        """Return the missing record's part of the gradient, `(size, K, p)`: r x, if the coefficients are exact."""
         rows, targets = self.known
         return -self.regression.gradient(self.regression.coefficients(parameters, self.n_features), rows, targets)
 
     def recover(self, parameters: Any) -> RecoveredRecords:
-        """The missing record from flat coefficients of one model, or `(size, n_parameters)` of many.
+        """Recover the missing record from flat coefficients of one model, or `(size, n_parameters)` of many.
 
         Raises:
-            ParameterError: coefficients of another length than the model has.
-            AttackError: no model gives anything away, with the reason.
+            ParameterError: coefficients of a wrong length.
+            AttackError: no model reveals the record, with the reason.
         """
         rows, targets = self.known
         theta = self.regression.coefficients(parameters, self.n_features)
         pull = self.pull(parameters)
         terms = (np.abs(self.regression.residuals(theta, rows, targets) + targets) + np.abs(targets)) @ np.abs(rows)
         terms += np.abs(self.regression.penalties(rows.shape[1]) * theta)
-        nothing = np.all(np.abs(pull) <= ROUNDING * terms, axis=(1, 2))
-        if nothing.all():
+        no_signal = np.all(np.abs(pull) <= ROUNDING * terms, axis=(1, 2))
+        if no_signal.all():
             raise AttackError(self._why_nothing())
         direction = np.linalg.svd(pull, full_matrices=False)[2][:, 0, :]
         residuals = self._residuals(pull, terms)
         with np.errstate(invalid="ignore", divide="ignore"):
             row = np.einsum("sk,skp->sp", residuals, pull) / np.einsum("sk,sk->s", residuals, residuals)[:, None]
         y, inconsistency = self._targets(theta, row, residuals)
-        unknown = nothing | np.isnan(row).any(axis=1)
+        unknown = no_signal | np.isnan(row).any(axis=1)
         row[unknown], y[unknown] = np.nan, np.nan
         return RecoveredRecords(row[:, : self.n_features], y, direction, residuals, inconsistency)
 
     def _residuals(self, pull: Floats, terms: Floats) -> Floats:
-        """r, from the entry of x that is known; NaN where none is, or where nothing is left of it but rounding."""
+        """Return r, from the known entry of x; NaN if there is none, or if it is at rounding error."""
         if self.anchor is None and not self.regression.intercept:
             return np.full(pull.shape[:2], np.nan)
         column, value = self.anchor if self.anchor is not None else (-1, 1.0)
-        found = pull[:, :, column] / value
+        residuals = pull[:, :, column] / value
         lost = np.all(np.abs(pull[:, :, column]) <= ROUNDING * terms[:, :, column], axis=1)
-        return np.where(lost[:, None], np.nan, found)
+        return np.where(lost[:, None], np.nan, residuals)
 
     def _targets(self, theta: Floats, row: Floats, residuals: Floats) -> tuple[Floats, Floats]:
-        """Targets `(size,)`, and how far they are from whole numbers."""
+        """Return targets `(size,)`, and their distance from whole numbers."""
         with np.errstate(invalid="ignore", over="ignore"):
             exact = self.regression.link.mean(np.einsum("skp,sp->sk", theta, row)[:, :, None])[:, :, 0] - residuals
         if not self.regression.link.labels:
@@ -158,36 +158,36 @@ class InformedAdversary:
         return np.rint(exact[:, 0]) + 0.0, np.abs(exact - np.rint(exact))[:, 0]
 
     def _why_nothing(self) -> str:
-        """Why the gradient of the known records is 0 by itself."""
+        """Return the reason why the gradient of the known records is 0."""
         rows, _ = self.known
         constant = np.flatnonzero(np.all(rows == rows[:1], axis=0)[: self.n_features])
-        free = not self.regression.strength
-        if free and len(rows) < rows.shape[1]:
+        unpenalised = not self.regression.strength
+        if unpenalised and len(rows) < rows.shape[1]:
             reason = (
                 f"{len(rows)} known records and {rows.shape[1]} coefficients without a penalty: the model fits every "
                 "record exactly, and all residuals are 0"
             )
-        elif free and len(constant):
+        elif unpenalised and len(constant):
             reason = (
-                f"attribute {constant[0]} is constant in the known records: if it is another in the missing one, a "
-                "coefficient serves that record alone and fits it exactly"
+                f"attribute {constant[0]} is constant in the known records: if it differs in the missing one, a "
+                "coefficient affects only that record and fits it exactly"
             )
         else:
-            reason = "the coefficients are those of the known records alone, or fit the missing one exactly"
+            reason = "the coefficients are those of the known records only, or fit the missing one exactly"
         return (
-            f"the known records explain the coefficients to rounding, and nothing is left of another one: {reason}. "
+            f"the known records explain the coefficients to rounding, so no other record can be recovered: {reason}. "
             "Guess from the known records instead."
         )
 
 
 @dataclass(frozen=True)
 class SolverError:
-    """What the tolerance of a solver does to the attack, for an auditor, who knows all records.
+    """Effect of a solver's tolerance on the attack, for an auditor who knows all records.
 
     Args:
         gradient: norm of the gradient of the objective at the coefficients; 0 at the exact ones.
-        relative: the same, as a share of the norm of what the record adds to it.
-        error: largest error that follows in an attribute of the recovered record.
+        relative: that norm, as a share of the norm of the record's part of the gradient.
+        error: largest resulting error of an attribute of the recovered record.
     """
 
     gradient: float
@@ -197,36 +197,36 @@ class SolverError:
     def __str__(self) -> str:
         if self.relative >= 1.0:
             return (
-                f"the solver stopped with a gradient of norm {self.gradient:.2g}, more than what the record adds to "
+                f"the solver stopped with a gradient of norm {self.gradient:.2g}, more than the record's part of "
                 "it: nothing can be recovered. Train with a smaller tolerance."
             )
-        return f"the solver stopped with a gradient of norm {self.gradient:.2g}: attributes are off by {self.error:.2g}"
+        return f"the solver stopped with a gradient of norm {self.gradient:.2g}: attributes have error {self.error:.2g}"
 
 
 def solver_error(regression: Regression, parameters: Any, X: Any, y: Any, record: int) -> SolverError:
-    """How far coefficients are from exact, and what that costs the informed adversary, in closed form.
+    """Return the distance of coefficients from exact, and its effect on the informed adversary, in closed form.
 
     Args:
-        regression: with an intercept.
+        regression: regression with an intercept.
         parameters: flat coefficients of one model.
         X, y: all records.
-        record: the one that is attacked.
+        record: index of the record under attack.
 
     Raises:
-        ParameterError: shapes that do not fit, or a regression without intercept.
+        ParameterError: inconsistent shapes, or a regression without intercept.
     """
     if not regression.intercept:
         raise ParameterError(
-            "regression must have an intercept, which gives the attack the length of the row, but has none.",
+            "regression must have an intercept, from which the attack gets the length of the row, but has none.",
             argument="regression",
         )
     rows, targets = regression.read(X, y)
     theta = regression.coefficients(parameters, rows.shape[1] - 1)
     e = regression.gradient(theta, rows, targets)[0]
     r = regression.residuals(theta, rows[[record]], targets[:, [record]])[0, :, 0]
-    row, seen = rows[record], r + -e[:, -1]
+    row, observed = rows[record], r + -e[:, -1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = seen @ (r[:, None] * row - e) / (seen @ seen)
+        recovered = observed @ (r[:, None] * row - e) / (observed @ observed)
     norm = float(np.linalg.norm(e))
     added = float(np.linalg.norm(r) * np.linalg.norm(row))
-    return SolverError(norm, norm / added if added else np.inf, float(np.abs(found - row)[:-1].max()))
+    return SolverError(norm, norm / added if added else np.inf, float(np.abs(recovered - row)[:-1].max()))

@@ -1,7 +1,7 @@
-"""What noise on the coefficients leaves of the informed adversary, as curves, with no attack to be run.
+"""Success of the informed adversary on noisy coefficients, as curves, without running the attack.
 
-Let v be the noise, H the second derivative of the objective of the known records and the penalty, and e = H v what
-the noise adds to the gradient. In place of r x, the adversary reads r x - e, so that his attribute j is off by
+Let v be the noise, H the second derivative of the objective of the known records and the penalty, and e = H v the
+change of the gradient by the noise. Instead of r x, the adversary observes r x - e, so the error of attribute j is
 
     (x_j e_b - e_j) / (r - e_b),                      e_b the entry of the intercept
 
@@ -23,7 +23,7 @@ from ....mechanisms.validation import positive
 from .regression import Floats, Regression
 
 _GRID = np.linspace(-9.0, 9.0, 1801)
-"""Of a standard normal number that is integrated over."""
+"""Integration grid of a standard normal variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +31,12 @@ class PerturbedOutput:
     """Error and success of the informed adversary on coefficients with independent normal noise.
 
     Args:
-        regression: with an intercept and one output; not a softmax.
+        regression: regression with an intercept and one output; not a softmax.
         X, y: all records.
-        record: the one that is attacked.
+        record: index of the record under attack.
 
     Raises:
-        ParameterError: a regression without intercept or with several outputs, or data that it does not take.
+        ParameterError: a regression without intercept or with several outputs, or data that the loss does not accept.
 
     Guarantees:
         * `success` is exact for least squares, and to first order in the noise otherwise;
@@ -76,32 +76,32 @@ class PerturbedOutput:
 
     @cached_property
     def coefficients(self) -> Floats:
-        """The exact ones, `(p,)`."""
+        """Exact coefficients, `(p,)`."""
         return self.regression.minimise(self.X, self.y)
 
     @cached_property
     def residual(self) -> float:
-        """r of the record: large for one that the model does not fit, which is then easy to recover."""
+        """Residual r of the record: large if the model does not fit the record, which is then easy to recover."""
         rows, targets = self._data
-        one, target = rows[[self.record]], targets[:, [self.record]]
-        return float(self.regression.residuals(self.coefficients[None, None], one, target)[0, 0, 0])
+        row, target = rows[[self.record]], targets[:, [self.record]]
+        return float(self.regression.residuals(self.coefficients[None, None], row, target)[0, 0, 0])
 
     @cached_property
     def _hessian(self) -> Floats:
-        """Of the known records and the penalty, `(p, p)`."""
+        """Hessian of the known records and the penalty, `(p, p)`."""
         rows = np.delete(self._data[0], self.record, axis=0)
         return self.regression.hessian(self.coefficients[None], rows)
 
     def error(self, noise_sd: float) -> float:
-        """Root of the mean squared error of an attribute, to first order in the noise: about |H| noise_sd / |r|."""
+        """Return the root mean squared error of an attribute, to first order in the noise: about |H| noise_sd / |r|."""
         positive(noise_sd=noise_sd)
         numerators = self._numerators()
         return float(noise_sd * np.sqrt(np.mean(np.sum(numerators**2, axis=1))) / abs(self.residual))
 
     def success(self, noise_sd: float, *, tolerance: float) -> Floats:
-        """Probability that each attribute is recovered to within `tolerance`, `(n_features,)`.
+        """Return the probability that each attribute is recovered to within `tolerance`, `(n_features,)`.
 
-        Pr[|N| <= tolerance |D|], N given D being normal: one integral an attribute.
+        Pr[|N| <= tolerance |D|], N given D being normal: one integral per attribute.
         """
         positive(noise_sd=noise_sd, tolerance=tolerance)
         numerators, denominator = noise_sd * self._numerators(), noise_sd * self._hessian[-1]
@@ -118,16 +118,16 @@ class PerturbedOutput:
         return np.asarray(np.clip(inside @ weights / weights.sum(), 0.0, 1.0))
 
     def _numerators(self) -> Floats:
-        """Rows a_j with N_j = a_j v: x_j (H v)_b - (H v)_j, `(n_features, p)`."""
+        """Return rows a_j with N_j = a_j v: x_j (H v)_b - (H v)_j, `(n_features, p)`."""
         x = self._data[0][self.record, :-1]
         return np.asarray(x[:, None] * self._hessian[-1] - self._hessian[:-1])
 
 
 def blind_success(values: Any, *, tolerance: float) -> float:
-    """The largest share of values that one guess is within `tolerance` of: what is guessed without any release.
+    """Return the largest share of values within `tolerance` of one guess: the success without any release.
 
     Args:
-        values: an attribute of the known records, `(n,)`.
+        values: values of an attribute of the known records, `(n,)`.
         tolerance: > 0.
 
     Raises:
@@ -140,6 +140,6 @@ def blind_success(values: Any, *, tolerance: float) -> float:
     positive(tolerance=tolerance)
     ordered = np.sort(np.asarray(values, dtype=np.float64).ravel())
     if not len(ordered):
-        raise ParameterError("values must hold at least one number, but are none.", argument="values")
+        raise ParameterError("values must have at least one number, but are empty.", argument="values")
     last = np.searchsorted(ordered, ordered + 2.0 * tolerance * (1.0 + 1e-12), side="right")
     return float((last - np.arange(len(ordered))).max() / len(ordered))

@@ -1,20 +1,20 @@
-"""The prior-aware attack on DP-SGD: which of k known records was trained on, from every noisy step.
+"""The prior-aware attack on DP-SGD: identification of the training record among k candidates, from every noisy step.
 
-    R_t = noisy sum of step t, less the clipped gradients of the known records        g_t(z) = clipped gradient of z
+    R_t = noisy sum of step t, minus the clipped gradients of the known records        g_t(z) = clipped gradient of z
 
-    likelihood   sum over t of log p(R_t | z): the record of the largest posterior probability
-    product      sum over t of <R_t, g_t(z)>, as Hayes et al. have it; of shuffled batches the largest of each epoch
+    likelihood   sum over t of log p(R_t | z): the record with the largest posterior probability
+    product      sum over t of <R_t, g_t(z)>, as in Hayes et al.; for shuffled batches the largest of each epoch
 
-With full batches R_t = g_t(z) + noise, and the likelihood is exact: <R_t, g_t> less |g_t|^2 / 2. It corrects by itself
-for gradients that are shorter than the clip norm, which the product favours against.
+With full batches R_t = g_t(z) + noise, and the likelihood is exact: <R_t, g_t> minus |g_t|^2 / 2. It corrects
+for gradients that are shorter than the clip norm, against which the product is biased.
 
-What can be reached: let k clipped gradients have norm C and stay where they are, mu = sqrt(T) / noise_multiplier. If
-they are at right angles, the attack is right with probability s(mu) = integral of phi(u - mu) Phi(u)^(k - 1). If they
-form a regular simplex (inner products -C^2 / (k - 1)), all distances are longer by sqrt(k / (k - 1)), and it is right
-with probability s(mu sqrt(k / (k - 1))); no k gradients are known that do better. The ceiling of the accountant,
-Phi(Phi^-1(1 / k) + mu), is where each guess would have a half-space of its own: for k > 2 no k half-spaces of
-probability 1 / k fill the space, and so it is approached, not reached. `orthogonal_success` and `simplex_success` say
-how closely: for k = 10 a simplex comes to 0.915 of the ceiling or more at every mu, right angles to 0.866.
+Attainable success: let k clipped gradients have norm C and be constant, mu = sqrt(T) / noise_multiplier. If
+they are at right angles, the success probability is s(mu) = integral of phi(u - mu) Phi(u)^(k - 1). If they
+form a regular simplex (inner products -C^2 / (k - 1)), all distances are longer by sqrt(k / (k - 1)), and the success
+probability is s(mu sqrt(k / (k - 1))); no better k gradients are known. The ceiling of the accountant,
+Phi(Phi^-1(1 / k) + mu), would need a separate half-space for each guess: for k > 2 no k half-spaces of
+probability 1 / k fill the space, so it is approached, not attained. `orthogonal_success` and `simplex_success` compute
+how closely: for k = 10 a simplex attains at least 0.915 of the ceiling at every mu, right angles 0.866.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SAMPLINGS = {"full-batch": "_steps", "poisson": "_steps", "fixed-size": "_exchanged", "shuffled": "_epochs"}
-"""Sampling -> how its steps are added up."""
+"""Sampling -> method that adds up its steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PriorAware(Reconstructor):
-    """Guesses which of k known records DP-SGD was trained on, all others being known.
+    """Guess of the record of k candidates that DP-SGD was trained on, with all other records known.
 
     Args:
         score: "likelihood" or "product".
 
     Raises:
-        ParameterError: another score.
-        AttackError: not DP-SGD, no trajectory, no noise, a secret that is not one of several records in a known place,
-            or a sampling whose batches are not known.
+        ParameterError: an unknown score.
+        AttackError: not DP-SGD, no trajectory, no noise, a secret that is not one of several candidates for a known
+            record, or a sampling scheme with unknown batches.
 
     Guarantees:
-        * with full batches, and without projection, the likelihood is that of the whole trajectory: no guess is right
+        * with full batches, and without projection, the likelihood is that of the whole trajectory: no guess is correct
           more often;
-        * with Poisson, fixed-size and shuffled batches the sum of the known records is taken at its mean: a fixed
+        * with Poisson, fixed-size and shuffled batches the sum of the known records is replaced by its mean: a fixed
           guess, but not the best one.
 
     References:
@@ -81,16 +81,16 @@ class PriorAware(Reconstructor):
         one_of(("likelihood", "product"), score=self.score)
 
     def check(self, target: SecretTarget) -> None:
-        """Raises `AttackError` where it cannot be used."""
+        """Raise `AttackError` if the attack cannot be used."""
         learner, secret = self._learner(target), target.secret
         if not isinstance(secret, OneOf) or secret.record is None:
             raise AttackError(
-                "the prior-aware attack guesses one of several records in a known place. Give the secret as "
+                "the prior-aware attack guesses one of several candidates for a known record. Give the secret as "
                 "OneOf.in_record(dataset, record, values)."
             )
         if not learner.noise_multiplier:
             raise AttackError(
-                "noise_multiplier is 0: steps without noise have no likelihood. Give it some noise, or recover the "
+                "noise_multiplier is 0: steps without noise have no likelihood. Add noise, or recover the "
                 "record from a gradient (dpassay.attacks.reconstruction.training.invert_gradient)."
             )
         if _name_of(learner.scheme) not in SAMPLINGS:
@@ -100,7 +100,7 @@ class PriorAware(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """The guesser; nothing is run."""
+        """Return the guesser; no runs are made."""
         self.check(target)
         assert isinstance(target.secret, OneOf)
         return PriorAwareGuesser(self._learner(target), target.secret, self.score)
@@ -123,11 +123,11 @@ class PriorAware(Reconstructor):
 
 @dataclass(frozen=True, eq=False)
 class PriorAwareGuesser:
-    """The record of the largest score.
+    """Guesser of the record with the largest score.
 
     Args:
-        learner: how the trajectory was made.
-        secret: the candidates, and the place of their record.
+        learner: trainer that produced the trajectory.
+        secret: the candidates, and the index of their record.
         score: see `PriorAware`.
     """
 
@@ -136,7 +136,7 @@ class PriorAwareGuesser:
     score: str
 
     def guess(self, outputs: Outputs) -> NDArray[np.int64]:
-        """`(size,)` numbers of candidates, from trajectories `(size, steps + 1, n_parameters)`."""
+        """Return indices of candidates, `(size,)`, from trajectories `(size, steps + 1, n_parameters)`."""
         scores = np.nan_to_num(self.scores(outputs), nan=-np.inf)
         if self.score == "product":
             return np.asarray(scores.argmax(axis=1))
@@ -146,19 +146,19 @@ class PriorAwareGuesser:
         return np.asarray((posterior @ close).argmax(axis=1))
 
     def scores(self, outputs: Outputs) -> Floats:
-        """`(size, k)`: log likelihoods, but for what all candidates share, or products."""
+        """Return scores `(size, k)`: log likelihoods, up to a term common to all candidates, or products."""
         add: Callable[..., Floats] = getattr(self, SAMPLINGS[_name_of(self.learner.scheme)])
         return add(outputs)
 
     @cached_property
     def candidates(self) -> TrainingData:
-        """The k records in question."""
-        alone = [_split(one, self.secret.record)[0] for one in self.secret.candidates]
-        special = [one.gradients for one in alone if one.gradients is not None]
+        """The k candidate records."""
+        records = [_split(candidate, self.secret.record)[0] for candidate in self.secret.candidates]
+        gradients = [record.gradients for record in records if record.gradients is not None]
         return TrainingData(
-            np.concatenate([one.X for one in alone]),
-            np.concatenate([one.y for one in alone]),
-            np.concatenate(special) if special else None,
+            np.concatenate([record.X for record in records]),
+            np.concatenate([record.y for record in records]),
+            np.concatenate(gradients) if gradients else None,
         )
 
     @cached_property
@@ -168,66 +168,69 @@ class PriorAwareGuesser:
 
     @property
     def variance(self) -> float:
-        """Of the noise on a sum, in each coordinate."""
+        """Variance of the noise on a sum, in each coordinate."""
         return float((self.learner.noise_multiplier * self.learner.clip_norm) ** 2)
 
     def _steps(self, outputs: Outputs) -> Floats:
-        """Each step has the record with the same probability, whatever else it has."""
+        """Add up steps that contain the record independently, with the same probability."""
         share = self.learner.scheme.inclusion_probability
         total = np.zeros((len(outputs), self.secret.k))
-        for rest, gradients, _ in self._seen(outputs, share):
-            total += self._one(rest, gradients, share)
+        for rest, gradients, _ in self._residuals(outputs, share):
+            total += self._step_scores(rest, gradients, share)
         return total
 
     def _exchanged(self, outputs: Outputs) -> Floats:
-        """The record has the place of another one, of which the mean is known."""
+        """Add up steps in which the record replaces another one, of which only the mean is known."""
         share = self._batch_share
         total = np.zeros((len(outputs), self.secret.k))
-        for rest, gradients, mean in self._seen(outputs, share):
-            total += self._one(rest, gradients - mean, share)
+        for rest, gradients, mean in self._residuals(outputs, share):
+            total += self._step_scores(rest, gradients - mean, share)
         return total
 
     def _epochs(self, outputs: Outputs) -> Floats:
-        """One step of each epoch has the record."""
+        """Add up steps of which one per epoch contains the record."""
         share, n = self._batch_share, len(self.others) + 1
         length, total = max(1, math.ceil(1.0 / share - 1e-9)), np.zeros((len(outputs), self.secret.k))
         sizes = np.diff([*range(0, n, max(1, round(share * n))), n]) / n
         epoch: list[Floats] = []
-        for rest, gradients, mean in self._seen(outputs, share):
+        for rest, gradients, mean in self._residuals(outputs, share):
             weight = math.log(sizes[len(epoch)]) if self.score == "likelihood" else 0.0
-            epoch.append(self._one(rest, gradients - mean, 1.0) + weight)
+            epoch.append(self._step_scores(rest, gradients - mean, 1.0) + weight)
             if len(epoch) == length:
-                total, epoch = total + self._together(epoch, 0.0), []
-        if epoch:  # it may still come in the steps that the last epoch was cut short of
-            total += self._together(epoch, 1.0 - float(sizes[: len(epoch)].sum()))
+                total, epoch = total + self._combined(epoch, 0.0), []
+        if epoch:  # the record may be in the missing steps of the incomplete last epoch
+            total += self._combined(epoch, 1.0 - float(sizes[: len(epoch)].sum()))
         return total
 
-    def _together(self, epoch: list[Floats], missing: float) -> Floats:
-        """Steps of which one, or with probability `missing` none, has the record."""
+    def _combined(self, epoch: list[Floats], missing: float) -> Floats:
+        """Combine steps of which one, or with probability `missing` none, contains the record."""
         if self.score == "product":
             return np.asarray(np.max(epoch, axis=0))
-        unseen = [np.full_like(epoch[0], math.log(missing))] if missing > 0.0 else []
-        return np.asarray(logsumexp([*epoch, *unseen], axis=0))
+        missing_term = [np.full_like(epoch[0], math.log(missing))] if missing > 0.0 else []
+        return np.asarray(logsumexp([*epoch, *missing_term], axis=0))
 
-    def _one(self, rest: Floats, shifts: Floats, probability: float) -> Floats:
-        """What one step says of each candidate, `(size, k)`."""
+    def _step_scores(self, rest: Floats, shifts: Floats, probability: float) -> Floats:
+        """Return the score of each candidate from one step, `(size, k)`."""
         if self.score == "product":
             return np.asarray(np.einsum("rp,rkp->rk", rest, shifts))
         return log_ratio(rest[:, None], shifts, self.variance, probability)
 
-    def _seen(self, outputs: Outputs, share: float) -> Any:
-        """Of each step what is left of the noisy sum `(size, P)`, the gradients of the candidates `(size, k, P)`, and
-        the mean gradient of the others `(size, 1, P)`."""
+    def _residuals(self, outputs: Outputs, share: float) -> Any:
+        """Yield for each step the residual, the gradients of the candidates, and the mean gradient of the others.
+
+        The residual, `(size, P)`, is the noisy sum minus its known part; the gradients have shapes `(size, k, P)` and
+        `(size, 1, P)`.
+        """
         n = len(self.others) + 1
         sum_of_others = self.learner.clipped_sum_of(self.others)
         for at, noisy_sum in noisy_steps(self.learner, outputs, float(self.learner.scheme.divisor or n)):
-            known = sum_of_others(at)
+            known_sum = sum_of_others(at)
             gradients = self.learner.clipped_gradients(self.candidates, at)
-            yield noisy_sum - share * self._inflation * known, gradients, known[:, None] / max(1, n - 1)
+            yield noisy_sum - share * self._inflation * known_sum, gradients, known_sum[:, None] / max(1, n - 1)
 
     @property
     def _inflation(self) -> float:
-        """Known records fill the batch where the record in question is not in it."""
+        """Factor for the known records that fill the batch in place of the unknown record."""
         n, scheme = len(self.others) + 1, _name_of(self.learner.scheme)
         return n / max(1, n - 1) if SAMPLINGS[scheme] != "_steps" else 1.0
 
@@ -237,7 +240,7 @@ class PriorAwareGuesser:
 
 
 def _name_of(scheme: Any) -> str:
-    """The catalogue's name of a sampling scheme; "" for one of somebody else."""
+    """Return the catalogue name of a sampling scheme; "" for a scheme of external code."""
     from ....mechanisms.learning.dp_sgd.catalogue import samplings
 
     path = f"{type(scheme).__module__}:{type(scheme).__qualname__}"
@@ -245,27 +248,27 @@ def _name_of(scheme: Any) -> str:
 
 
 def _split(dataset: Any, record: int | None) -> tuple[TrainingData, TrainingData]:
-    """One record, and all others; the record may be one that is given by its gradient."""
+    """Return one record, and all others; the record may be a gradient record."""
     data = TrainingData.of(dataset)
-    place = int(record or 0) % len(data)
-    chosen = np.arange(len(data)) == place
+    index = int(record or 0) % len(data)
+    selected = np.arange(len(data)) == index
     sides = []
-    for kept in (chosen, ~chosen):
-        examples, special = kept[: data.n_examples], kept[data.n_examples :]
-        gradients = None if data.gradients is None or not special.any() else data.gradients[special]
+    for mask in (selected, ~selected):
+        examples, gradient_mask = mask[: data.n_examples], mask[data.n_examples :]
+        gradients = None if data.gradients is None or not gradient_mask.any() else data.gradients[gradient_mask]
         sides.append(TrainingData(data.X[examples], data.y[examples], gradients))
     return sides[0], sides[1]
 
 
-# --- what can be reached ----------------------------------------------------------------------------------------------
+# --- attainable success ----------------------------------------------------------------------------------------------
 
 
 def orthogonal_success(mu: float, k: int) -> float:
-    """How often the best guess is right, of k gradients of norm C at right angles: Pr[u + mu > k - 1 standard normals].
+    """Return the success of the best guess for k orthogonal gradients of norm C: Pr[u + mu > k - 1 standard normals].
 
     Args:
         mu: sqrt(steps) / noise_multiplier, >= 0.
-        k: candidates, >= 2.
+        k: number of candidates, >= 2.
 
     Example:
         >>> round(orthogonal_success(0.0, 10), 12), round(orthogonal_success(1.0, 10), 3)
@@ -279,7 +282,7 @@ def orthogonal_success(mu: float, k: int) -> float:
 
 
 def simplex_success(mu: float, k: int) -> float:
-    """The same of k gradients at the corners of a regular simplex around 0: mu is longer by sqrt(k / (k - 1)).
+    """Return the success for k gradients at the corners of a regular simplex around 0: mu times sqrt(k / (k - 1)).
 
     Example:
         >>> from scipy.special import ndtr, ndtri
@@ -292,10 +295,10 @@ def simplex_success(mu: float, k: int) -> float:
 
 
 def simplex(k: int, n_features: int) -> Floats:
-    """k unit rows at the corners of a regular simplex around 0, `(k, n_features)`.
+    """Return k unit rows at the corners of a regular simplex around 0, `(k, n_features)`.
 
     Raises:
-        ParameterError: fewer than k - 1 features, in which no such simplex has room.
+        ParameterError: fewer than k - 1 features, too few for such a simplex.
 
     Example:
         >>> (simplex(3, 2) @ simplex(3, 2).T).round(12).tolist()
@@ -307,6 +310,6 @@ def simplex(k: int, n_features: int) -> Floats:
             argument="n_features", value=n_features, allowed=f"be at least {k - 1}, for a simplex of {k} corners"
         )
     centred = np.eye(k) - 1.0 / k
-    basis = np.linalg.qr(centred[:, :-1])[0]  # of the space in which the corners lie
+    basis = np.linalg.qr(centred[:, :-1])[0]  # of the space that contains the corners
     corners = centred @ basis * math.sqrt(k / (k - 1.0))
     return np.asarray(np.pad(corners, ((0, 0), (0, n_features - k + 1))))

@@ -1,9 +1,9 @@
-"""Generalised linear models as their trainer minimises them: the objective, its gradient, and its exact minimiser.
+"""Generalised linear models: the training objective, its gradient, and its exact minimiser.
 
     sum over i of loss(theta x_i, y_i) + (strength / 2) |w|^2,      x_i with a last 1 for the intercept
 
-The derivative of each loss is a residual times the row, residual = mean(theta x) - y. That product is what one record
-adds to the gradient, and so what an adversary who knows all others is left with.
+The derivative of each loss is a residual times the row, residual = mean(theta x) - y. This product is the part of one
+record in the gradient, which an adversary who knows all other records can compute.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ....mechanisms.validation import non_negative, one_of, whole
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-12
-"""The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method goes
-on from there until rounding stops it."""
+"""The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method
+continues from there until rounding stops it."""
 _ITERATIONS, _HALVINGS = 100, 50
 
 
 @dataclass(frozen=True)
 class Link:
-    """A loss of outputs `(..., K, n)`.
+    """Loss of outputs `(..., K, n)`.
 
     Args:
         mean: outputs -> expected targets, of the same shape.
-        potential: outputs -> what the loss is, but for - target * output, `(..., n)`.
+        potential: outputs -> loss + target * output, `(..., n)`.
         curvature: outputs -> second derivatives, `(K, K, n)`, for one model.
         labels: whether targets are whole numbers.
     """
@@ -68,7 +68,7 @@ LINKS = {
 class Regression:
     """A generalised linear model and its penalty.
 
-    Parameters are flat: the weights, then the intercept; of a softmax model class after class.
+    Parameters are flat: the weights, then the intercept; for a softmax model, class by class.
 
         scikit-learn                          here
         Ridge(alpha)                          Regression("squared", strength=alpha)
@@ -78,10 +78,10 @@ class Regression:
 
     Args:
         loss: "squared" (half the squared error), "logistic" (labels 0 and 1), "softmax" or "poisson".
-        strength: of the penalty, next to the **sum** of the losses, >= 0.
+        strength: strength of the penalty, relative to the **sum** of the losses, >= 0.
         intercept: whether there is one.
-        penalise_intercept: whether the penalty counts it.
-        n_classes: of a softmax model, >= 2.
+        penalise_intercept: whether the penalty includes it.
+        n_classes: number of classes of a softmax model, >= 2.
 
     Raises:
         ParameterError: a value out of range.
@@ -110,26 +110,26 @@ class Regression:
 
     @property
     def n_outputs(self) -> int:
-        """K: one output a class for a softmax, else one."""
+        """Number of outputs K: one per class for a softmax, else one."""
         return self.n_classes if self.loss == "softmax" else 1
 
     # --- data and parameters as arrays --------------------------------------------------------------------------------
 
     def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        """Rows with the 1 of the intercept, `(n, p)`, and targets, `(K, n)`.
+        """Return rows with the 1 of the intercept, `(n, p)`, and targets, `(K, n)`.
 
         Raises:
-            ParameterError: shapes that do not fit, values that are not finite, or labels that the loss does not know.
+            ParameterError: inconsistent shapes, values that are not finite, or invalid labels.
         """
         data = TrainingData(X, y)
         labels = np.asarray(data.y, dtype=np.float64)
-        most = {"logistic": 1, "softmax": self.n_classes - 1, "poisson": np.inf}.get(self.loss)
-        if most is not None:
-            wrong = (labels < 0) | (labels > most) | (labels != np.floor(labels))
-            if wrong.any():
-                allowed = "counts, whole numbers >= 0" if self.loss == "poisson" else f"labels 0 to {most}"
+        largest_label = {"logistic": 1, "softmax": self.n_classes - 1, "poisson": np.inf}.get(self.loss)
+        if largest_label is not None:
+            invalid = (labels < 0) | (labels > largest_label) | (labels != np.floor(labels))
+            if invalid.any():
+                allowed = "counts, whole numbers >= 0" if self.loss == "poisson" else f"labels 0 to {largest_label}"
                 raise ParameterError(
-                    f"y must hold {allowed} for loss {self.loss!r}, but holds {labels[wrong][0]:g}.", argument="y"
+                    f"y must be {allowed} for loss {self.loss!r}, but has {labels[invalid][0]:g}.", argument="y"
                 )
         rows = np.asarray(data.X, dtype=np.float64)
         if self.intercept:
@@ -139,7 +139,7 @@ class Regression:
         return rows, labels[None, :]
 
     def coefficients(self, parameters: Any, n_features: int) -> Floats:
-        """Parameters of one model or of many, `(size, K, p)`; raises `ParameterError` if they have another length."""
+        """Return parameters of one model or of many, `(size, K, p)`; raise `ParameterError` for a wrong length."""
         flat = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
         p = n_features + self.intercept
         if flat.ndim != 2 or flat.shape[1] != self.n_outputs * p:
@@ -147,7 +147,7 @@ class Regression:
             raise ParameterError(
                 f"parameters must have length {self.n_outputs * p}, for {classes}{plural(n_features, 'feature')}"
                 f"{' and an intercept' if self.intercept else ''}, but have shape {np.shape(parameters)}. Give the "
-                "weights and then the intercept of one model, or one flat row a model.",
+                "weights and then the intercept of one model, or one flat row per model.",
                 argument="parameters",
             )
         if not np.isfinite(flat).all():
@@ -157,46 +157,46 @@ class Regression:
     # --- the objective ------------------------------------------------------------------------------------------------
 
     def residuals(self, coefficients: Floats, rows: Floats, targets: Floats) -> Floats:
-        """mean(theta x) - y, `(size, K, n)`."""
+        """Return the residuals mean(theta x) - y, `(size, K, n)`."""
         return self.link.mean(coefficients @ rows.T) - targets
 
     def gradient(self, coefficients: Floats, rows: Floats, targets: Floats) -> Floats:
-        """Of the objective at coefficients `(size, K, p)`, of their shape."""
-        found = self.residuals(coefficients, rows, targets) @ rows + self.penalties(rows.shape[1]) * coefficients
-        return np.asarray(found)
+        """Return the gradient of the objective at coefficients `(size, K, p)`, of their shape."""
+        gradient = self.residuals(coefficients, rows, targets) @ rows + self.penalties(rows.shape[1]) * coefficients
+        return np.asarray(gradient)
 
     def hessian(self, coefficients: Floats, rows: Floats) -> Floats:
-        """Second derivative at the coefficients `(K, p)` of one model, `(K p, K p)`."""
+        """Return the second derivative at the coefficients `(K, p)` of one model, `(K p, K p)`."""
         k, p = coefficients.shape
         curvature = self.link.curvature(coefficients @ rows.T)
-        found = np.einsum("abn,ni,nj->aibj", curvature, rows, rows, optimize=True).reshape(k * p, k * p)
-        return np.asarray(found + np.diag(np.tile(self.penalties(p), k)))
+        hessian = np.einsum("abn,ni,nj->aibj", curvature, rows, rows, optimize=True).reshape(k * p, k * p)
+        return np.asarray(hessian + np.diag(np.tile(self.penalties(p), k)))
 
     def penalties(self, p: int) -> Floats:
-        """Strength of the penalty on each coefficient, `(p,)`."""
-        found = np.full(p, float(self.strength))
+        """Return the strength of the penalty on each coefficient, `(p,)`."""
+        strengths = np.full(p, float(self.strength))
         if self.intercept and not self.penalise_intercept:
-            found[-1] = 0.0
-        return found
+            strengths[-1] = 0.0
+        return strengths
 
     def minimise(self, X: Any, y: Any) -> Floats:
-        """The exact minimiser, flat, by Newton's method until rounding stops it.
+        """Return the exact minimiser, flat, by Newton's method until rounding stops it.
 
         Raises:
-            ParameterError: data that the loss does not take.
-            AttackError: no minimiser is found, as where a separating plane exists and nothing is penalised.
+            ParameterError: data that the loss does not accept.
+            AttackError: no minimiser is found, for example if the classes are separable and there is no penalty.
         """
         rows, targets = self.read(X, y)
         best = theta = np.zeros((self.n_outputs, rows.shape[1]))
-        least, exact = np.inf, float(self.loss == "squared")  # others have no minimiser where all residuals vanish
+        smallest, exact = np.inf, float(self.loss == "squared")  # others have no minimiser if all residuals vanish
         for _ in range(_ITERATIONS):
             gradient = self.gradient(theta[None], rows, targets)[0]
             scale = np.abs(self.residuals(theta[None], rows, targets)[0]) @ np.abs(rows)
-            size = float(np.abs(gradient).max() / max(scale.max() + exact, 1e-300))
-            if least <= TOLERANCE and size >= 0.5 * least:
+            relative_gradient = float(np.abs(gradient).max() / max(scale.max() + exact, 1e-300))
+            if smallest <= TOLERANCE and relative_gradient >= 0.5 * smallest:
                 return best.ravel()
-            if size < least:
-                best, least = theta, size
+            if relative_gradient < smallest:
+                best, smallest = theta, relative_gradient
             step = np.linalg.lstsq(self.hessian(theta, rows), gradient.ravel(), rcond=None)[0].reshape(theta.shape)
             theta = self._descend(theta, step, float(np.vdot(gradient, step)), rows, targets)
         raise AttackError(
@@ -205,14 +205,14 @@ class Regression:
         )
 
     def _descend(self, theta: Floats, step: Floats, slope: float, rows: Floats, targets: Floats) -> Floats:
-        """theta - step, or a shorter step, that lowers the objective up to rounding."""
+        """Return theta - step, or with a shorter step, that decreases the objective up to rounding."""
         start, share = self._value(theta, rows, targets), 1.0
         for _ in range(_HALVINGS):
-            moved = theta - share * step
+            candidate = theta - share * step
             with np.errstate(over="ignore", invalid="ignore"):
-                value = self._value(moved, rows, targets)
+                value = self._value(candidate, rows, targets)
             if value <= start - 1e-4 * share * slope + 1e-14 * abs(start):
-                return np.asarray(moved)
+                return np.asarray(candidate)
             share *= 0.5
         return theta
 

@@ -1,4 +1,4 @@
-"""Attribute inference: a value that is not known of a person, from the rows that are like the person."""
+"""Attribute inference: an unknown value of a person, from the rows most similar to the person."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from .gower import neighbours
 
 @dataclass(frozen=True)
 class AttributeDisclosure(Disclosure):
-    """The value that is most frequent among the rows nearest in what is known.
+    """Guess of the most frequent value among the rows nearest in the known attributes.
 
     Args:
-        secret: the attribute that is inferred.
-        given: attributes that are known of a person; empty: all others.
-        n_neighbours: nearest rows, >= 1; rows as near as the last one count too. Of equally frequent values the lowest
-            code is guessed.
-        within: how far a guess may lie off, in codes; more than 0 only if the secret is ordered.
+        secret: the attribute to infer.
+        given: known attributes of a person; empty: all others.
+        n_neighbours: nearest rows, >= 1; rows as near as the last one are included. Of equally frequent values the
+            lowest code is guessed.
+        within: largest error of a correct guess, in codes; above 0 only if the secret is ordered.
         attack: another attack on tables, of `dpassay.attacks.inference`, such as `CorrectAttribution()`; None: nearest
             rows, by Gower's distance.
-        baseline: what is guessed without the release.
+        baseline: attack without the release.
 
     References:
-        Giomi et al. (2023), section 5.4, whose baseline guesses the value of a random row: less than the most frequent
-        value does, and than an imputation from what is known (Jayaraman and Evans 2022).
+        Giomi et al. (2023), section 5.4, whose baseline guesses the value of a random row: weaker than the most
+        frequent value, and than an imputation from the known attributes (Jayaraman and Evans 2022).
 
     Example:
         >>> table = np.array([[0, 0, 1], [1, 0, 0], [2, 2, 1]])
         >>> attack = AttributeDisclosure({"a": 3, "b": 3, "c": 2}, secret="c")
-        >>> nobody = np.empty((0, 3), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), nobody, nobody), np.random.default_rng(0))
+        >>> empty = np.empty((0, 3), dtype=np.int64)
+        >>> attack.right(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), empty, empty), np.random.default_rng(0))
         array([ True, False])
     """
 
@@ -60,30 +60,30 @@ class AttributeDisclosure(Disclosure):
             raise ParameterError(argument="given", value=given, allowed="name some attributes, and not the secret")
         if self.within and self.secret not in self.ordered:
             raise ParameterError(
-                f"within must be 0 where the secret is a category: {self.secret!r} is not among ordered.",
+                f"within must be 0 if the secret is a category: {self.secret!r} is not among ordered.",
                 argument="within",
             )
         if self.domain.shape[self.domain.index(self.secret)] < 2:
             raise ParameterError(argument="secret", value=self.secret, allowed="have two values or more")
 
     def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Whose value is guessed from the table."""
+        """Return a mask of the people whose value is guessed from the table."""
         if self.attack is None:
             return self._close(self._nearest(released, scene.people), scene.people)
         return self._by(self.attack, self._people(released), scene)
 
     def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Whose value the baseline guesses; raises `AttackError` where it could learn from nobody."""
+        """Return a mask of the people whose value the baseline guesses; raise `AttackError` if no people are known."""
         return self._by(self.baseline, None, scene)
 
     def _nearest(self, rows: Ints, people: Ints) -> Ints:
         places, values = self.places(self.given), rows[:, self.domain.index(self.secret)]
-        each = np.eye(self.domain.shape[self.domain.index(self.secret)])[values]
-        found = np.empty(len(people), dtype=np.int64)
+        one_hot = np.eye(self.domain.shape[self.domain.index(self.secret)])[values]
+        guesses = np.empty(len(people), dtype=np.int64)
         scales = self.scales(self.given)
-        for some, near in neighbours(people[:, places], rows[:, places], scales, self.n_neighbours):
-            found[some] = (near @ each).argmax(axis=1)
-        return found
+        for block, nearest in neighbours(people[:, places], rows[:, places], scales, self.n_neighbours):
+            guesses[block] = (nearest @ one_hot).argmax(axis=1)
+        return guesses
 
     def _by(self, attack: AttributeInference, released: object, scene: Scene) -> Bools:
         if not len(scene.known):
@@ -94,7 +94,7 @@ class AttributeDisclosure(Disclosure):
         return self._close(attack.guess(released, self._people(scene.people), secret, known), scene.people)
 
     def _people(self, records: Ints) -> tuple[NDArray[np.float64], Ints]:
-        """What is known, as numbers: one a code of a category, the code itself where it has an order."""
+        """Return the known attributes as numbers (one-hot for categories, codes if ordered), and the secret."""
         columns = []
         for name in self.given:
             codes, n_values = records[:, self.domain.index(name)], self.domain.shape[self.domain.index(name)]

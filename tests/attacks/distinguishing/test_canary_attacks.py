@@ -278,7 +278,7 @@ def test_canary_direction_refuses_what_has_no_direction():
     saturated[:, -1] = (1000.0, 0.0, 0.0)
     sure = learner(initial=saturated.ravel())
     y[4] = 0
-    with pytest.raises(AttackError, match="no direction to look along"):
+    with pytest.raises(AttackError, match="no direction to project on"):
         CanaryDirection().check(Target(sure, Natural(record=4).pair((X, y), sure)))
 
 

@@ -207,7 +207,7 @@ def test_a_users_own_features_are_used() -> None:
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (lambda values: values[:5], r"features must return one row a run, 100 rows, but returned shape \(5,\)"),
+        (lambda values: values[:5], r"features must return one row per run, 100 rows, but returned shape \(5,\)"),
         (lambda values: values * np.nan, "features returned NaN or infinity"),
         (lambda values: values.astype(str), "outputs of dtype"),
     ],
@@ -220,7 +220,7 @@ def test_unusable_features_are_refused(features, message: str) -> None:
 
 def test_a_pilot_that_is_too_small_is_refused_with_the_minimum() -> None:
     values = np.zeros(29)
-    with pytest.raises(AttackError, match=r"at least 30 ordinary pilot outputs a side.*got 29 and 29.*Raise trials"):
+    with pytest.raises(AttackError, match=r"at least 30 ordinary pilot outputs per side.*got 29 and 29.*Raise trials"):
         Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 

@@ -85,7 +85,7 @@ def slipping(rng, n, side):
 
 
 LEAKS = {
-    "few bits": (few_bits, "came"),
+    "few bits": (few_bits, "occurred"),
     "a digit": (digit, "coordinate 1 has 6 decimals, and the last is"),
     "equal coordinates": (equal, "distinct"),
     "a raw value": (slipping, "the output is 0.5 exactly"),

@@ -112,7 +112,7 @@ class TestSignals:
             with pytest.raises(ParameterError) as caught:
                 scores(*arguments)
             assert caught.value.argument == argument
-        with pytest.raises(ParameterError, match="small letters"):
+        with pytest.raises(ParameterError, match="lower-case letters"):
             scores("lower-case", NGramModel.fit(["ABAB"], 2), ["AB"])
         assert set(SIGNALS) == {"perplexity", "reference", "lower-case", "zlib", "window"}
 

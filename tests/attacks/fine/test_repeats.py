@@ -30,7 +30,7 @@ def test_frequent_values_are_levels_of_their_own_and_are_named():
     repeats = Repeats.learn(rows, sides, None)
     levels = repeats.levels(np.array([[0.0], [1.0], [2.0], [1e9]]))
     assert [repeats.describe(int(level)) for level in levels[:3]] == [f"the output is {k}.0 exactly" for k in (0, 1, 2)]
-    assert repeats.describe(int(levels[3])) == "the output came never on side 0 of the pilot and never on side 1"
+    assert repeats.describe(int(levels[3])) == "the output occurred never on side 0 of the pilot and never on side 1"
 
 
 def test_counts_of_rare_values_are_told_in_words():
@@ -38,9 +38,9 @@ def test_counts_of_rare_values_are_told_in_words():
     repeats = Repeats.learn(rows, np.array([0] + [1] * 3 + [0] * 4 + [1] * 5), None)
     words = [repeats.describe(int(level)) for level in repeats.levels(np.array([[5.0], [6.0], [7.0]]))]
     assert words == [
-        "the output came once on side 0 of the pilot and never on side 1",
-        "the output came never on side 0 of the pilot and 2 to 3 times on side 1",
-        "the output came 4 to 7 times on side 0 of the pilot and 4 to 7 times on side 1",
+        "the output occurred once on side 0 of the pilot and never on side 1",
+        "the output occurred never on side 0 of the pilot and 2 to 3 times on side 1",
+        "the output occurred 4 to 7 times on side 0 of the pilot and 4 to 7 times on side 1",
     ]
 
 

@@ -230,7 +230,7 @@ def test_label_inference_reaches_the_optimum_of_label_privacy_and_not_more(k, ep
     ("given", "named", "said"),
     [
         ({"feature": 0, "values": [1]}, "values", "nothing to infer"),
-        ({"feature": 0, "values": [1, 1]}, "values", "different"),
+        ({"feature": 0, "values": [1, 1]}, "values", "distinct"),
         ({"feature": "income", "values": [0, 1]}, "feature", "label"),
         ({"feature": -1, "values": [0, 1]}, "feature", "whole number"),
         ({"feature": 0, "values": [0, 1], "prior": [0.5, 0.6]}, "prior", "sum to 1"),

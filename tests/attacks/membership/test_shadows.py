@@ -148,13 +148,13 @@ def test_taking_models_keeps_only_whole_pairs_paired():
     [
         ({"inclusion": np.ones((2, 3))}, "inclusion must be boolean"),
         ({"inclusion": np.ones(3, dtype=bool)}, "One model is one row"),
-        ({"y": np.zeros(4)}, "y must be one label a record"),
+        ({"y": np.zeros(4)}, "y must be one label per record"),
         ({"signals": {"loss": np.zeros((2, 4))}}, "loss must have shape"),
-        ({"signals": {"loss": np.full((2, 3), np.nan)}}, "loss holds NaN"),
+        ({"signals": {"loss": np.full((2, 3), np.nan)}}, "loss has NaN"),
         ({"log_probabilities": np.zeros((2, 4, 5))}, "log_probabilities must have shape"),
         ({"partner": np.array([1, 0])}, "exactly the other records"),
-        ({"partner": np.array([1, 7])}, "partner must be one model a model"),
-        ({"X": np.zeros((2, 5))}, "X must have one row a record"),
+        ({"partner": np.array([1, 7])}, "partner must be one index per model"),
+        ({"X": np.zeros((2, 5))}, "X must have one row per record"),
     ],
 )
 def test_shadows_refuse_what_does_not_fit(change, message):
@@ -193,9 +193,9 @@ def test_from_a_loss_follow_the_confidence_and_its_logit_and_so_what_lira_and_rm
 
 def test_a_loss_that_is_no_log_probability_is_refused_where_one_is_needed():
     turned = Shadows(draw_inclusion(8, 40, RNG), np.zeros(40), {"loss": RNG.exponential(size=(8, 40))})
-    with pytest.raises(AttackError, match=r"'rescaled-logit' follows from 'loss' .* at most 0; .* Turn its sign"):
+    with pytest.raises(AttackError, match=r"'rescaled-logit' is computed from 'loss' .* at most 0; .* Change its sign"):
         LiRA().score(turned)
-    with pytest.raises(AttackError, match=r"signal 'margin' .* hold loss"):
+    with pytest.raises(AttackError, match=r"signal 'margin' .* have loss"):
         turned.signal("margin")
 
 

@@ -76,7 +76,7 @@ def test_datasets_that_are_no_tables_are_refused(name):
     laplace = Laplace(epsilon=1.0)
     with pytest.raises(AttackError, match=r"datasets of shape \(n_records, d\)"):
         choose(name, Target(laplace, laplace.worst_case()))
-    with pytest.raises(AttackError, match="hold the same records"):
+    with pytest.raises(AttackError, match="have the same records"):
         choose(name, target(Neighbours(TABLE, TABLE[::-1], "replace_one")))
 
 

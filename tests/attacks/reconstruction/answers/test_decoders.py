@@ -105,7 +105,7 @@ def test_a_constant_column_is_found(decoder, bit):
     [
         ([1, 0], [1], "shape"),
         ([[2, 0]], [1], "0 and 1"),
-        ([[1, 0]], [1, 2], "one a query"),
+        ([[1, 0]], [1, 2], "one per query"),
         ([[1, 0]], [math.inf], "finite"),
     ],
 )
@@ -271,7 +271,7 @@ def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran
     monkeypatch.setattr(integer_programme._Programme, "solve", second_runs_out)
     found = IntegerProgramme().decode(queries, answers)
     assert found.status == (Status.TIME_LIMIT,)
-    assert "whether another is as good was not found out" in found.notes[0]
+    assert "it was not determined within" in found.notes[0]
 
 
 def test_integer_programme_tells_when_several_columns_are_equally_good():

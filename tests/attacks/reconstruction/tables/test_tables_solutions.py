@@ -77,7 +77,7 @@ def test_all_62_blocks_of_seven_are_found_where_all_three_are_withheld():
 def test_the_unique_block_of_seven_is_named_with_who_is_married():
     found = solve(seven(married=True))
     assert found.unique
-    assert str(found) == "exactly 1 block has these tables: everybody in it is found"
+    assert str(found) == "exactly 1 block has these tables: every person in it is revealed"
     people = found.domain.shown(found.blocks[0])
     known = ["8 female Black single", "36 female Black married", "66 female Black married", "24 female White single"]
     known += ["84 male Black married", "18 male White single", "30 male White married"]
@@ -184,7 +184,7 @@ def test_time_that_runs_out_gives_what_was_found_until_then(monkeypatch):
 
 def test_too_few_statistics_are_named():
     with pytest.raises(
-        AttackError, match="too few statistics: no count bounds how many people there are, for instance of '20 male'"
+        AttackError, match="too few statistics: no count bounds the number of people, for instance of '20 male'"
     ):
         solve(PublishedTables.of(SMALL, {GroupCount(WOMEN): 2}))
     with pytest.raises(
@@ -218,7 +218,5 @@ def test_values_that_nobody_could_publish_are_refused(cell, message):
 
 
 def test_a_group_that_is_not_published_cannot_be_withheld():
-    with pytest.raises(
-        ParameterError, match="groups must be among those that are published, but nothing is about male"
-    ):
+    with pytest.raises(ParameterError, match="groups must be published groups, but no statistic is on male"):
         PublishedTables.of(SMALL, {GroupCount(): 3}).without(group(sex="male"))

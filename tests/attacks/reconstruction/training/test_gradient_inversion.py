@@ -98,7 +98,7 @@ def test_dead_units_and_wrong_shapes_are_said():
     with pytest.raises(ParameterError, match=f"length {RELU.n_parameters}") as refused:
         invert_gradient(RELU, np.zeros(7))
     assert refused.value.argument == "gradients"
-    with pytest.raises(ParameterError, match="direction of the example only"):
+    with pytest.raises(ParameterError, match="only the direction of the example"):
         invert_gradient(LogisticRegression(3, bias=False), np.ones(3))
     assert np.isnan(invert_gradient(LinearRegression(2), [1.0, 2.0, 0.5]).y).all()  # no parameters, no target
 

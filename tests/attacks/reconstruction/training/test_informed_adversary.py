@@ -97,7 +97,7 @@ def test_a_solver_that_stops_early_spoils_it_as_much_as_is_said():
     spoilt = solver_error(model, exact + 1.0, X, y, 7)
     assert spoilt.relative > 1.0
     assert "nothing can be recovered" in str(spoilt)
-    assert "attributes are off by" in str(said)
+    assert "attributes have error" in str(said)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "softmax"])
@@ -157,7 +157,7 @@ def test_who_is_not_in_the_data_leaves_nothing():
     """The release of a population without the person: there is nothing to recover, and the attack says so."""
     model = Regression("squared", strength=0.1)
     others = without(0, "squared")
-    with pytest.raises(AttackError, match="those of the known records alone"):
+    with pytest.raises(AttackError, match="those of the known records only"):
         InformedAdversary(model, *others).recover(model.minimise(*others))
 
 

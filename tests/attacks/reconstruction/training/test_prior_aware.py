@@ -161,8 +161,8 @@ def test_targets_that_it_cannot_attack_are_refused_with_the_reason():
          "needs view 'trajectory'"),
         (learner(1.0, noise_multiplier=0.0), secret, "noise_multiplier is 0"),
         (learner(1.0, sampling="cyclic", batch_size=6, n_records=12), secret, "CyclicBatches"),
-        (learner(1.0), OneOf(secret.candidates), "known place"),
-        (learner(1.0), FairBits.column(3), "known place"),
+        (learner(1.0), OneOf(secret.candidates), "for a known record"),
+        (learner(1.0), FairBits.column(3), "for a known record"),
     ]:  # fmt: skip
         assert not PriorAware().supports(SecretTarget(mechanism, what))
         with pytest.raises(AttackError, match=reason):
