@@ -228,7 +228,7 @@ def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
 def test_family_is_that_of_the_claim_and_no_other():
     assert asked.against(OneRunFDP(), LaplaceDP(2.0)).curve_family.title == "LaplaceDP for some epsilon"
     assert asked.against(OneRunFDP(curve_family=PURE), PureDP(3.0)).curve_family.claimed == 3.0
-    with pytest.raises(ParameterError, match="would be called a violation"):
+    with pytest.raises(ParameterError, match="could be reported as a violation"):
         asked.against(OneRunFDP(curve_family=PURE), LaplaceDP(2.0))
     scores = random_game(5, m=2000)
     by_family = {
@@ -247,7 +247,7 @@ def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
     assert found.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
     looked_at = {entry.what: entry for entry in found.ledger}
     without = asked.lower_bound(OneRun(), scores, delta=1e-6, confidence=0.95).epsilon
-    assert looked_at["without it"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
+    assert looked_at["without family"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,), claim=found.epsilon)
     assert AuditResult.from_json(result.to_json()).bounds == (found,)

@@ -104,7 +104,7 @@ def test_expected_counts_give_the_known_rectangle_bound_and_more_when_judged_joi
 def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
     scores = counts(184, 500, 1000, 1000)
     found = asked.lower_bound(asked.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
-    without = next(entry.looked_at for entry in found.ledger if entry.what == "without it")
+    without = next(entry.looked_at for entry in found.ledger if entry.what == "without family")
     assert f"epsilon >= {found.epsilon:.4g}"[:15] in without
     assert 0.805 < found.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
 
@@ -126,11 +126,11 @@ def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have()
 
 
 def test_claim_is_judged_by_its_own_family_only():
-    # the true claim LaplaceDP(1) would be called a violation: as Gaussian noise the scores show epsilon >= 4.47
+    # the true claim LaplaceDP(1) would be reported as a violation: as Gaussian noise the scores show epsilon >= 4.47
     gaussian = Family(threshold=1.0, curve_family=family_of(GaussianDP(1.0)))
     with pytest.raises(ParameterError, match=r"curve_family is .GaussianDP for some mu., but the claim .* .LaplaceDP"):
         asked.against(gaussian, LaplaceDP(1.0))
-    with pytest.raises(ParameterError, match="called a violation"):
+    with pytest.raises(ParameterError, match="reported as a violation"):
         audit(Laplace(epsilon=1.0), bound=gaussian, trials=1_000, delta=DELTA, seed=0)
     assert asked.against(gaussian, GaussianDP(1.0)) == gaussian
     assert asked.against(gaussian, GaussianDP(2.0)).curve_family.claimed == 2.0
