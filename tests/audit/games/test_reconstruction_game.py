@@ -201,7 +201,7 @@ def test_what_cannot_be_played_is_refused():
         )
     with pytest.raises(ParameterError, match="claim must be given for a function"):
         reconstruction_game(noisy, secret_of(0.0, 1.0), n_rounds=10, seed=0)
-    with pytest.raises(ParameterError, match="claim is that of a function"):
+    with pytest.raises(ParameterError, match="claim is for functions only"):
         reconstruction_game(K_ARY, secret_of(0, 1), n_rounds=10, seed=0, claim=PureDP(1.0))
 
 

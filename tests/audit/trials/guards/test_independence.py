@@ -98,7 +98,7 @@ def test_the_test_takes_its_share_of_the_significance_and_says_so():
     result = audit(lambda data, rng: sum(data) + rng.laplace(), PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
     entry = next(entry for entry in result.ledger if entry.what == "independence")
     assert result.bound.confidence == pytest.approx(0.951)
-    assert "0.001; the bounds have the rest" in entry.correction
+    assert "0.001; the bounds use the rest" in entry.correction
     assert audit(Laplace(1.0), trials=1_000, seed=0).bound.confidence == pytest.approx(0.95)
 
 
@@ -303,7 +303,7 @@ def test_no_violation_is_pronounced_on_dependent_trials(make, seeds):
         assert result.verdict is Verdict.DEPENDENT
         assert result.p_value == 1.0
         assert result.dependence in result.summary()
-        assert any("which these are not" in text for text in result.bound.assumptions)
+        assert any("these trials are dependent" in text for text in result.bound.assumptions)
 
 
 def test_the_same_memory_is_known_when_the_function_is_audited_again():
