@@ -75,7 +75,7 @@ def test_appending_refuses_links_of_both_kinds_and_what_is_no_file(folder, outsi
     with pytest.raises(StoreError, match=LINK):
         folder.append("soft")
     for name in ("hard", "pipe"):
-        with pytest.raises(StoreError, match=f"{name} has a second name elsewhere, or is no file"):
+        with pytest.raises(StoreError, match=f"{name} has a second name elsewhere, or is not a file"):
             folder.append(name)
     (folder.root / "hard").unlink()
 
@@ -92,7 +92,7 @@ def test_reading_refuses_links_and_does_not_wait_for_a_pipe(folder, outside):
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "a//x", ".", "a/.."])
 def test_a_name_that_leads_up_is_refused(folder, name):
-    with pytest.raises(StoreError, match="does not name something below a folder"):
+    with pytest.raises(StoreError, match="is not the name of a file or folder below the root"):
         folder.write(name, b"")
 
 

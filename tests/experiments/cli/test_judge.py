@@ -234,8 +234,8 @@ def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
         ("claimed-method-99.npz", "is compressed by method 99"),
         ("nested.npz", "has a header of 10,000 bytes"),
         ("descr-deep.npz", "has a header that cannot be read"),
-        ("not-an-array.npz", "'score.txt', which is no array"),
-        ("two-of-one-name.npz", "two arrays of one name"),
+        ("not-an-array.npz", "'score.txt', which is not an array"),
+        ("two-of-one-name.npz", "two arrays with the same name"),
         ("bool-2.npz", "holds bytes other than 0 and 1"),
         ("complex.csv", r"score must be a number in every row .* but is '1\+2j' in row 1"),
         ("no-run.csv", "run must be a number in every row .* but is nan in row 1"),
@@ -277,7 +277,7 @@ def test_what_is_no_regular_file_is_refused_at_once(ending, tmp_path):
     os.mkfifo(pipe)
     folder.mkdir()
     for file in (pipe, folder):
-        with pytest.raises(ParameterError, match="no regular file"):
+        with pytest.raises(ParameterError, match="not a regular file"):
             read_evidence(file)
 
 

@@ -16,7 +16,7 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.trials.guards.independence import (
     SHARE,
     Independence,
-    _apart,
+    _separated,
     _log_e,
     _log_mean,
     _log_scatter,
@@ -43,7 +43,7 @@ def test_each_pairing_of_four_independent_scores_is_apart_with_the_same_probabil
     apart = np.zeros(3)
     for scores in itertools.product(range(len(law)), repeat=4):
         a, b, c, d = map(float, scores)
-        found = [bool(_apart(*pairing)) for pairing in ((a, b, c, d), (a, c, b, d), (a, d, b, c))]
+        found = [bool(_separated(*pairing)) for pairing in ((a, b, c, d), (a, c, b, d), (a, d, b, c))]
         assert sum(found) <= 1
         apart += np.array(found) * math.prod(law[score] for score in scores)
     assert apart[0] > 0.0
@@ -55,7 +55,7 @@ def test_across_the_sides_the_pairings_that_may_swap_are_equally_likely_whatever
     apart = np.zeros(2)
     for a, c, b, d in itertools.product(range(3), repeat=4):
         weight = out[a] * out[c] * in_[b] * in_[d]
-        apart += weight * np.array([_apart(*map(float, pairing)) for pairing in ((a, b, c, d), (a, d, b, c))])
+        apart += weight * np.array([_separated(*map(float, pairing)) for pairing in ((a, b, c, d), (a, d, b, c))])
     assert apart[0] == pytest.approx(apart[1])
 
 
