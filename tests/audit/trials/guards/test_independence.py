@@ -16,10 +16,10 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.trials.guards.independence import (
     SHARE,
     Independence,
-    _separated,
     _log_e,
     _log_mean,
     _log_scatter,
+    _separated,
     independent_by_construction,
     order,
 )
