@@ -174,12 +174,12 @@ _FAMILIES: dict[type[Guarantee], Callable[..., CurveFamily]] = {
 }
 
 
-def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, start: float) -> float:
+def least_member(family: CurveFamily, not_refuted: Callable[[Guarantee], bool], *, start: float) -> float:
     """Return the largest parameter, to the precision of the family, up to which every member is refuted.
 
     Args:
         family: an ordered family.
-        spared: returns True if a member is not refuted; once true, true for all larger parameters.
+        not_refuted: returns True if a member is not refuted; once true, true for all larger parameters.
         start: first value of the search, > 0.
 
     Returns:
@@ -188,7 +188,7 @@ def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, st
     low, high, step = 0.0, math.inf, 1.3
     at = min(max(start, 1e-6), family.largest)
     while low == 0.0 or high == math.inf:
-        if spared(family.search(at)):
+        if not_refuted(family.search(at)):
             high = at
             if at <= 1e-6:
                 return 0.0
@@ -201,7 +201,7 @@ def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, st
         step = min(step * step, 1e3)
     while high > low * (1.0 + family.precision):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if spared(family.search(middle)) else (middle, high)
+        low, high = (low, middle) if not_refuted(family.search(middle)) else (middle, high)
     return low
 
 

@@ -20,22 +20,22 @@ _ENTRY = LedgerEntry("low bits", "2 scores: with the low bits of floats, and wit
 
 
 def beside(
-    found: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
+    result: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
 ) -> tuple[EventScorer, AuditResult]:
     """Return the combined result, and the scorer that it reports.
 
     Args:
-        found, without: results with low bits and without, each at half of the significance.
+        result, without: results with low bits and without, each at half of the significance.
         scorer, scorer_without: their scorers.
 
     Returns:
-        `found` and its scorer; `without` and its scorer if only `without` refutes the claim.
+        `result` and its scorer; `without` and its scorer if only `without` refutes the claim.
     """
-    p_value, ledger = min(found.p_value, without.p_value), (*found.ledger, _ENTRY)
-    if without.verdict is Verdict.VIOLATION and found.verdict is not Verdict.VIOLATION:
+    p_value, ledger = min(result.p_value, without.p_value), (*result.ledger, _ENTRY)
+    if without.verdict is Verdict.VIOLATION and result.verdict is not Verdict.VIOLATION:
         return scorer_without, replace(without, p_value=p_value, ledger=(*without.ledger, _ENTRY))
     summary = WithoutLowBits(without.bound, without.curve_violation, _rule(without, scorer_without))
-    return scorer, replace(found, p_value=p_value, ledger=ledger, without_low_bits=summary)
+    return scorer, replace(result, p_value=p_value, ledger=ledger, without_low_bits=summary)
 
 
 def _rule(without: AuditResult, scorer: EventScorer) -> str:

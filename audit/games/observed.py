@@ -90,8 +90,8 @@ class Observed:
             )
         if self.evaluation.impossible.broken:
             texts.append(
-                f"the output law of {label(mechanism)} finds some of its own outputs impossible: it is not the law of "
-                "these runs. (The bounds do not depend on it.)"
+                f"the output law of {label(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
+                "(The bounds do not depend on it.)"
             )
         if self.evaluation.impossible.error:
             texts.append(

@@ -91,9 +91,9 @@ def audit_scores(
         AccountingError: the claimed epsilon is infinite at delta.
 
     Guarantees:
-        * if the evidence is as its type says (independent runs; coins tossed before the run; fresh secrets), then
-          `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. That is assumed,
-          not tested: scores do not show how they were made.
+        * if the evidence satisfies the assumptions of its type (independent runs; coins tossed before the run; fresh
+          secrets), then `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. The
+          assumptions are not tested: scores do not show how they were made.
 
     Example:
         >>> rng = np.random.default_rng(0)

@@ -151,8 +151,8 @@ class _Game:
             )
             for warning in changed.warnings():
                 reporter.message(warning)
-            if independence is not None and (found := independence.dependence(DEPENDENT)) is not None:
-                raise DependentTrialsError(name, found.what, INDEPENDENT)
+            if independence is not None and (dependence := independence.dependence(DEPENDENT)) is not None:
+                raise DependentTrialsError(name, dependence.what, INDEPENDENT)
             evidence: Successes | BitScores = into.evidence()
         return evidence
 

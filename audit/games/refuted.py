@@ -20,12 +20,12 @@ from ..witness.event import Rule, rule_of
 from .question import Question
 
 
-def deciding_event(found: AuditResult, scorer: EventScorer, examples: Examples) -> DecidingEvent | None:
+def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> DecidingEvent | None:
     """Return the event that refutes the claim, with examples; None if there is no event or no examples."""
-    decided = found.refuted_elsewhere or found.bound
-    if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
+    decided = result.refuted_elsewhere or result.bound
+    if result.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
         return None
-    above = points_to_side_1(decided.hits, (found.tally.n_out, found.tally.n_in))
+    above = points_to_side_1(decided.hits, (result.tally.n_out, result.tally.n_in))
     outputs = examples.of(decided.threshold, above=above)
     if outputs is None:
         return None
@@ -35,11 +35,11 @@ def deciding_event(found: AuditResult, scorer: EventScorer, examples: Examples) 
 
 
 def event_rule(
-    found: AuditResult, scorer: Scorer, question: Question, *, n_runs: int, seed: int, timeout: float | None
+    result: AuditResult, scorer: Scorer, question: Question, *, n_runs: int, seed: int, timeout: float | None
 ) -> Rule | None:
     """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
-    decided = found.refuted_elsewhere or found.bound
-    if decided.threshold is None or found.dependence is not None:
+    decided = result.refuted_elsewhere or result.bound
+    if decided.threshold is None or result.dependence is not None:
         return None
     chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]
     with suppress(ReleaseError):  # a function may raise in these runs only

@@ -129,25 +129,25 @@ class TrialStore:
             text = None
         if text is None:
             names = sorted(p.name for p in self.directory.iterdir())
-            others = [name for name in names if name not in ("chunks", "journal.jsonl") and not is_temporary(name)]
-            if others:
+            foreign = [name for name in names if name not in ("chunks", "journal.jsonl") and not is_temporary(name)]
+            if foreign:
                 raise FingerprintError(
-                    f"{self.directory} is not empty and holds no trials (found {', '.join(others[:5])}). "
+                    f"{self.directory} is not empty and holds no trials (found {', '.join(foreign[:5])}). "
                     "Choose an empty or a new directory."
                 )
             self._folder.write(path.name, json.dumps(self._manifest, indent=1, sort_keys=True).encode())
             return
         try:
-            found = json.loads(text)
+            stored = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise StoreError(
                 f"{path} is not readable as JSON ({error}). Remove {self.directory} to start over."
             ) from error
-        difference = list(differences(found, json.loads(json.dumps(self._manifest))))
+        difference = list(differences(stored, json.loads(json.dumps(self._manifest))))
         if difference:
-            shown = "\n  ".join(difference[:12])
+            lines = "\n  ".join(difference[:12])
             raise FingerprintError(
-                f"{self.directory} holds the trials of another experiment. It differs in\n  {shown}\n"
+                f"{self.directory} holds the trials of another experiment. It differs in\n  {lines}\n"
                 "Choose another directory, or remove this one to start over."
             )
 

@@ -46,20 +46,20 @@ def run(
 
 def run_each(
     mechanism: Mechanism,
-    asked: Iterable[tuple[Dataset, int]],
+    calls: Iterable[tuple[Dataset, int]],
     rng: np.random.Generator,
     seed: int,
     chunk: Chunk,
     timeout: float | None = None,
 ) -> tuple[list[Outputs], Arrays]:
     """Return the result of `run` for several datasets in one chunk, each with its number of runs."""
-    outputs, changed = _release(mechanism, asked, seed, chunk, rng, timeout)
+    outputs, changed = _release(mechanism, calls, seed, chunk, rng, timeout)
     return [mark(each) for each in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
 
 
 def _release(
     mechanism: Mechanism,
-    asked: Iterable[tuple[Dataset, int]],
+    calls: Iterable[tuple[Dataset, int]],
     seed: int,
     chunk: Chunk,
     rng: np.random.Generator,
@@ -67,13 +67,13 @@ def _release(
 ) -> tuple[list[Outputs], tuple[str, ...]]:
     """Call `release`, and return the outputs and the changes in the process; calls of user code are guarded."""
     if independent_by_construction(mechanism):
-        return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in asked], ()
+        return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in calls], ()
     guard = Guard(label(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
     calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
     results = []
     try:
         with guard:
-            for dataset, size in asked:
+            for dataset, size in calls:
                 if not calls_itself:
                     guard.begin()
                 try:

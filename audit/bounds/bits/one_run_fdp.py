@@ -186,10 +186,10 @@ def least_theta(
     open_unit(significance=significance)
     whole(2, alphabet=alphabet)
 
-    def spared(member: Guarantee) -> bool:
+    def not_refuted(member: Guarantee) -> bool:
         return not refuted(_needed(member), n_bits, n_guesses, n_correct, significance, alphabet=alphabet)
 
-    return least_member(family, spared, start=family.claimed)
+    return least_member(family, not_refuted, start=family.claimed)
 
 
 def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:

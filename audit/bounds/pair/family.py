@@ -158,10 +158,10 @@ class FixedFamily(FixedBound[Scores]):
             return 0.0
         fpr, fnr = _points(region, self.statement.significance)
 
-        def spared(member: Guarantee) -> bool:
+        def not_refuted(member: Guarantee) -> bool:
             return bool(np.any(member.tradeoff(fpr) < fnr))
 
-        return least_member(self.family, spared, start=self.family.claimed)
+        return least_member(self.family, not_refuted, start=self.family.claimed)
 
     def _ledger(self, theta: float, without: float) -> tuple[LedgerEntry, ...]:
         family = self.family
@@ -184,10 +184,10 @@ def _distances_to_curve(family: CurveFamily, expected: Rectangle) -> Floats | No
     fpr, fnr = expected.fpr_upper, expected.fnr_upper
     rough = replace(family, precision=max(family.precision, _ROUGH))
 
-    def spared(member: Guarantee) -> bool:
+    def not_refuted(member: Guarantee) -> bool:
         return not np.any(member.tradeoff(fpr) > fnr)
 
-    theta = least_member(rough, spared, start=family.claimed)
+    theta = least_member(rough, not_refuted, start=family.claimed)
     return None if theta == 0.0 else family.search(theta).tradeoff(fpr) - fnr
 
 

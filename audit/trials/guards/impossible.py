@@ -1,7 +1,7 @@
 """Outputs of one side that are impossible under the law of the other side, if the law is known.
 
 An output counts if its log density is finite under the dataset that it came from, and -inf under the other one. This
-module makes no decision: a law under which outputs of its own side are impossible is wrong, which `broken` records.
+module makes no decision: a law under which outputs of the same side are impossible is wrong, which `broken` records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def impossible(
 
     Returns:
         `impossible`, `(1,)`: their number; `impossible_outputs`: the first of them, up to `SHOWN`; `impossible_here`,
-        `(1,)`: the number of tested outputs that are impossible under the law of their own side.
+        `(1,)`: the number of tested outputs that are impossible under the law of the same side.
     """
     tested = np.isinf(scores)
     if by_law and not tested.any():

@@ -189,8 +189,8 @@ class Independence:
         )
         for kind, of_side in tests:
             out, in_ = of_side(0), of_side(1)
-            both = [first + second for first, second in zip(out, in_, strict=True)]
-            log_e |= {(kind, side): _log_mean(values) for side, values in ((0, out), (1, in_), (None, both)) if values}
+            joint = [first + second for first, second in zip(out, in_, strict=True)]
+            log_e |= {(kind, side): _log_mean(values) for side, values in ((0, out), (1, in_), (None, joint)) if values}
         return log_e
 
     def _arrays(self, side: int) -> list[tuple[int, Arrays]]:
