@@ -1,4 +1,4 @@
-"""Bounds on laws whose exact curve is known: too high no more often than they may, and broken twins are caught.
+"""Coverage of the bounds on laws with a known exact curve; broken twins are detected.
 
 False alarms: 1e-6 a test. At significance 0.2 a missing correction shows best.
 """
@@ -48,7 +48,7 @@ def label(value):
 
 
 def rates(law):
-    """How often each side reaches each threshold: `(m,)` and `(m,)`, exactly."""
+    """Return the exact rates at which each side reaches each threshold, `(m,)` and `(m,)`."""
     if isinstance(law, FiniteLaw):
         return tuple(np.cumsum(side[::-1])[::-1].clip(0.0, 1.0) for side in (law.p_out, law.p_in))
     noise = {"laplace, epsilon 1": stats.laplace, "gaussian, mu 1": stats.norm}[law.name]
@@ -108,7 +108,7 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(bound, n_pilot, law, con
 
 
 class _Twin(asked.Own, PairBound):
-    """A bound that is wrong on purpose."""
+    """An intentionally broken bound."""
 
     name: ClassVar[str] = "twin"
 
@@ -126,28 +126,28 @@ def limits(tally, significance, **changes):
 
 
 class _BestThreshold(_Twin):
-    """The largest of all thresholds, each at the full level."""
+    """Bug: the largest bound over all thresholds, each at the full level."""
 
     def epsilon(self, scores, delta, significance):
         return limits(scores.tally, significance).epsilon_lower(delta)
 
 
 class _PlugIn(_Twin):
-    """The observed rates, without limits."""
+    """Bug: the observed rates, without limits."""
 
     def epsilon(self, scores, delta, significance):
         return limits(scores.tally, 1 - 1e-9).epsilon_lower(delta)
 
 
 class _ForgetsDelta(_Twin):
-    """The bound at delta 0, whatever delta is asked for."""
+    """Bug: the bound is computed at delta 0 for every delta."""
 
     def found(self, scores, *, delta, confidence):
         return replace(asked.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence), delta=delta)
 
 
 class _MixesTies(_Twin):
-    """Counts side 0 above each threshold and side 1 at or above it."""
+    """Bug: side 0 is counted above each threshold, and side 1 at or above it."""
 
     def epsilon(self, scores, delta, significance):
         tally = scores.tally
@@ -156,7 +156,7 @@ class _MixesTies(_Twin):
 
 
 class _OneSize(_Twin):
-    """Takes both sides to have the size of the larger."""
+    """Bug: both sides have the size of the larger side."""
 
     def epsilon(self, scores, delta, significance):
         return limits(scores.tally, significance / 100, n_out=max(scores.n_out, scores.n_in)).epsilon_lower(delta)

@@ -1,4 +1,4 @@
-"""A whole claimed curve against the limits of a bound: refuted where it is false, at whatever delta, and seldom else.
+"""The test of a whole claimed curve by the limits of a bound: its power at every delta, and its level.
 
 Null: the curve of the pair lies nowhere below the claimed one. False alarms of the random tests: 1e-6 each.
 """
@@ -41,7 +41,7 @@ def laplace_noise(scale):
 
 
 def publishes_one_in_fifty(dataset, size, rng):
-    """The secret itself now and then, and noise otherwise: (0, 0.02)-DP and no better."""
+    """Release the secret itself with probability 0.02, and noise otherwise: (0, 0.02)-DP and no better."""
     return np.where(rng.random(size) < 0.02, 10.0 + dataset[0], rng.random(size))
 
 
@@ -134,7 +134,7 @@ def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significanc
 
 
 class _EveryThresholdAtFullLevel(asked.Own, PairBound):
-    """A band that forgot its correction."""
+    """Bug: a band without its correction."""
 
     name = "twin"
 

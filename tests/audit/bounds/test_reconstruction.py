@@ -275,7 +275,7 @@ def response_law(e, k):
 
 
 def removal_law(e, prior_success, delta=0.0):
-    """Against one reference: tight on the first line, so that pairs of candidates are up to 2 epsilon apart."""
+    """Return the law of comparisons with one reference: tight, with pairs of candidates at up to 2 epsilon."""
     return SecretLaw(
         f"removal, epsilon {e}", ApproximateDP(e, delta), prior_success, math.exp(e) * prior_success + delta
     )
@@ -333,7 +333,7 @@ def test_bound_at_a_tight_success_rate_misses_almost_as_often_as_it_may(bound, l
 
 
 class _PlugIn(asked.Own, PairBound):
-    """The observed success rate, without a limit."""
+    """Bug: the observed success rate, without a limit."""
 
     name: ClassVar[str] = "plug-in"
 
@@ -343,7 +343,7 @@ class _PlugIn(asked.Own, PairBound):
 
 
 class _Changed(_PlugIn):
-    """The bound, asked another question than the one that was asked."""
+    """Bug: the bound for another statement."""
 
     name: ClassVar[str] = "changed"
 

@@ -1,4 +1,4 @@
-"""One place checks what is claimed: for the API, for scores, for a configuration."""
+"""The checks of a statement, which the API, scores and configurations share."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""From scores that are there already to a verdict."""
+"""Audits of given scores."""
 
 import math
 
@@ -172,7 +172,7 @@ def test_bits_of_one_run_may_have_one_dimension():
 
 
 def seen_in_an_audit(monkeypatch, **options):
-    """An audit by the API, with the pilot and the evaluation scores that it saw."""
+    """Return an audit by the API, with its pilot and evaluation scores."""
     seen = {}
 
     def tracked(self, scorer, pilot, part):

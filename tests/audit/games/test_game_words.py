@@ -1,4 +1,4 @@
-"""What every game is called: a new one is tested by its line in `Game` alone; and where a result says it."""
+"""The words of every game, and their use in results. A new game is tested through its line in `Game`."""
 
 import re
 from dataclasses import astuple

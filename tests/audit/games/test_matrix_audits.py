@@ -1,4 +1,4 @@
-"""Audits of the matrix mechanism come near its claim, and find noise that is scaled to the workload."""
+"""Audits of the matrix mechanism are near its claim, and detect noise that is scaled to the workload."""
 
 import pytest
 

@@ -69,7 +69,7 @@ COVERED = {
 
 
 def best_success(mechanism, prior, close):
-    """Probability that the guess with the largest posterior probability of being close is close: exact."""
+    """Return the exact probability that the guess with the largest posterior probability of being close is close."""
     outputs = Outputs(np.array(CATEGORIES))
     law = np.exp([mechanism.output_law().log_density(outputs, one) for one in CATEGORIES])  # (secret, output)
     joint = law * np.full((4, 1), 0.25) if prior is None else law * np.array(prior)[:, None]

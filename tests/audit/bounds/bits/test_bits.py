@@ -1,4 +1,4 @@
-"""What every bound of bits in the catalogue must do. A new one is tested by its catalogue line alone.
+"""Conformance tests of all bounds of bits in the catalogue. A new bound is tested through its catalogue line.
 
 Those of pairs: test_certificate.py.
 """

@@ -38,7 +38,7 @@ LEVEL = {"delta": 0.0, "confidence": 0.95}
 
 
 def game(n_correct, n_guesses, n_bits):
-    """Guesses at score +-1, of which the first are right; the others abstain at 0."""
+    """Return guesses at score +-1, of which the first are right; the others abstain at 0."""
     bits = np.arange(n_bits) % 2 == 0
     say = np.where(np.arange(n_bits) < n_correct, bits, ~bits)
     return BitScores(bits[None, :], np.where(np.arange(n_bits) < n_guesses, 2.0 * say - 1.0, 0.0)[None, :])
@@ -164,7 +164,7 @@ def test_p_value_is_the_largest_probability_over_all_mechanisms(m, r, v, epsilon
 
 
 def stein_factor(r, v, epsilon):
-    """max u of the proof, from the recursion k u(k - 1) - e^epsilon (r - k) u(k) = 1{k >= v} - F(v), by brute force."""
+    """Return max u of the proof from its recursion, k u(k - 1) - e^epsilon (r - k) u(k) = 1{k >= v} - F(v)."""
     rate = special.expit(epsilon)
     tail = stats.binom.sf(v - 1, r, rate)
     up = [tail / (math.exp(epsilon) * r)]
@@ -397,7 +397,7 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
 
 
 class _Twin(asked.Own, OneRun):
-    """A bound that is wrong on purpose."""
+    """An intentionally broken bound."""
 
     def found(self, scores, *, delta, confidence):
         epsilon = self.wrong(scores, delta, 1 - confidence)
@@ -405,7 +405,7 @@ class _Twin(asked.Own, OneRun):
 
 
 class _Peeks(_Twin):
-    """The number of guesses that looks best with the bits, at the full level."""
+    """Bug: the number of guesses is chosen with the bits, at the full level."""
 
     def wrong(self, scores, delta, significance):
         sizes = tuple(range(10, scores.n_bits + 1, 5))
@@ -417,7 +417,7 @@ class _Peeks(_Twin):
 
 
 class _GridUnpaid(_Twin):
-    """Every size of the grid at the full level."""
+    """Bug: every size of the grid is tested at the full level."""
 
     def wrong(self, scores, delta, significance):
         sizes = Guessing(self.guesses, self.negatives, self.center).sizes(scores.n_bits)
@@ -426,7 +426,7 @@ class _GridUnpaid(_Twin):
 
 
 class _Direction(_Twin):
-    """In or out guesses, whichever look better."""
+    """Bug: in or out guesses are chosen after looking."""
 
     def wrong(self, scores, delta, significance):
         single = (OneRun(guesses=self.guesses, negatives=share) for share in (0.0, 1.0))
@@ -434,7 +434,7 @@ class _Direction(_Twin):
 
 
 class _ForgetsDelta(_Twin):
-    """The bound at delta 0, whatever delta is asked for."""
+    """Bug: the bound is computed at delta 0 for every delta."""
 
     def wrong(self, scores, delta, significance):
         return asked.lower_bound(
@@ -443,7 +443,7 @@ class _ForgetsDelta(_Twin):
 
 
 class _OnlyGuessed(_Twin):
-    """Takes m to be the number of guesses: delta is paid for guessed bits only."""
+    """Bug: m is the number of guesses, so that delta is accounted for guessed bits only."""
 
     def wrong(self, scores, delta, significance):
         (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
@@ -451,7 +451,7 @@ class _OnlyGuessed(_Twin):
 
 
 class _PlugIn(_Twin):
-    """The odds of the observed guesses."""
+    """Bug: the odds of the observed guesses, without a limit."""
 
     def wrong(self, scores, delta, significance):
         (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))

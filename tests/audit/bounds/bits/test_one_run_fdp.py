@@ -306,7 +306,7 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
 
 
 class _Twin(asked.Own, OneRunFDP):
-    """A bound that is wrong on purpose."""
+    """An intentionally broken bound."""
 
     def found(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
@@ -321,7 +321,7 @@ class _Twin(asked.Own, OneRunFDP):
 
 
 class _Peeks(_Twin):
-    """The number of guesses that looks best with the bits, at the full level."""
+    """Bug: the number of guesses is chosen with the bits, at the full level."""
 
     def wrong(self, scores, significance):
         sizes = tuple(range(2, scores.n_bits + 1, 2))
@@ -333,7 +333,7 @@ class _Peeks(_Twin):
 
 
 class _PlugIn(_Twin):
-    """The parameter at which the observed guesses are what one expects."""
+    """Bug: the parameter at which the observed number of right guesses is the expected one."""
 
     def wrong(self, scores, significance):
         (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))

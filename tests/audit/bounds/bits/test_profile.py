@@ -1,4 +1,4 @@
-"""The whole claimed curve against right guesses: exact levels, what it gains, and that it costs the bound nothing."""
+"""The whole claimed curve against right guesses: exact levels, power, and no loss for the bound."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 
 
 def guessed(n_bits, *groups):
-    """All bits; each group of guesses, (how many, right ones), is surer than the next one, the others are last."""
+    """Return all bits; each group (number of guesses, right guesses) has more extreme scores than the next group."""
     bits = np.arange(n_bits) % 2 == 0
     right, sure, start = np.ones(n_bits, dtype=bool), np.full(n_bits, 0.1), 0
     for place, (size, n_correct) in enumerate(groups):
@@ -29,7 +29,7 @@ def fixed(claim, sizes, n_bits, *, delta, confidence):
 
 
 def rejects(bound, evidence):
-    """Whether the curve test finds something, or the bound exceeds the claim."""
+    """Return True if the curve test reports a violation, or the bound exceeds the claim."""
     return bound.curve_test(evidence) is not None or bound.exceeds_claim(evidence)
 
 
@@ -100,7 +100,7 @@ def test_p_value_is_where_the_bound_or_the_curve_test_refutes(claim, n_correct):
     p = fixed(claim, sizes, 200, delta=delta, confidence=0.95).p_value(evidence)
     if p < 0.999:
         assert rejects(fixed(claim, sizes, 200, delta=delta, confidence=1 - p * 1.001), evidence)
-    if p > 1e-11:  # smaller ones are not told apart
+    if p > 1e-11:  # smaller p-values are not distinguished
         assert not rejects(fixed(claim, sizes, 200, delta=delta, confidence=1 - min(0.999, p * 0.999)), evidence)
 
 

@@ -1,4 +1,4 @@
-"""The betting bound: its factors, its paths, its level at all times together, and twins that break it."""
+"""The betting bound: its factors, its paths, its level at all times simultaneously, and broken twins."""
 
 import math
 from dataclasses import replace
@@ -86,7 +86,7 @@ def test_a_step_is_worth_exactly_one_on_the_edge_when_the_centre_is_right():
 
 
 def naive_p_value(bound, scores, epsilon, delta):
-    """One step after another, one bet after another, straight from the formulas."""
+    """Return the p-value step by step and bet by bet, directly from the formulas."""
     wealths = {(f, t, c): 1.0 for f in (True, False) for t in bound.threshold for c in bound.stakes}
     top, growth = 1.0, math.exp(epsilon) + delta
     for past, now in rounds(scores):
@@ -195,7 +195,7 @@ LAWS = [
 
 
 def ever_too_high(bound, law, delta, *, repeats, n_out, n_in, seed, significances=(0.2, 0.05), n_pilot=0):
-    """How often the bound exceeds the truth at any time, for each significance; and whether that is bad luck."""
+    """Return how often the bound ever exceeds the true epsilon, per significance, and True if chance explains it."""
     rng, truth = np.random.default_rng(seed), float(law.curve.epsilon(delta)) * (1 + 1e-12)
     p_values = []
     for scores, pilot in zip(law.draws(rng, n_out, n_in), law.draws(rng, n_pilot, n_pilot), strict=False):

@@ -1,4 +1,4 @@
-"""The bound from one event: known values, what it never does, and the choice of its threshold on a pilot."""
+"""The bound from one event: known values, invariants, and the choice of its threshold on a pilot."""
 
 import math
 

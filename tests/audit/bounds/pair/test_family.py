@@ -1,4 +1,4 @@
-"""The least member of the claim's family that one event does not refute: exact by enumeration, tight, and named.
+"""The smallest member of the claim's family that one event does not refute: exact by enumeration, tight, and named.
 
 Null at theta: the trade-off curve of the pair lies nowhere below that of the member theta. False alarms of the random
 tests: 1e-6 each.
@@ -44,12 +44,12 @@ PAIR = Neighbours([0.0], [1.0], "replace_one")
 
 @cache
 def sampled():
-    """Takes seconds to compute: not before a test needs it."""
+    """Return a guarantee that takes seconds to compute; cached."""
     return PrivacyLossDP.gaussian(1.0, sampling_probability=0.2)
 
 
 def made(claim):
-    """A claim, or what a function without arguments makes."""
+    """Return a claim, or the claim that a function without arguments makes."""
     return claim() if callable(claim) else claim
 
 
@@ -58,7 +58,7 @@ def counts(hits_out, hits_in, n_out, n_in):
 
 
 def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
-    """The parameter that one rectangle of limits shows: what is known of the literature."""
+    """Return the parameter from one rectangle of limits, the method of the literature."""
     limits = Rectangle.at(hits_out, hits_in, n_out=n, n_in=n, significance=significance)
     return least_member(family_of(claim), lambda m: bool(m.tradeoff(limits.fpr_upper) <= limits.fnr_upper), start=1.0)
 
@@ -142,7 +142,7 @@ CURVES = [GaussianDP(0.5), GaussianDP(2.0), LaplaceDP(1.0), PureDP(0.7), Approxi
 
 
 def refuting_probability(curve, significance, n_out, n_in, ranking):
-    """Largest probability, over all rates on the curve, of an outcome that refutes it."""
+    """Return the largest probability, over all rates on the curve, of an outcome that refutes it."""
     refuting = np.array(
         [
             [EventRegion(i, j, n_out, n_in, ranking).refutes(curve.tradeoff, significance) for j in range(n_in + 1)]
@@ -306,7 +306,7 @@ def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
 
 
 def sampled_gaussian(noise_multiplier, probability):
-    """Gaussian noise on a sampled record, judged by the accountant that the family is made of."""
+    """Return Gaussian noise on a sampled record, with the accountant of the family."""
     guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=4e-3)
 
     def inside(rng, size):
@@ -381,7 +381,7 @@ def test_bound_holds_on_subsampled_gaussian_noise_in_long_runs(confidence):
 
 
 class _ThresholdFromTheCountedScores(asked.Own, Family):
-    """A pilot that is the evaluation."""
+    """Bug: the evaluation scores are the pilot."""
 
     def found(self, scores, *, delta, confidence):
         sizes = {"n_out": scores.n_out, "n_in": scores.n_in}

@@ -1,4 +1,4 @@
-"""The exact joint bound: known values, its exact level on every small outcome, what it never does, and its power."""
+"""The exact joint bound: known values, its exact level on every small outcome, invariants, and its power."""
 
 import itertools
 import json
@@ -92,9 +92,9 @@ def all_bounds(n0, n1, delta, significance, bound=FIXED):
 
 
 def worst_miss_rate(table, true_epsilon, delta, *, direction="in", private=False):
-    """The largest probability of a bound above the truth, over base rates at which the inequality is an equality.
+    """Return the largest probability of a bound above the true epsilon.
 
-    `private` leaves out those at which the inequality of the other direction fails.
+    The maximum is over base rates at which the inequality is an equality. `private` leaves out those at which the inequality of the other direction fails.
     """
     n1, n0 = table.shape[0] - 1, table.shape[1] - 1
     false = np.linspace(0.0, (1 - delta) * math.exp(-true_epsilon), 400)[:, None]

@@ -1,4 +1,4 @@
-"""The band over all thresholds: tight at every threshold at once, and its curves."""
+"""The band over all thresholds: tightness at every threshold, and its curves."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The test of independence: exact under the null, by enumeration; awake to the ways in which trials depend."""
+"""The test of independence: exact under the null, by enumeration; power against several kinds of dependence."""
 
 import functools
 import itertools
@@ -116,7 +116,7 @@ def test_the_share_costs_less_than_a_hundredth_of_the_bound():
 
 
 def chunked(make, n=1_000, n_chunks=32):
-    """The test on scores that `make(side, size)` gives, chunk by chunk."""
+    """Return the test on scores from `make(side, size)`, chunk by chunk."""
     test, size = Independence([0.0, 1.0]), n // n_chunks
     for index in range(n_chunks):
         for side in (0, 1):
