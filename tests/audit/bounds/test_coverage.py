@@ -83,11 +83,11 @@ def test_bound_at_any_threshold_exceeds_exact_epsilon_no_more_often_than_it_may(
 )
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot, law, confidence, repeats):
     level = {"confidence": confidence, "delta": law[1], "n_pilot": n_pilot}
-    found = [
+    coverages = [
         misses(bound, law[0], repeats=repeats, n_out=n_out, n_in=n_in, seed=seed, **level)
         for seed, (n_out, n_in) in enumerate(SIZES)
     ]
-    assert all(one.holds for one in found), found
+    assert all(one.holds for one in coverages), coverages
 
 
 @pytest.mark.slow
@@ -100,8 +100,10 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot
 )
 def test_bound_never_exceeds_exact_epsilon_in_long_runs(bound, n_pilot, law, confidence):
     sizes = {"n_out": 1000, "n_in": 1000}
-    found = misses(bound, law[0], repeats=4000, **sizes, confidence=confidence, seed=99, delta=law[1], n_pilot=n_pilot)
-    assert found.holds, found
+    coverage = misses(
+        bound, law[0], repeats=4000, **sizes, confidence=confidence, seed=99, delta=law[1], n_pilot=n_pilot
+    )
+    assert coverage.holds, coverage
 
 
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
@@ -177,8 +179,8 @@ class _OneSize(_Twin):
     ids=lambda value: type(value).__name__ if isinstance(value, _Twin) else None,
 )
 def test_broken_twin_is_caught(twin, law, delta, sizes, confidence):
-    found = misses(twin, law, repeats=300, n_out=sizes[0], n_in=sizes[1], confidence=confidence, seed=5, delta=delta)
-    assert not found.holds, found
+    coverage = misses(twin, law, repeats=300, n_out=sizes[0], n_in=sizes[1], confidence=confidence, seed=5, delta=delta)
+    assert not coverage.holds, coverage
 
 
 # --- the harness itself ----------------------------------------------------------------------------------------------

@@ -67,9 +67,9 @@ def test_e_from_p_is_the_mean_over_its_family(p):
 
 def test_e_from_p_has_mean_one_under_the_null_and_falls_with_p():
     grid = np.concatenate([[0.0], np.geomspace(1e-300, 1.0, 2000)])
-    found = e_from_p(grid)
-    assert found[0] == math.inf
-    assert np.all(np.diff(found) < 0)
+    e_values = e_from_p(grid)
+    assert e_values[0] == math.inf
+    assert np.all(np.diff(e_values) < 0)
     # int_0^p of it is (1 - p) / ln(1 / p): check the whole from 1e-12, and that nothing is left below
     total, _ = integrate.quad(lambda x: float(e_from_p([math.exp(-x)])[0]) * math.exp(-x), 0, 27.6, epsabs=1e-9)
     assert total + (1 - 1e-12) / 27.6 == pytest.approx(1 + 1e-12, abs=2e-3)
@@ -91,9 +91,9 @@ def test_holm_is_at_least_as_strong_as_bonferroni_and_neither_beats_no_correctio
 @given(p=probabilities, seed=st.integers(0, 99))
 def test_corrections_follow_a_permutation_and_the_scale_of_weights_does_not_matter(correct, p, seed):
     w, order = weights_of(p, seed), np.random.default_rng(seed).permutation(len(p))
-    found = correct(p, weights=w)
+    adjusted = correct(p, weights=w)
     mixed = correct([p[i] for i in order], weights=[7.0 * w[i] for i in order])
-    assert mixed == pytest.approx([found[i] for i in order], rel=1e-12)
+    assert mixed == pytest.approx([adjusted[i] for i in order], rel=1e-12)
     assert correct(p) == pytest.approx(correct(p, weights=[0.3] * len(p)), rel=1e-12)
 
 

@@ -66,9 +66,9 @@ def in_threads(chunk):
 
 def in_processes(chunk):
     """Set two threads, which the next chunk must not inherit."""
-    found = in_threads(chunk)
+    n_threads = in_threads(chunk)
     threadpool_limits(limits=2)
-    return found
+    return n_threads
 
 
 class HandedOut(list):

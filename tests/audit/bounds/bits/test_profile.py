@@ -41,9 +41,9 @@ def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m
     """All mechanisms with the claimed curve, by linear programming; the p-value of one point is far above that."""
     claim, epsilons = GaussianDP(mu), np.linspace(0.0, 6.0 * mu, 40)
     bound = fixed(claim, (r,), m, delta=1e-5, confidence=0.95)
-    found = bound.p_value(guessed(m, (r, v)))
-    assert worst_probability(claim.delta(epsilons), m, r, v, epsilons) <= found
-    assert found < 0.75 * guess_p_value(m, r, v, epsilon=claim.epsilon(1e-5), delta=1e-5)
+    p_value = bound.p_value(guessed(m, (r, v)))
+    assert worst_probability(claim.delta(epsilons), m, r, v, epsilons) <= p_value
+    assert p_value < 0.75 * guess_p_value(m, r, v, epsilon=claim.epsilon(1e-5), delta=1e-5)
 
 
 @pytest.mark.parametrize("asked_at", [1e-3, 1e-2])
@@ -80,11 +80,11 @@ def test_a_claim_is_refuted_at_another_delta_where_the_bound_stays_below_it(with
     result = audit_scores(evidence, claim=claim, delta=1e-5, bound=OneRun(guesses=500, center=0.0))
     assert result.verdict is Verdict.VIOLATION
     assert result.bound.epsilon < result.claim
-    found = result.refuted_elsewhere
-    assert found.delta_lower > found.delta >= claim.delta(found.epsilon)
+    violation = result.refuted_elsewhere
+    assert violation.delta_lower > violation.delta >= claim.delta(violation.epsilon)
     assert result.p_value <= 0.05
-    assert str(found) in result.summary()
-    assert str(found) in result.evidence()
+    assert str(violation) in result.summary()
+    assert str(violation) in result.evidence()
     assert AuditResult.from_json(result.to_json()) == result
     figure = result.plot()
     assert figure.axes

@@ -14,7 +14,8 @@ from dpassay.mechanisms.errors import ParameterError
 def slow_miss_probability(n, eta):
     """Return the miss probability, by a slow recursion over the ranks.
 
-    A Poisson process of rate n is killed at its first touch, and conditioned on n points. Every term is positive. After rank i the state is the number of points so far, which is at least i.
+    A Poisson process of rate n is killed at its first touch, and conditioned on n points. Every term is positive. After
+    rank i the state is the number of points so far, which is at least i.
     """
     ranks = np.arange(1, n + 1.0)
     limit = np.concatenate([[0.0], special.betainccinv(ranks, n - ranks + 1, eta)])

@@ -180,9 +180,9 @@ def same_magnitude(rng):
 )
 def test_each_kind_of_dependence_is_seen_and_named_at_a_thousand_trials(make, kind):
     for seed in range(3):
-        found = chunked(make(np.random.default_rng(seed))).dependence(0.02 * 1e-6)
-        assert found is not None
-        assert found.kind in kind.split()
+        dependence = chunked(make(np.random.default_rng(seed))).dependence(0.02 * 1e-6)
+        assert dependence is not None
+        assert dependence.kind in kind.split()
 
 
 @pytest.mark.parametrize(
