@@ -111,7 +111,7 @@ class EvaluationScores:
         besides: KeptScores | None = None,
     ) -> None:
         self._independence = independence
-        self._kept, self.besides = KeptScores(plan.evaluation, grid), besides
+        self._main_scores, self.besides = KeptScores(plan.evaluation, grid), besides
         self.unvarying = Unvarying()
         self.impossible = Impossible()
         self._watch = watch
@@ -122,7 +122,7 @@ class EvaluationScores:
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add one finished evaluation chunk."""
         assert chunk.stage is Stage.EVALUATION
-        self._kept.add(chunk, arrays)
+        self._main_scores.add(chunk, arrays)
         if self.besides is not None:
             self.besides.add(chunk, arrays)
         self._follow(chunk, arrays)
@@ -154,7 +154,7 @@ class EvaluationScores:
 
     def scores(self, first: int | None = None) -> Scores:
         """Return the evidence after all chunks were added, or the `first` scores of each side after those."""
-        return self._kept.scores(first)
+        return self._main_scores.scores(first)
 
     def events(self) -> dict[str, tuple[int, int]]:
         """Return the counts of exceptional outputs: label -> (side 0, side 1)."""

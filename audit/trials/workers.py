@@ -28,7 +28,7 @@ WATCH_SECONDS = 0.5
 SHARED = Path("/dev/shm")
 """Folder of semaphores on Linux, and of the shared memory of joblib."""
 _OWNER = "dpassay-workers-{}"
-_KEPT = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
+_PATTERNS = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
 
 
 def begin_worker(parent: int) -> None:
@@ -93,7 +93,7 @@ def remove_left_behind() -> None:
         if descriptor is None:
             continue
         process = file.name.rpartition("-")[2]
-        for path in [path for pattern in _KEPT for path in SHARED.glob(pattern.format(process))]:
+        for path in [path for pattern in _PATTERNS for path in SHARED.glob(pattern.format(process))]:
             with suppress(OSError):
                 if path.lstat().st_uid != os.geteuid():
                     continue

@@ -46,12 +46,12 @@ class ReplayGuard:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._seen: tuple[dict[bytes, str], dict[bytes, str]] = ({}, {})
+        self._signatures: tuple[dict[bytes, str], dict[bytes, str]] = ({}, {})
 
     def check(self, chunk: Chunk, arrays: Arrays) -> None:
         """Raise `ReleaseError` if an earlier chunk of this side began with the same outputs."""
         mark = arrays["signature"].tobytes()
-        earlier = self._seen[chunk.side].setdefault(mark, chunk.key) if mark else chunk.key
+        earlier = self._signatures[chunk.side].setdefault(mark, chunk.key) if mark else chunk.key
         if earlier != chunk.key:
             raise ReleaseError(
                 f"the runs of {self._name} repeat each other: chunks {earlier} and {chunk.key} begin with the same "

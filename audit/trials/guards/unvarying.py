@@ -32,22 +32,22 @@ class Unvarying:
     """The distinct outputs of each side, from chunks in any order."""
 
     def __init__(self) -> None:
-        self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
+        self._digests: tuple[set[bytes], set[bytes]] = (set(), set())
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add one finished chunk."""
-        self._seen[chunk.side].add(arrays["only_output"].tobytes())
+        self._digests[chunk.side].add(arrays["only_output"].tobytes())
 
     @property
     def sides(self) -> tuple[int, ...]:
         """Sides on which every run gave the same output."""
-        return tuple(side for side in (0, 1) if len(self._seen[side]) == 1 and b"" not in self._seen[side])
+        return tuple(side for side in (0, 1) if len(self._digests[side]) == 1 and b"" not in self._digests[side])
 
     @property
     def differs(self) -> bool:
         """True if all runs of each side gave the same output, and the two outputs differ."""
-        return self.sides == (0, 1) and self._seen[0] != self._seen[1]
+        return self.sides == (0, 1) and self._digests[0] != self._digests[1]
 
     def is_only(self, side: int, digest: bytes) -> bool:
         """Return True if this is the digest of the only output of a side."""
-        return self._seen[side] == {digest}
+        return self._digests[side] == {digest}
