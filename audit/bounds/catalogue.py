@@ -1,4 +1,4 @@
-"""Names of the bounds. A new one is one file and one line here; `dpassay list bounds` shows them."""
+"""Names of the bounds. A new bound is one file and one line in this table; `dpassay list bounds` prints it."""
 
 from ...mechanisms.registry import Catalogue
 

@@ -1,4 +1,4 @@
-"""Which bounds are meant: names, options, or "auto", for the evidence that a game makes."""
+"""The choice of bounds, by name, by options or "auto", for the evidence that a game produces."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .catalogue import catalogue
 from .families import family_of
 
 ANYTIME = "anytime"
-"""The one rule for stopping early: at the first look that refutes the claim."""
+"""The only rule for early stopping: stop at the first look that refutes the claim."""
 AUTO: dict[type[Evidence], tuple[str, ...]] = {
     PairScores: ("joint-exact",),
     BitScores: ("one-run-fdp", "one-run"),
     Successes: ("reconstruction",),
 }
-"""What the bound "auto" is, by what is read: of bits with the claim's curve, and without."""
+"""The bounds that "auto" stands for, by type of evidence."""
 AUTO_WITHOUT: dict[type[Evidence], tuple[str, ...]] = AUTO | {BitScores: ("one-run",)}
-"""What it is where the curve of the claim belongs to no family."""
+"""The bounds that "auto" stands for if the curve of the claim belongs to no family."""
 AUTO_ANYTIME = "betting"
-"""What it is for runs on a pair that may stop at any time."""
+"""The bound that "auto" stands for if runs on a pair may stop early."""
 _GIVES: dict[type[Evidence], str] = {
     PairScores: "the scores of runs on a pair of datasets",
     BitScores: "the bits of one run with many canaries",
@@ -40,24 +40,26 @@ def choose_bounds(
     stop: str | None = None,
     claim: Guarantee | None = None,
 ) -> tuple[Bound[Any], ...]:
-    """The bounds that are meant, for evidence of the type `reads`; "auto" leaves out what the claim has no family for.
+    """Return the chosen bounds for evidence of the type `reads`.
+
+    "auto" leaves out the bounds that need a family of curves, if the claim belongs to none.
 
     Raises:
-        ParameterError: there are none, or one reads the evidence of another game or cannot be used with `stop`.
+        ParameterError: the list is empty, or a bound reads the evidence of another game or cannot be used with `stop`.
     """
     if stop not in (None, ANYTIME):
         raise ParameterError(f'stop must be None or "{ANYTIME}", but is {stop!r}.', argument="stop")
-    several: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
-    if not several:
+    choices: list[Any] = list(bound) if isinstance(bound, (list, tuple)) else [bound]
+    if not choices:
         raise ParameterError(
             "bound must name at least one bound, but is an empty list. Try bound='auto'.", argument=("bound", "bounds")
         )
     auto = (AUTO_ANYTIME,) if stop is not None else AUTO[reads] if _has_family(claim) else AUTO_WITHOUT[reads]
-    names = [name for b in several for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
-    built = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
-    for one in built:
-        _check(one, reads, stop)
-    return built
+    names = [name for b in choices for name in (auto if isinstance(b, str) and b == "auto" else (b,))]
+    bounds = tuple(catalogue.build(b) if isinstance(b, str) else b for b in names)
+    for each in bounds:
+        _check(each, reads, stop)
+    return bounds
 
 
 def _has_family(claim: Guarantee | None) -> bool:
@@ -67,21 +69,21 @@ def _has_family(claim: Guarantee | None) -> bool:
         return False
 
 
-def _check(one: Any, reads: type[Evidence], stop: str | None) -> None:
-    if not isinstance(one, Bound):
+def _check(bound: Any, reads: type[Evidence], stop: str | None) -> None:
+    if not isinstance(bound, Bound):
         raise ParameterError(
-            f"bound must be a name or a Bound, but is {one!r}. Known: {', '.join(catalogue)}.",
+            f"bound must be a name or a Bound, but is {bound!r}. Known: {', '.join(catalogue)}.",
             argument=("bound", "bounds"),
         )
-    if one.reads is not reads:
+    if bound.reads is not reads:
         fitting = [name for name in catalogue if catalogue.get(name).reads is reads]
         raise ParameterError(
-            f"bound {one.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}.",
+            f"bound {bound.name!r} does not read {_GIVES[reads]}. Those that do: {', '.join(fitting)}.",
             argument=("bound", "bounds"),
         )
-    if stop and not one.anytime:
+    if stop and not bound.anytime:
         raise ParameterError(
-            f"bound {one.name!r} holds at a number of trials that was fixed beforehand, not at every look. "
+            f"bound {bound.name!r} holds at a number of trials that was fixed beforehand, not at every look. "
             f'With stop="{stop}" use bound="{AUTO_ANYTIME}", or leave out stop.',
             argument=("bound", "bounds"),
         )

@@ -1,15 +1,15 @@
-"""A whole claimed curve against rectangles of limits: refuted where no attack could do as well as the trials show.
+"""The test of a whole claimed curve against rectangles of limits on the error rates.
 
 Null: the pair's trade-off curve lies on or above the claimed curve f everywhere. With the confidence of the limits, the
-true rates of the event {score >= t} are at most (FPR_upper, FNR_upper), for every t that has limits. Since f falls,
+true rates of the event {score >= t} are at most (FPR_upper, FNR_upper), for every t that has limits. Since f decreases,
 
     FNR <= FNR_upper < f(FPR_upper) <= f(FPR)
 
-contradicts the claim, and so does the reflected point, FPR_upper < f(FNR_upper), f being symmetric. Nothing was fixed
-for it but f, and nothing is paid: one set of limits serves every curve, and every (epsilon, delta) on it.
+contradicts the claim, and so does the reflected point, FPR_upper < f(FNR_upper), because f is symmetric. The test needs
+nothing but f and no further correction: one set of limits is valid for every curve, and every (epsilon, delta) on it.
 
-Looking at the points is looking at their lower convex hull: the region on or above f is convex, so that the hull leaves
-it only where a point does (Dong, Roth, Su 2019; for one rectangle and (epsilon, delta): Lokna et al. 2023).
+To test the points is to test their lower convex hull: the region on or above f is convex, so the hull leaves it only
+where a point does (Dong, Roth, Su 2019; for one rectangle and (epsilon, delta): Lokna et al. 2023).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _LARGEST_EPSILON = 50.0
 
 @dataclass(frozen=True)
 class CurveViolation:
-    """Where the claimed curve contradicts the trials most.
+    """The point at which the trials contradict the claimed curve by the widest margin.
 
     Args:
         epsilon, delta: a pair that the claim promises.
-        delta_lower: the least delta that the trials allow at this epsilon; > delta.
-        fpr, fnr: upper limits on the error rates of the event, or of the guess, that shows it; None where it is shown
-            by many guesses together.
-        claimed_fnr: the least false negative rate that the claim allows at `fpr`; None with it.
-        threshold: of that event, {score >= threshold}; None where there is none.
-        hits: its (false positives, true positives); None where there is none.
-        method: name of the bound whose limits these are.
+        delta_lower: the smallest delta that the trials allow at this epsilon; > delta.
+        fpr, fnr: upper limits on the error rates of the event, or of the guess, that shows the violation; None if it is
+            shown by many guesses together.
+        claimed_fnr: the smallest false negative rate that the claim allows at `fpr`; None if `fpr` is None.
+        threshold: threshold of that event, {score >= threshold}; None if there is no single event.
+        hits: (false positives, true positives) of that event; None if there is no single event.
+        method: name of the bound that computed the limits.
     """
 
     epsilon: float
@@ -60,7 +60,7 @@ class CurveViolation:
 
 
 def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
-    """Which of the rectangles contradict `claim`.
+    """Return a mask of the rectangles that contradict `claim`.
 
     Example:
         >>> from dpassay.mechanisms.guarantees import GaussianDP
@@ -69,43 +69,43 @@ def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
         [True, False]
     """
     fpr, fnr = limits.fpr_upper, limits.fnr_upper
-    both = np.ravel(np.concatenate([np.ravel(fpr), np.ravel(fnr)]))
-    claimed_fnr, claimed_fpr = np.split(claim.tradeoff(both), 2)
+    rates = np.ravel(np.concatenate([np.ravel(fpr), np.ravel(fnr)]))
+    claimed_fnr, claimed_fpr = np.split(claim.tradeoff(rates), 2)
     below = np.ravel(fnr) * (1.0 + _ROUNDING) < claimed_fnr
     left = np.ravel(fpr) * (1.0 + _ROUNDING) < claimed_fpr
     return (below | left).reshape(fpr.shape)
 
 
 def refute(limits: Rectangle, claim: Guarantee, *, method: str, events: Tally | None = None) -> CurveViolation | None:
-    """The place where the rectangles `(m,)` contradict `claim` most, or None where they do not.
+    """Return the point at which the rectangles `(m,)` contradict `claim` most; None if none contradicts it.
 
-    The place is the epsilon at which the delta that is shown exceeds the delta that is claimed by most. `events` are
-    those whose limits these are, if they are events of scores.
+    The point is at the epsilon with the largest gap between the lower limit of delta and the claimed delta. `events`
+    are the events of scores that the limits belong to, if there are any.
     """
-    found = np.flatnonzero(contradicting(limits, claim))
-    if len(found) == 0:
+    indices = np.flatnonzero(contradicting(limits, claim))
+    if len(indices) == 0:
         return None
     sides = limits.fpr_upper, limits.fnr_upper, limits.tnr_lower, limits.tpr_lower
-    some = Rectangle(*(side[found] for side in sides))
-    epsilon = _widest_gap(some, claim)
-    shown = some.delta_lower(epsilon)
-    best = int(np.argmax(shown))
-    fpr, place = float(some.fpr_upper[best]), found[best]
+    violating = Rectangle(*(side[indices] for side in sides))
+    epsilon = _widest_gap(violating, claim)
+    delta_lower = violating.delta_lower(epsilon)
+    best = int(np.argmax(delta_lower))
+    fpr, index = float(violating.fpr_upper[best]), indices[best]
     return CurveViolation(
         epsilon=epsilon,
         delta=float(claim.delta(epsilon)),
-        delta_lower=float(shown[best]),
+        delta_lower=float(delta_lower[best]),
         fpr=fpr,
-        fnr=float(some.fnr_upper[best]),
+        fnr=float(violating.fnr_upper[best]),
         claimed_fnr=float(claim.tradeoff(fpr)),
-        threshold=None if events is None else float(events.thresholds[place]),
-        hits=None if events is None else (int(events.hits_out[place]), int(events.hits_in[place])),
+        threshold=None if events is None else float(events.thresholds[index]),
+        hits=None if events is None else (int(events.hits_out[index]), int(events.hits_in[index])),
         method=method,
     )
 
 
 def _widest_gap(limits: Rectangle, claim: Guarantee) -> float:
-    """The epsilon at which max delta_lower - claimed delta is largest, to four digits."""
+    """Return the epsilon at which max delta_lower - claimed delta is largest, to four digits."""
     smallest = float(min(limits.fpr_upper.min(), limits.fnr_upper.min()))
     low, high = 0.0, min(_LARGEST_EPSILON, -np.log(smallest))
     for _ in range(4):

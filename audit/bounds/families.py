@@ -1,11 +1,11 @@
-"""One-parameter families of guarantees: the claim, and what it would be with more or less noise.
+"""One-parameter families of guarantees: the claim, and the same guarantee with more or less noise.
 
-    GaussianDP          mu                            the rest of what was fixed stays as it was claimed
+    GaussianDP          mu                            everything except the parameter stays as claimed
     LaplaceDP, PureDP   epsilon
     ApproximateDP       epsilon, delta as claimed
     ConcentratedDP      rho
     BoundedRange        eta
-    RenyiDP             a factor on every divergence
+    RenyiDP             a common factor of all divergences
     PrivacyLossDP       noise, sampling probability and steps as claimed
 
 A family is ordered: a larger parameter is less private, and its trade-off curve lies nowhere above.
@@ -35,25 +35,25 @@ from ...mechanisms.guarantees.privacy_loss import NoisySteps
 
 _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon
-_KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims, which took long to compute
+_KNOWN: WeakValueDictionary[NoisySteps, PrivacyLossDP] = WeakValueDictionary()  # claims, which are slow to compute
 _LARGEST = 700.0
-_FINE_REACH = 1.05  # times the claimed ratio: so far, members are computed as finely as the claim
-_STEPS_REACH = 4.0  # times the claimed ratio: with still less noise, privacy losses take too long to compute
+_FINE_REACH = 1.05  # times the claimed ratio: up to this value, members are computed as finely as the claim
+_STEPS_REACH = 4.0  # times the claimed ratio: with less noise than this, privacy losses take too long to compute
 
 
 @dataclass(frozen=True)
 class CurveFamily:
-    """Guarantees that differ in one number.
+    """An ordered family of guarantees with one parameter.
 
     Args:
-        title: for people, such as "GaussianDP for some mu".
-        parameter: name of the number.
-        claimed: its value in the claim, > 0.
-        member: the guarantee at a value of it, > 0.
-        search: the same, quicker, and with a curve nowhere above: what a search passes through. To refute it is to
-            refute the member. Equal to `member` where that is quick enough.
-        precision: relative, to which a search is worth while.
-        largest: value at which a search ends; a bound that reaches it is valid, and could be larger.
+        title: display name, such as "GaussianDP for some mu".
+        parameter: name of the parameter.
+        claimed: value of the parameter in the claim, > 0.
+        member: function from a value of the parameter, > 0, to the guarantee.
+        search: function like `member`, but faster and with curves nowhere above those of `member`; used by searches.
+            Refuting its result refutes the member. Equal to `member` if that is fast enough.
+        precision: relative precision of a search.
+        largest: value at which a search ends; a bound that reaches this value is valid but may not be the largest.
     """
 
     title: str
@@ -66,10 +66,10 @@ class CurveFamily:
 
 
 def family_of(claim: Guarantee) -> CurveFamily:
-    """The family that `claim` belongs to.
+    """Return the family that `claim` belongs to.
 
     Raises:
-        AccountingError: the claim belongs to none.
+        AccountingError: the claim belongs to no family.
 
     Example:
         >>> family = family_of(GaussianDP(2.0))
@@ -133,7 +133,7 @@ def _privacy_loss(claim: PrivacyLossDP) -> CurveFamily:
     steps = claim.recipe
     if steps is None:
         raise AccountingError(
-            f"{claim} was made from a privacy-loss distribution, and nothing is known of its family. Make it with "
+            f"{claim} was made from a privacy-loss distribution, so its family is unknown. Make it with "
             "PrivacyLossDP.gaussian(...) or PrivacyLossDP.laplace(...), or take bound='simultaneous-band'."
         )
     parameter = "1 / noise_multiplier" if steps.noise == "gaussian" else "epsilon"
@@ -174,21 +174,21 @@ _FAMILIES: dict[type[Guarantee], Callable[..., CurveFamily]] = {
 }
 
 
-def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, start: float) -> float:
-    """Largest parameter, to the precision of the family, up to which every member is refuted; 0 where none is.
+def least_member(family: CurveFamily, not_refuted: Callable[[Guarantee], bool], *, start: float) -> float:
+    """Return the largest parameter, to the precision of the family, up to which every member is refuted.
 
     Args:
-        family: ordered.
-        spared: whether a member is not refuted; once true, true for all larger parameters.
-        start: where to begin, > 0.
+        family: an ordered family.
+        not_refuted: returns True if a member is not refuted; once true, true for all larger parameters.
+        start: first value of the search, > 0.
 
     Returns:
-        A value that is refuted: the safe end of the last bracket, found by doubling and bisection of the logarithm.
+        A refuted value, the lower end of the last bracket of a bisection on the logarithm; 0 if no member is refuted.
     """
     low, high, step = 0.0, math.inf, 1.3
     at = min(max(start, 1e-6), family.largest)
     while low == 0.0 or high == math.inf:
-        if spared(family.search(at)):
+        if not_refuted(family.search(at)):
             high = at
             if at <= 1e-6:
                 return 0.0
@@ -201,35 +201,37 @@ def least_member(family: CurveFamily, spared: Callable[[Guarantee], bool], *, st
         step = min(step * step, 1e3)
     while high > low * (1.0 + family.precision):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if spared(family.search(middle)) else (middle, high)
+        low, high = (low, middle) if not_refuted(family.search(middle)) else (middle, high)
     return low
 
 
 def member_below(family: CurveFamily, epsilon: float, delta: float) -> Guarantee | None:
-    """The last member, to the precision of the family, whose epsilon at delta is at most `epsilon`; None if none is."""
+    """Return the largest member, to the precision of the family, with an epsilon of at most `epsilon` at delta.
+
+    Returns None if every member has a larger epsilon.
+    """
     if family.member(family.claimed).epsilon(delta) == epsilon:
         return family.member(family.claimed)
     theta = least_member(family, lambda member: float(member.epsilon(delta)) > epsilon, start=family.claimed)
     return family.member(theta) if theta > 0.0 else None
 
 
-def checked_family(given: object) -> None:
-    """Raises `ParameterError` for what is neither a family nor None."""
-    if given is not None and not isinstance(given, CurveFamily):
+def checked_family(family: object) -> None:
+    """Raise `ParameterError` unless the argument is a family or None."""
+    if family is not None and not isinstance(family, CurveFamily):
         raise ParameterError(
-            f"curve_family must be a CurveFamily, as family_of(claim) gives it, or None for that of the claim, but is "
-            f"{given!r}.",
+            f"curve_family must be a CurveFamily, such as family_of(claim), or None for the family of the claim, but "
+            f"is {family!r}.",
             argument="curve_family",
         )
 
 
 def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
-    """The family in which `claim` may be judged: its own, in which it is a member.
+    """Return the family that `claim` may be tested in, of which it must be a member.
 
     Raises:
-        ParameterError: another one was given. A true claim may well lie below the epsilon that a family gives to which
-            it does not belong.
-        AccountingError: the claim belongs to none.
+        ParameterError: `given` is another family. A bound under another family may exceed the epsilon of a true claim.
+        AccountingError: the claim belongs to no family.
     """
     checked_family(given)
     if given is not None and given.member(given.claimed) == claim:
@@ -237,35 +239,36 @@ def family_for(claim: Guarantee, given: CurveFamily | None) -> CurveFamily:
     own = family_of(claim)
     if given is not None and given.title != own.title:
         raise ParameterError(
-            f"curve_family is {given.title!r}, but the claim {claim} is of {own.title!r}: read under another family, a "
-            "true claim would be called a violation. Leave out curve_family, or claim a member of it.",
+            f"curve_family is {given.title!r}, but the claim {claim} belongs to {own.title!r}: under another family, a "
+            "true claim could be reported as a violation. Leave out curve_family, or claim a member of it.",
             argument="curve_family",
         )
     return own
 
 
 def epsilon_of(family: CurveFamily, parameter: float, delta: float) -> float:
-    """Epsilon of a member at delta; 0 for the parameter 0, and less where that is beyond what the accountant computes.
+    """Return the epsilon of a member at delta, or of a smaller member if the accountant cannot compute a finite one.
 
-    Privacy-loss distributions are rounded to the pessimistic side, and so is the epsilon that is read from them: by
-    less than 0.1 % where they are computed as finely as the claim, by up to about 1 % further above the claim. What
-    was refuted then is the rounded curve itself, which lies below the member's: the two errors cancel to first order.
+    The epsilon of the parameter 0 is 0. Privacy-loss distributions are rounded to the pessimistic side, and so is
+    their epsilon: by less than 0.1 % where they are computed as finely as the claim, by up to about 1 % for larger
+    parameters. The refuted curve is then the rounded one, which lies below the member's: the two errors cancel to
+    first order.
 
     Raises:
-        ParameterError: infinite at this delta, whatever the parameter.
+        ParameterError: epsilon is infinite at this delta for every parameter.
     """
     if parameter == 0.0:
         return 0.0
-    found = float(family.member(parameter).epsilon(delta))
-    while math.isinf(found) and parameter > family.claimed:
+    epsilon = float(family.member(parameter).epsilon(delta))
+    while math.isinf(epsilon) and parameter > family.claimed:
         parameter = max(family.claimed, 0.9 * parameter)
-        found = float(family.member(parameter).epsilon(delta))
-    if math.isinf(found):
+        epsilon = float(family.member(parameter).epsilon(delta))
+    if math.isinf(epsilon):
         raise ParameterError(
             f"delta = {delta:g} is too small: no member of {family.title} has a finite epsilon there. Try delta=1e-5.",
             argument="delta",
         )
-    return found
+    return epsilon
 
 
 __all__ = ["CurveFamily", "checked_family", "epsilon_of", "family_for", "family_of", "least_member", "member_below"]

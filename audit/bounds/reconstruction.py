@@ -1,8 +1,8 @@
-"""The bound from reconstruction: how often a secret is guessed from the output, against how often without it.
+"""The bound from reconstruction: the success rate of guesses of a secret, with and without the output.
 
 Null at a trade-off curve f: the mechanism is f-DP for the pairs named below. Fixed before any counted round: the prior,
 the tolerance, the prior success, the attack, the number of rounds. Each round draws a fresh secret Z, runs once, and
-guesses once, so that the successes are Bin(n, gamma). Then **gamma <= 1 - f(x)**, where
+guesses once, so that the number of successes is Bin(n, gamma). Then **gamma <= 1 - f(x)**, where
 
     x = prior success                   every D_z is a neighbour of one reference dataset (the record removed, or any
                                         fixed record in its place)
@@ -17,7 +17,7 @@ each z'.
 
 So (x, 1 - gamma) is a point on or above f, exactly like (FPR, FNR) of a test; gamma is replaced by its exact lower
 limit (Clopper and Pearson 1934), which moves the point up and right. Neither x grows with gamma: the nulls are nested,
-and one limit serves the whole curve, every delta included.
+and one limit is valid for the whole curve, every delta included.
 """
 
 from __future__ import annotations
@@ -54,24 +54,23 @@ class Reconstruction(Bound[Successes]):
 
     Args:
         candidates: None compares every dataset with one reference dataset, under whichever relation the claim has.
-            A number K says that the secret is uniform on K candidates and that their datasets are neighbours of each
-            other (`replace_one`): stronger, at a prior success of 1 / K by about ln(1 / (1 - gamma)). Not for
-            `add_remove` and `zero_out`, where two candidates are two steps apart.
-        curve_family: None makes no assumption on the trade-off curve. A family of `dpassay.audit.bounds.families`, that
-            of the claim, takes it to be one of that: the least member that allows gamma, and its epsilon at delta.
-            "claim": the family of the claim, whichever that is.
+            A number K states that the secret is uniform on K candidates and that their datasets are neighbours of each
+            other (`replace_one`). The bound is then larger, at a prior success of 1 / K by about ln(1 / (1 - gamma)).
+            Not for `add_remove` and `zero_out`, where two candidates are two steps apart.
+        curve_family: None makes no assumption on the trade-off curve. A family of `dpassay.audit.bounds.families`,
+            which must be the family of the claim, assumes that the curve belongs to it: the bound is the epsilon at
+            delta of the smallest member that allows gamma. "claim": the family of the claim.
 
     Guarantees:
-        * exact at every number of rounds; holds for all delta at once;
-        * without a family and candidates never above ln(1 / prior success) from the first line: a success that is bound
-          to happen shows nothing;
+        * exact at every number of rounds; holds for all delta simultaneously;
+        * without a family and without candidates, the first term never exceeds ln(1 / prior success);
         * many records reconstructed from one output are not independent rounds, and must be counted as one.
 
     Raises:
         ParameterError: candidates not a whole number >= 2, an unknown family; evidence that is not `Successes`; a
-            prior success that is no multiple of 1 / candidates, or a secret that is not uniform on so many; a delta at
-            which no member of the family has a finite epsilon.
-        AccountingError: a family is asked for, and the claim belongs to none.
+            prior success that is no multiple of 1 / candidates, or a secret that is not uniform on the candidates; a
+            delta at which no member of the family has a finite epsilon.
+        AccountingError: a family is required, and the claim belongs to none.
         RelationError: a claim under another relation than `replace_one` together with `candidates`.
 
     Example:
@@ -102,17 +101,17 @@ class Reconstruction(Bound[Successes]):
             checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: Successes | None, sizes: tuple[int, ...]) -> FixedReconstruction:
-        """With the family of the claim, if one is asked for."""
+        """Return the bound with the family of the claim, if `curve_family` is set."""
         _check_relation(statement.claim, self.candidates)
         if self.curve_family is None:
             return FixedReconstruction(statement, self.candidates, None)
-        given = None if isinstance(self.curve_family, str) else self.curve_family
-        return FixedReconstruction(statement, self.candidates, family_for(statement.claim, given))
+        family = None if isinstance(self.curve_family, str) else self.curve_family
+        return FixedReconstruction(statement, self.candidates, family_for(statement.claim, family))
 
 
 @dataclass(frozen=True)
 class FixedReconstruction(FixedBound[Successes]):
-    """With or without candidates and a family of curves."""
+    """The reconstruction bound for one statement, with or without candidates and a family of curves."""
 
     statement: Statement
     candidates: int | None
@@ -133,10 +132,10 @@ class FixedReconstruction(FixedBound[Successes]):
         )
 
     def p_value(self, evidence: Successes) -> float:
-        """Probability of at least this many successes, at most, if the claim holds: tests the whole promised curve.
+        """Return the largest probability, if the claim holds, of at least this many successes.
 
-        At most `significance` where the lower limit of the success rate exceeds what the claim allows. No family is
-        assumed: the claim is tested as it stands.
+        The p-value tests the whole claimed curve. It is at most `significance` if the lower limit of the success rate
+        exceeds the rate that the claim allows. No family is assumed.
 
         >>> from dpassay.mechanisms.guarantees import GaussianDP
         >>> fixed = Reconstruction().fix(Statement(GaussianDP(1.0), delta=1e-5), None, (100,))
@@ -148,13 +147,15 @@ class FixedReconstruction(FixedBound[Successes]):
         return _tail(successes, allowed)
 
     def curve_test(self, evidence: Successes) -> CurveViolation | None:
-        """The point (x, 1 - gamma), which lies on or above the curve of a true claim."""
+        """Test the point (x, 1 - gamma), which lies on or above the curve of a true claim."""
         corner = self._corner(_successes(evidence))
         sides = (corner.fpr_upper, corner.fnr_upper, corner.tnr_lower, corner.tpr_lower)
         return refute(Rectangle(*map(np.atleast_1d, sides)), self.statement.claim, method=Reconstruction.name)
 
     def mu_lower(self, evidence: Successes) -> float:
-        """Least mu >= 0 whose Gaussian trade-off curve allows the success; certifies mu if the curve is Gaussian.
+        """Return the smallest mu >= 0 whose Gaussian curve allows the success rate.
+
+        This is a lower bound on mu if the trade-off curve is Gaussian.
 
         >>> from dpassay.mechanisms.guarantees import PureDP
         >>> fixed = Reconstruction().fix(Statement(PureDP(1.0), delta=0.0), None, (100,))
@@ -169,42 +170,42 @@ class FixedReconstruction(FixedBound[Successes]):
         corner, family = self._corner(successes), self.family
         if family is None:
             return float(corner.epsilon_lower(self.statement.delta))
-        x, missed = float(corner.fpr_upper), float(corner.fnr_upper)
-        theta = least_member(family, lambda member: float(member.tradeoff(x)) <= missed, start=family.claimed)
+        x, failure_upper = float(corner.fpr_upper), float(corner.fnr_upper)
+        theta = least_member(family, lambda member: float(member.tradeoff(x)) <= failure_upper, start=family.claimed)
         return epsilon_of(family, theta, self.statement.delta)
 
     def _corner(self, successes: Successes) -> Rectangle:
-        """The point (x, 1 - gamma) at the lower limit of gamma, as limits on the rates of a test."""
+        """Return the point (x, 1 - gamma) at the lower limit of gamma, as limits on the rates of a test."""
         confidence = self.statement.confidence
         gamma = _limit(successes, confidence)
-        missed = float(upper(successes.n_runs - successes.n_success, successes.n_runs, 1.0 - confidence))
+        failure_upper = float(upper(successes.n_runs - successes.n_success, successes.n_runs, 1.0 - confidence))
         if self.candidates is None:
             x, rest = successes.prior_success, 1.0 - successes.prior_success
         else:
             _check_uniform(successes, self.candidates)
             covered, others = _covered(successes.prior_success, self.candidates), self.candidates - 1
-            x = min(1.0, (covered - 1 + missed) / others)
+            x = min(1.0, (covered - 1 + failure_upper) / others)
             rest = max(0.0, (others - covered + gamma) / others)
-        return Rectangle(*map(np.asarray, (x, missed, rest, gamma)))
+        return Rectangle(*map(np.asarray, (x, failure_upper, rest, gamma)))
 
     def _ledger(self, successes: Successes) -> tuple[LedgerEntry, ...]:
         rounds = plural(successes.n_runs, "round")
-        seen = f"{successes.n_success} of {rounds}, prior success {successes.prior_success:.6g}"
+        observed = f"{successes.n_success} of {rounds}, prior success {successes.prior_success:.6g}"
         entries = (
-            LedgerEntry("success", seen, "one exact binomial limit; prior, tolerance and attack fixed beforehand"),
-            LedgerEntry("direction", "both", "one limit serves both, and every delta"),
+            LedgerEntry("success", observed, "one exact binomial limit; prior, tolerance and attack fixed beforehand"),
+            LedgerEntry("direction", "both", "one limit is valid for both directions and every delta"),
         )
         if self.candidates is None:
             return entries
         secret = f"uniform on {self.candidates} candidates, whose datasets are neighbours of each other (replace_one)"
-        return (*entries, LedgerEntry("secret", secret, "fixed beforehand, as the prior is"))
+        return (*entries, LedgerEntry("secret", secret, "fixed beforehand, like the prior"))
 
     def _assumptions(self) -> tuple[str, ...]:
         return () if self.family is None else (f"the trade-off curve is that of {self.family.title}",)
 
 
 def success_lower(successes: Successes, *, confidence: float) -> float:
-    """Lower limit of the success rate (Clopper and Pearson 1934), exceeded by the truth with this confidence.
+    """Return the lower limit of the success rate, below the true rate with this confidence (Clopper, Pearson 1934).
 
     >>> round(success_lower(Successes(60, 100, prior_success=0.1), confidence=0.95), 6)
     0.512976
@@ -214,11 +215,11 @@ def success_lower(successes: Successes, *, confidence: float) -> float:
 
 
 def allowed_success(claim: Guarantee, prior_success: float, *, candidates: int | None = None) -> float:
-    """The largest success rate that `claim` allows, where a blind guess succeeds with probability `prior_success`.
+    """Return the largest success rate that `claim` allows.
 
     Args:
         claim: any guarantee.
-        prior_success: in (0, 1].
+        prior_success: success probability of a guess without the output, in (0, 1].
         candidates: as in `Reconstruction`.
 
     Returns:
@@ -259,9 +260,9 @@ def _check_relation(claim: Guarantee, candidates: int | None) -> None:
 def _check_uniform(successes: Successes, candidates: int) -> None:
     if successes.uniform_on in (None, candidates):
         return
-    found = f"uniform on {successes.uniform_on}" if successes.uniform_on else "not uniform on neighbours of each other"
+    actual = f"uniform on {successes.uniform_on}" if successes.uniform_on else "not uniform on neighbours of each other"
     raise ParameterError(
-        f"candidates is {candidates}, but the secret is {found}. Leave candidates out, or draw the secret so.",
+        f"candidates is {candidates}, but the secret is {actual}. Leave candidates out, or draw the secret uniformly.",
         argument="candidates",
     )
 
@@ -281,14 +282,14 @@ def _limit(successes: Successes, confidence: float) -> float:
 
 
 def _tail(successes: Successes, rate: float) -> float:
-    """Pr[Bin(n, rate) >= successes], within [1e-12, 1]."""
+    """Return Pr[Bin(n, rate) >= successes], clipped to [1e-12, 1]."""
     w, n = successes.n_success, successes.n_runs
     tail = 1.0 if w == 0 or rate >= 1.0 else float(special.betainc(w, n - w + 1.0, rate))
     return min(1.0, max(SMALLEST_P_VALUE, tail))
 
 
 def _covered(prior_success: float, candidates: int) -> int:
-    """How many of the candidates one guess is close to."""
+    """Return the number of candidates that one guess is close to."""
     covered = round(prior_success * candidates)
     if covered < 1 or not math.isclose(prior_success * candidates, covered, rel_tol=1e-9):
         raise ParameterError(
@@ -300,5 +301,5 @@ def _covered(prior_success: float, candidates: int) -> int:
 
 
 def _normal_quantile(p: float, rest: float) -> float:
-    """Phi^-1(p), accurate at both ends; `rest` = 1 - p."""
+    """Return Phi^-1(p), accurate at both ends; `rest` = 1 - p."""
     return float(special.ndtri(p) if p < rest else -special.ndtri(rest))

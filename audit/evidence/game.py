@@ -1,11 +1,11 @@
-"""Which game made the evidence, and what differs in words between games: one table.
+"""The games, and one table of the words that describe each game.
 
     distinguishing    runs on either dataset of a pair       PairScores
     membership        a fair coin for each of many canaries  BitScores
     reconstruction    a secret is drawn, and guessed         Successes
       ... of bits     a fair coin for each of many records   BitScores
 
-A result carries its game, saved by name; what it is called in a table, a plot or a report is read here.
+A result stores its game by name; tables, plots and reports take their words from this module.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ...mechanisms.errors import plural
 
 @dataclass(frozen=True)
 class Trials:
-    """How many runs, per side; or how many runs in all, where a game has no sides.
+    """Numbers of runs per side, or in total for a game without sides.
 
     Args:
-        per_side: all of them.
-        pilot: used to train the attack and to choose thresholds; never counted in a bound.
-        evaluation: counted.
-        n_canaries: bits that are tossed in each run; None where a game tosses none.
+        per_side: all runs.
+        pilot: pilot runs, used to train the attack and to choose thresholds; never counted in a bound.
+        evaluation: evaluation runs, which are counted.
+        n_canaries: bits that are tossed in each run; None for a game without bits.
     """
 
     per_side: int
@@ -35,21 +35,20 @@ class Trials:
 
 @dataclass(frozen=True)
 class Words:
-    """What a game is called.
+    """The words that describe a game in tables, plots and reports.
 
     Args:
-        unit: what is counted, such as "runs".
-        enough: how many it takes, of `n` that are counted and of `all` of them.
-        setting: what stands over the relation in a list of facts.
-        relation: what a relation means, such as "{relation}: each is in the run, or not there at all"; None where the
-            relation says it itself.
-        check: how a promise is put to the test, and what contradicts it: a clause and a sentence for whoever reads a
-            report.
-        assumes: what has to be true of the evidence for a bound to hold, in sentences.
-        member, other: a score of side 1, and one of side 0.
-        sides: both, for a caption; `legend`: side 0 and side 1.
-        trials: how many, of `Trials`.
-        cell: the same, short.
+        unit: plural noun for the counted trials, such as "runs".
+        enough: template of a required number of trials, with `n` evaluation trials and `all` trials.
+        setting: heading of the relation in a list of facts.
+        relation: template that explains a relation, such as "{relation}: each is in the run, or not there at all"; None
+            for the default.
+        check: description of the test and of what contradicts the claim, a clause and a sentence for a report.
+        assumes: assumptions on the evidence under which a bound holds, in sentences.
+        member, other: names of a score of side 1, and of side 0.
+        sides: names of both sides, for a caption; `legend`: side 0 and side 1.
+        trials: template of the numbers in `Trials`.
+        cell: short form of `trials`.
     """
 
     unit: str
@@ -67,7 +66,7 @@ class Words:
 
 
 class Game(StrEnum):
-    """How randomness was arranged."""
+    """The game that made the evidence: how randomness was arranged."""
 
     DISTINGUISHING = "distinguishing"
     MEMBERSHIP = "membership"
@@ -76,35 +75,35 @@ class Game(StrEnum):
 
     @property
     def words(self) -> Words:
-        """What it is called."""
+        """Words that describe the game."""
         return _WORDS[self]
 
     @property
     def independent_scores(self) -> bool:
-        """Whether its tally counts independent runs of two sides, from which bands and profiles can be drawn."""
+        """True if the tally counts independent runs of two sides, so that bands and profiles can be drawn."""
         return self is Game.DISTINGUISHING
 
     @property
     def has_scores(self) -> bool:
-        """Whether its tally counts scores at all."""
+        """True if the tally counts scores."""
         return self is not Game.RECONSTRUCTION
 
     def relation(self, name: str) -> str:
-        """What a relation means in this game, in a few words."""
+        """Return a short explanation of a relation in this game."""
         return (self.words.relation or "neighbours under {relation}").format(relation=name)
 
     def counted(self, trials: Trials) -> str:
-        """Such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries, ..."."""
+        """Return text such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries, ..."."""
         return self.words.trials.format(**_numbers(trials))
 
     def enough(self, n: int, trials: Trials) -> str:
-        """So many, such as "1,000 canaries in all"; with a pilot of the same share as in these trials."""
+        """Return text such as "1,000 canaries in all"; with the same share of pilot trials as in `trials`."""
         whole = -(-n * trials.per_side // trials.evaluation) if trials.pilot else n
         text = self.words.enough if trials.pilot else self.words.enough.partition(" (")[0]
         return text.format(n=f"{n:,}", all=f"{whole:,}")
 
     def cell(self, trials: Trials) -> str:
-        """The same for a cell of a table: "1,000 a side" or "1 × 500 canaries"."""
+        """Return the numbers of trials for a cell of a table: "1,000 a side" or "1 × 500 canaries"."""
         return self.words.cell.format(**_numbers(trials))
 
 
@@ -121,11 +120,12 @@ _WORDS = {
         enough="{n} counted runs on each side ({all} with the pilot)",
         setting="Pair",
         relation=None,
-        check="the program was run many times on two datasets that differ in one record, and an attack tried to tell "
-        "the two kinds of run apart from the outputs alone. An attack that succeeds too often contradicts the promise.",
-        assumes="The bounds assume that trials are independent: each draws its randomness anew, whatever the others "
-        "drew. That of mechanisms of the library is by construction, that of other people's is tested; what all runs "
-        "share, and how long a run takes, is not tested.",
+        check="the program was run many times on two datasets that differ in one record, and an attack tried to "
+        "distinguish the two kinds of run from the outputs alone. An attack that succeeds too often contradicts the "
+        "promise.",
+        assumes="The bounds assume that trials are independent: each draws new randomness, independently of the "
+        "others. For mechanisms of the library this holds by construction, for user code it is tested; randomness that "
+        "all runs share, and running times, are not tested.",
         member="A run with the record",
         other="one without it",
         sides="without the record (side 0) and with it (side 1),",
@@ -139,9 +139,9 @@ _WORDS = {
         setting="Canaries",
         relation="{relation}: each is in the run, or not there at all",
         check="a coin was tossed for each of many canaries, the program was run with those that it put in, and an "
-        "attack guessed the coins from what came out. Guesses that are right too often contradict the promise.",
+        "attack guessed the coins from the output. Guesses that are right too often contradict the promise.",
         assumes="The bounds assume that the bits are independent fair coins, each tossed before its run, and that no "
-        "score has seen its bit. In games that the library plays this is so by construction.",
+        "score depends on its bit. In games that the library runs this holds by construction.",
         member="A canary that was in",
         other="one that was out",
         sides="those that were out (side 0) and those that were in (side 1),",
@@ -153,12 +153,12 @@ _WORDS = {
         unit="rounds",
         enough="{n} rounds",
         setting="Secret",
-        relation="{relation}: drawn from a known prior, afresh in each round, and guessed",
-        check="a secret was drawn afresh in each of many rounds, the program was run once with it, and the secret was "
+        relation="{relation}: drawn from a known prior, independently in each round, and guessed",
+        check="a new secret was drawn in each of many rounds, the program was run once with it, and the secret was "
         "guessed from the output. A secret that is guessed too often, compared with guesses without the output, "
         "contradicts the promise.",
         assumes="The bounds assume that every round is a fresh secret from the known prior, a fresh run and one guess. "
-        "In games that the library plays this is so by construction.",
+        "In games that the library runs this holds by construction.",
         member="A guess with the output",
         other="one without it",
         sides="guesses,",
@@ -172,11 +172,11 @@ _WORDS = {
         setting="Secret",
         relation="{relation}: each record has one of two values, by the toss of a coin",
         check="a coin was tossed for each of many records, the program was run with the values that the coins gave "
-        "them, and an attack guessed the coins from what came out. Guesses that are right too often contradict the "
+        "them, and an attack guessed the coins from the output. Guesses that are right too often contradict the "
         "promise.",
         assumes="The bounds assume that the bits are independent fair coins, each tossed before its run, that no score "
-        "has seen its bit, and that runs draw their own randomness. In games that the library plays this is so by "
-        "construction, or tested.",
+        "depends on its bit, and that runs draw independent randomness. In games that the library runs this holds by "
+        "construction, or is tested.",
         member="A bit that was 1",
         other="one that was 0",
         sides="bits that were 0 (side 0) and bits that were 1 (side 1),",

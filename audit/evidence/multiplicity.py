@@ -1,19 +1,19 @@
-"""One statement out of many: corrections over sweeps, pairs, attacks, bounds and test sessions.
+"""Corrections for multiple testing: over sweeps, pairs, attacks, bounds and test sessions.
 
     bonferroni   p-values, with weights       Pr[any false rejection] <= a    any dependence; lower bounds too
     holm         p-values, with weights       Pr[any false rejection] <= a    any dependence; at least as strong
     e_bh         e-values                     E[share of false rejections] <= a    any dependence
 
-Each returns *adjusted* values, in the order of what it was given: reject the hypotheses whose adjusted value is <= a.
-Fixed before looking: the hypotheses, all of them, and the weights. A null p-value obeys Pr[p <= a] <= a, a null e-value
-has mean at most 1; nothing else is asked of them. The first two control the family-wise error and so carry a verdict;
-`e_bh` controls the false discovery rate, which is what a survey of many mechanisms wants: among those that it calls
-broken, a share of at most a is expected to be called so wrongly.
+Each returns *adjusted* values, in the order of the input: reject the hypotheses whose adjusted value is <= a. Fixed
+before looking: all hypotheses and the weights. A null p-value satisfies Pr[p <= a] <= a, a null e-value has mean at
+most 1; there are no other assumptions. The first two control the family-wise error and so support a verdict; `e_bh`
+controls the false discovery rate, which suits a survey of many mechanisms: of the mechanisms that it reports as broken,
+an expected share of at most a is reported wrongly.
 
 The levels hold because
     bonferroni   Pr[some null p_i <= a w_i] <= sum a w_i <= a;
-    holm         consider the null that is rejected first: all nulls were left then, so that its p-value was at most
-                 a w_i / (sum of the weights of the nulls), which some null p-value is with probability <= a;
+    holm         consider the null that is rejected first: at that step all nulls remained, so that its p-value was at
+                 most a w_i / (sum of the weights of the nulls), which happens for some null with probability <= a;
     e_bh         with k rejections each has E_i >= K / (a k), so that its share 1 / k of them is at most a E_i / K, and
                  the expectation of the sum of a E_i / K over the nulls is at most a.
 """
@@ -32,14 +32,14 @@ Floats = NDArray[np.float64]
 
 
 def bonferroni(p_values: Sequence[float], *, weights: Sequence[float] | None = None) -> list[float]:
-    """p-values adjusted by Bonferroni's inequality: p_i / w_i with weights of sum 1, at most 1.
+    """Return p-values adjusted by Bonferroni's inequality: p_i / w_i with weights of sum 1, at most 1.
 
     Args:
         p_values: one for each hypothesis, in [0, 1].
-        weights: > 0, fixed before looking; only their proportions count. None weighs all alike.
+        weights: > 0, fixed before looking; only their proportions matter. None gives equal weights.
 
     Raises:
-        ParameterError: a value out of range; as many weights as p-values are needed.
+        ParameterError: a value out of range, or not as many weights as p-values.
 
     Example:
         >>> bonferroni([0.125, 0.25, 0.5])
@@ -53,9 +53,9 @@ def bonferroni(p_values: Sequence[float], *, weights: Sequence[float] | None = N
 
 
 def shared_confidence(confidence: float, n: int) -> float:
-    """The confidence at which each of `n` lower bounds holds so that all hold together at `confidence` (Bonferroni).
+    """Return the confidence for each of `n` lower bounds such that all hold at `confidence` (Bonferroni).
 
-    The largest of the bounds is then a lower bound too.
+    The largest of the bounds is then also a lower bound at `confidence`.
 
     Example:
         >>> shared_confidence(0.95, 5)
@@ -67,13 +67,13 @@ def shared_confidence(confidence: float, n: int) -> float:
 
 
 def holm(p_values: Sequence[float], *, weights: Sequence[float] | None = None) -> list[float]:
-    """p-values adjusted by the method of Holm (1979): reject those <= a, and any is wrong with probability <= a.
+    """Return p-values adjusted by the method of Holm (1979); rejecting those <= a has family-wise error <= a.
 
-    The smallest p_i / w_i is compared with a, the next with the weight of the first set free, and so on until one
+    The smallest p_i / w_i is compared with a, the next after the weight of the first is released, and so on until one
     is not rejected.
 
     Args:
-        p_values, weights: as for `bonferroni`.
+        p_values, weights: see `bonferroni`.
 
     Example:
         >>> holm([0.125, 0.25, 0.5])
@@ -82,23 +82,23 @@ def holm(p_values: Sequence[float], *, weights: Sequence[float] | None = None) -
     p = _p_values(p_values)
     w = _weights(weights, len(p))
     order = np.argsort(p / w, kind="stable")
-    left = np.cumsum(w[order][::-1])[::-1]  # the weights not yet rejected
+    remaining = np.cumsum(w[order][::-1])[::-1]  # total weight of the hypotheses that are not yet rejected
     adjusted = np.empty_like(p)
-    adjusted[order] = np.maximum.accumulate(p[order] / w[order] * left)
+    adjusted[order] = np.maximum.accumulate(p[order] / w[order] * remaining)
     return _listed(adjusted)
 
 
 def e_bh(e_values: Sequence[float]) -> list[float]:
-    """e-values adjusted by the e-BH procedure: reject those <= a, and the false discovery rate is <= a.
+    """Return e-values adjusted by the e-BH procedure; rejecting those <= a has false discovery rate <= a.
 
     At a, the k largest e-values are rejected, k the largest number with E_(k) >= K / (a k). **Not family-wise**: of
-    many rejections some may be expected to be wrong.
+    many rejections, some are expected to be wrong.
 
     Args:
         e_values: one for each hypothesis, >= 0, +inf allowed.
 
     Returns:
-        For each the smallest a, at most 1, at which it is rejected.
+        For each hypothesis, the smallest a, at most 1, at which it is rejected.
 
     References:
         Wang and Ramdas (2022), JRSS B 84, arXiv:2009.02824, section 4.
@@ -117,9 +117,10 @@ def e_bh(e_values: Sequence[float]) -> list[float]:
 
 
 def e_from_p(p_values: ArrayLike) -> Floats:
-    """e-values from p-values: the mean over k in (0, 1) of k p^(k - 1), which is (1 - p + p ln p) / (p ln^2 p).
+    """Return e-values from p-values: the mean over k in (0, 1) of k p^(k - 1).
 
-    For `e_bh` over audits that have p-values only; costs power, as any such map must.
+    The mean is (1 - p + p ln p) / (p ln^2 p). Use it for `e_bh` over audits that have p-values only; like every map
+    from p-values to e-values it loses power.
 
     References:
         Vovk and Wang (2021), Annals of Statistics 49, arXiv:1912.06116, equation (2).

@@ -1,10 +1,10 @@
-"""What the games produce and the bounds read.
+"""The evidence that games produce and bounds read.
 
-    distinguishing    run on d0 or on d1     PairScores, or PairCounts when there are too many to hold
+    distinguishing    run on d0 or on d1     PairScores, or PairCounts if there are too many for memory
     membership        a fair bit per canary  BitScores, one run or many
     reconstruction    draw a secret, guess   Successes
 
-`Tally` is the common view: at each threshold, how many scores of each side reach it.
+`Tally` is the common view: at each threshold, the number of scores of each side that reach it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Tally:
     """Hits of the events {score >= threshold} on both sides.
 
     Args:
-        thresholds: `(m,)` strictly increasing; the first one is passed by every score.
+        thresholds: `(m,)` strictly increasing; every score reaches the first one.
         hits_out: `(m,)` scores of side 0 at or above each threshold (false positives), non-increasing.
         hits_in: `(m,)` scores of side 1 at or above each threshold (true positives), non-increasing.
         n_out, n_in: scores on each side.
@@ -41,12 +41,12 @@ class Tally:
     n_in: int
 
     def thin(self, size: int, keep: float | None = None) -> Tally:
-        """At most about `size` thresholds, evenly spread over the ranks of both sides; `keep` stays if present."""
+        """Return a tally of about `size` thresholds, evenly spread over the ranks; `keep` is kept if present."""
         if len(self.thresholds) <= size:
             return self
-        wanted = np.linspace(0, self.n_out + self.n_in, size)
+        ranks = np.linspace(0, self.n_out + self.n_in, size)
         rank = (self.n_out - self.hits_out) + (self.n_in - self.hits_in)
-        chosen = np.unique(np.append(np.searchsorted(rank, wanted).clip(max=len(rank) - 1), len(rank) - 1))
+        chosen = np.unique(np.append(np.searchsorted(rank, ranks).clip(max=len(rank) - 1), len(rank) - 1))
         if keep is not None:
             chosen = np.union1d(chosen, np.flatnonzero(self.thresholds == keep))
         return Tally(self.thresholds[chosen], self.hits_out[chosen], self.hits_in[chosen], self.n_out, self.n_in)
@@ -69,11 +69,12 @@ class PairScores:
             scores = real_numbers(**{name: getattr(self, name)})
             if scores.ndim != 1:
                 raise ParameterError(
-                    f"{name} must be one score a run, shape (n,), but has shape {scores.shape}.", argument=name
+                    f"{name} must be one score per run, shape (n,), but has shape {scores.shape}.", argument=name
                 )
             if np.isnan(scores).any():
                 raise ParameterError(
-                    f"{name} holds NaN: give every run a score, those with exceptional outputs included.", argument=name
+                    f"{name} holds NaN: give every run a score, including those with exceptional outputs.",
+                    argument=name,
                 )
             object.__setattr__(self, name, scores)
 
@@ -87,11 +88,11 @@ class PairScores:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Scores of side 0 and of side 1."""
+        """Numbers of scores of side 0 and of side 1."""
         return self.n_out, self.n_in
 
     def hits(self, threshold: float) -> tuple[int, int]:
-        """(false positives, true positives) of the event {score >= threshold}."""
+        """Return (false positives, true positives) of the event {score >= threshold}."""
         return int(np.count_nonzero(self.out >= threshold)), int(np.count_nonzero(self.in_ >= threshold))
 
     @cached_property
@@ -111,9 +112,9 @@ class PairScores:
         return Tally(pooled[below], self.n_out - (below - below_in), self.n_in - below_in, self.n_out, self.n_in)
 
     def thinned(self, size: int, keep: float | None = None) -> Tally:
-        """Hits at about `size` thresholds, evenly spread over the ranks of both sides, and at `keep`.
+        """Return the hits at about `size` thresholds, evenly spread over the ranks of both sides, and at `keep`.
 
-        The same as `tally.thin` in spirit, without the full tally, which takes longer than the trials.
+        The result is similar to `tally.thin`, without the full tally, which takes longer than the trials.
         """
         if self.n_out + self.n_in <= size:
             return self.tally.thin(size, keep)
@@ -128,7 +129,7 @@ class PairScores:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Hits on a grid of thresholds that was fixed on the pilot: memory does not grow with the trials."""
+    """Hits on a grid of thresholds that was fixed on the pilot, so that memory does not grow with the trials."""
 
     tally: Tally
 
@@ -142,21 +143,21 @@ class PairCounts:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Scores of side 0 and of side 1."""
+        """Numbers of scores of side 0 and of side 1."""
         return self.n_out, self.n_in
 
     def thinned(self, size: int, keep: float | None = None) -> Tally:
-        """As `Tally.thin`."""
+        """Return `Tally.thin` of the tally."""
         return self.tally.thin(size, keep)
 
     def hits(self, threshold: float) -> tuple[int, int]:
-        """(false positives, true positives) of {score >= threshold}; the threshold must be on the grid."""
-        at = int(np.searchsorted(self.tally.thresholds, threshold))
-        if at == len(self.tally.thresholds) or self.tally.thresholds[at] != threshold:
+        """Return (false positives, true positives) of {score >= threshold}; the threshold must be on the grid."""
+        index = int(np.searchsorted(self.tally.thresholds, threshold))
+        if index == len(self.tally.thresholds) or self.tally.thresholds[index] != threshold:
             raise ParameterError(
                 f"threshold {threshold!r} is not on the grid that these scores were counted on.", argument="threshold"
             )
-        return int(self.tally.hits_out[at]), int(self.tally.hits_in[at])
+        return int(self.tally.hits_out[index]), int(self.tally.hits_in[index])
 
 
 Scores = PairScores | PairCounts
@@ -164,18 +165,17 @@ Scores = PairScores | PairCounts
 
 @dataclass(frozen=True, eq=False)
 class BitScores:
-    """Scores of bits that were tossed: canaries that were in or out of a run, or records with one of two values.
+    """Scores of tossed bits: canaries that were in or out of a run, or records with one of two values.
 
     One run with many bits, or many runs. Each bit is an independent fair coin, tossed and recorded before its run. A
-    score may depend on the output of its run and on what is public (the canaries, earlier outputs), never on a bit.
-    Canaries may be crafted, may resemble each other, and may disturb each other's scores; runs draw their own
-    randomness.
+    score may depend on the output of its run and on public data (the canaries, earlier outputs), never on a bit.
+    Canaries may be crafted, may be similar, and may influence each other's scores; runs draw independent randomness.
 
     Args:
         bits: `(n_runs, n_canaries)`, or `(n_canaries,)` for one run; True where the canary was in the run.
-        scores: of the same shape, higher = in; infinite allowed, NaN not.
-        relation: of two datasets that differ in one bit: "add_remove" where the canary is there or not, "replace_one"
-            where a record has the value of a 1 or that of a 0.
+        scores: scores of the same shape, higher = in; infinite values are allowed, NaN is not.
+        relation: relation of two datasets that differ in one bit: "add_remove" if a canary is present or absent,
+            "replace_one" if a record has one of two values.
 
     Example:
         >>> one_run = BitScores(bits=[True, False, True], scores=[2.0, -1.0, 0.5])
@@ -199,7 +199,7 @@ class BitScores:
             )
         if bits.dtype != np.bool_ and (bits.dtype.kind == "c" or not np.isin(bits, (0, 1)).all()):
             raise ParameterError(
-                "bits must be True (in) and False (out), or 1 and 0; other values were given.", argument="bits"
+                "bits must be True (in) and False (out), or 1 and 0, but there are other values.", argument="bits"
             )
         if scores.shape != bits.shape:
             raise ParameterError(
@@ -207,7 +207,8 @@ class BitScores:
             )
         if np.isnan(scores).any():
             raise ParameterError(
-                "scores holds NaN: give every canary a score, those of exceptional outputs included.", argument="scores"
+                "scores holds NaN: give every canary a score, including those of exceptional outputs.",
+                argument="scores",
             )
         object.__setattr__(self, "bits", bits.astype(np.bool_))
         object.__setattr__(self, "scores", scores)
@@ -218,36 +219,38 @@ class BitScores:
 
     @property
     def n_canaries(self) -> int:
-        """Canaries of one run."""
+        """Number of canaries in one run."""
         return int(self.bits.shape[1])
 
     @property
     def n_bits(self) -> int:
-        """Bits of all runs together."""
+        """Number of bits of all runs together."""
         return int(self.bits.size)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Bits of all runs together."""
+        """Number of bits of all runs together, as a tuple."""
         return (self.n_bits,)
 
     def thinned(self, size: int, keep: float | None = None) -> Tally:
-        """The canaries that were out (side 0) and in (side 1). One run makes them together: they are not independent,
-        and bounds for runs on a pair must not be read from them."""
+        """Return a tally of the canaries that were out (side 0) and in (side 1), at about `size` thresholds.
+
+        The scores of one run are not independent, so bounds for runs on a pair are invalid for this tally.
+        """
         return PairScores(out=self.scores[~self.bits], in_=self.scores[self.bits]).thinned(size, keep)
 
 
 @dataclass(frozen=True)
 class Successes:
-    """Reconstructions that came close enough, out of independent rounds: a fresh secret, a fresh run, one guess each.
+    """Successful reconstructions in independent rounds, each with a fresh secret, a fresh run and one guess.
 
     Args:
-        n_success: rounds whose guess came within the tolerance that was fixed beforehand.
-        n_runs: all rounds, those with an exceptional output included; >= 1.
+        n_success: number of rounds with a guess within the tolerance that was fixed beforehand.
+        n_runs: number of all rounds, including those with an exceptional output; >= 1.
         prior_success: best success without the output, in (0, 1]: the largest probability, over all guesses, that a
             secret drawn from the prior lies within the tolerance of the guess.
-        uniform_on: on how many candidates the secret is uniform, whose datasets are neighbours of each other; 0 where
-            there are no such candidates, None where nobody says.
+        uniform_on: number of candidates, with datasets that are neighbours of each other, on which the secret is
+            uniform; 0 if there are no such candidates, None if unknown.
     """
 
     n_success: int
@@ -271,10 +274,10 @@ class Successes:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Rounds."""
+        """Number of rounds, as a tuple."""
         return (self.n_runs,)
 
     def thinned(self, size: int, keep: float | None = None) -> Tally:
-        """One event on side 1, {the guess is close enough}; nothing was run on side 0."""
+        """Return a tally with one event on side 1, {the guess is close enough}; there are no runs on side 0."""
         out, in_ = np.zeros(2, dtype=np.int64), np.array([self.n_runs, self.n_success])
         return Tally(np.array([0.0, 1.0]), out, in_, 0, self.n_runs)

@@ -1,8 +1,8 @@
-"""What is stated: a claim at delta, with a confidence. Checked here and nowhere else.
+"""The statement of an audit: a claim at delta, with a confidence. All checks of these are in this module.
 
-Statement.about(mechanism, None, delta=None, confidence=0.95)     what audit() asks, defaults filled in
+Statement.about(mechanism, None, delta=None, confidence=0.95)     the statement of audit(), with defaults filled in
 statement.epsilon                                                 the claimed epsilon at delta
-statement.shared(2)                                               the part of each of two bounds (Bonferroni)
+statement.shared(2)                                               the statement for each of two bounds (Bonferroni)
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from ...mechanisms.relation import Relation
 from ...mechanisms.validation import delta_range, open_unit, whole
 
 SMALLEST_SIGNIFICANCE = 1e-11
-"""What a confidence must leave to certainty: p-values are computed down to a tenth of this."""
+"""Smallest significance per hypothesis: p-values are computed down to a tenth of this."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim, and how surely it is judged.
+    """A claim, with the delta and the confidence at which it is tested.
 
     Args:
-        claim: the guarantee that is tested; finite at `delta`.
-        delta: of claim and bound, in [0, 1).
-        confidence: of what is stated, strictly between 0 and 1, and at most 1 - 1e-11 over all hypotheses.
-        n_hypotheses: how many statements are corrected together (Holm), this one included; >= 1.
+        claim: the guarantee under test; finite at `delta`.
+        delta: delta of the claim and the bound, in [0, 1).
+        confidence: confidence of the statement, strictly between 0 and 1, at most 1 - 1e-11 over all hypotheses.
+        n_hypotheses: number of statements that are corrected together (Holm), including this one; >= 1.
 
     Raises:
-        ParameterError: one of these out of range, or no claim.
-        AccountingError: a claim that is infinite at `delta`.
+        ParameterError: an argument is out of range, or the claim is not a guarantee.
+        AccountingError: the claim is infinite at `delta`.
 
     Example:
         >>> from dpassay.mechanisms.guarantees import ApproximateDP
@@ -69,17 +69,17 @@ class Statement:
         n_hypotheses: int = 1,
         relation: Relation | None = None,
     ) -> Statement:
-        """The statement with its defaults, for evidence under `relation`; None where the evidence has none.
+        """Return the statement with its defaults filled in.
 
         Args:
-            mechanism: whose own claim is tested where `claim` is None, at the delta that it is calibrated to.
-            claim: what is tested instead, at its own delta.
-            delta: None for that one.
-            confidence, n_hypotheses: as above.
-            relation: of the evidence; a claim that names one must name the same.
+            mechanism: mechanism whose guarantee is the claim if `claim` is None.
+            claim: the guarantee under test; None takes the guarantee of the mechanism.
+            delta: None takes the default delta of the claim.
+            confidence, n_hypotheses: see `Statement`.
+            relation: relation of the evidence, None if it has none; a claim with a relation must have the same one.
 
         Raises:
-            ParameterError: no claim, no delta, or something out of range.
+            ParameterError: no claim, no delta, or an argument out of range.
             RelationError: the claim holds for another relation than the evidence.
         """
         if claim is not None:
@@ -89,7 +89,7 @@ class Statement:
             assert relation is not None
             raise RelationError(
                 f"the claim {claim} holds for relation {str(claim.relation)!r}, the evidence is of {relation.value!r}. "
-                "An epsilon means different things under the two; give both the same relation."
+                "An epsilon has a different meaning under each; give both the same relation."
             )
         delta = claim.default_delta if delta is None else delta
         if delta is None:
@@ -100,8 +100,8 @@ class Statement:
         if stated.significance / n_hypotheses < SMALLEST_SIGNIFICANCE:
             raise ParameterError(
                 f"confidence must be at most 1 - {SMALLEST_SIGNIFICANCE * n_hypotheses:g} over {n_hypotheses} "
-                f"hypotheses, but is {confidence!r}: p-values are computed down to 1e-12, and have to share what is "
-                "left to certainty.",
+                f"hypotheses, but is {confidence!r}: p-values are computed down to 1e-12, and the hypotheses share the "
+                "significance.",
                 argument="confidence",
             )
         return stated
@@ -113,33 +113,33 @@ class Statement:
 
     @property
     def significance(self) -> float:
-        """1 - confidence: the probability that what is stated is wrong, at most."""
+        """Significance, 1 - confidence: the largest probability that the statement is wrong."""
         return 1.0 - self.confidence
 
     def shared(self, n: int, part: float = 1.0) -> Statement:
-        """The same with the confidence of each of `n` bounds, which together spend `part` of the significance."""
+        """Return the statement for each of `n` bounds, which together use `part` of the significance."""
         return replace(self, confidence=1.0 - self.significance * part / n)
 
 
 def check_claim(claim: object, delta: float | None = None) -> None:
-    """Raise `ParameterError` for a claim that is no guarantee; a number is taken for its epsilon in the advice."""
+    """Raise `ParameterError` if the claim is not a guarantee; the message reads a number as an epsilon."""
     if isinstance(claim, Guarantee):
         return
-    meant = "PureDP(1.0)"
+    example = "PureDP(1.0)"
     if isinstance(claim, Real) and not isinstance(claim, bool):
-        meant = f"ApproximateDP({claim!r}, {delta!r})" if delta else f"PureDP({claim!r})"
+        example = f"ApproximateDP({claim!r}, {delta!r})" if delta else f"PureDP({claim!r})"
     raise ParameterError(
-        f"claim must be a guarantee, such as {meant}, but is {claim!r}.", argument="claim", value=claim
+        f"claim must be a guarantee, such as {example}, but is {claim!r}.", argument="claim", value=claim
     )
 
 
 def _claimed(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
-    """The claim that is tested."""
+    """Return the claim under test."""
     if claim is not None:
         return claim
     if mechanism is None:
         raise ParameterError(
-            "claim must be given where only scores are known, for example claim=GaussianDP(1.0).", argument="claim"
+            "claim must be given if there are only scores, for example claim=GaussianDP(1.0).", argument="claim"
         )
     return mechanism.guarantee()
 

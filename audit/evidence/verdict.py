@@ -1,14 +1,14 @@
-"""Bound against claim.
+"""The verdict: the comparison of a bound with the claim.
 
-    violation      the bound exceeds the claim, the claimed curve is refuted elsewhere, or a witness refutes it
-    underpowered   no outcome of these trials could have done either; or nearly every evaluation run gave an exceptional
-                   output, such as a text, that no pilot run gave: the attack had nothing to go on
-    dependent      the trials are not independent: no bound on them holds, and nothing is said of the claim; a witness
-                   needs no bound
-    consistent     neither; always reported with the power that the trials had
+    violation      the bound exceeds the claim, the claimed curve is refuted at another delta, or by a witness
+    underpowered   no outcome of these trials could have been a violation; or nearly every evaluation run gave an
+                   exceptional output, such as a text, that no pilot run gave: the attack could not learn anything
+    dependent      the trials are not independent: no bound holds, and the claim is not tested; a witness is valid
+                   without a bound
+    consistent     none of these; always reported with the power of the trials
 
-A verdict over several audits is a statement of its own: `dpassay.audit.evidence.multiplicity` corrects it over
-all of them.
+A verdict over several audits is a separate statement: `dpassay.audit.evidence.multiplicity` corrects it over all of
+them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from __future__ import annotations
 from enum import StrEnum
 
 MOSTLY_UNSEEN = 0.9
-"""Share of the evaluation runs that gave exceptional outputs which no pilot run gave: above it none is `consistent`."""
+"""Largest share of evaluation runs with exceptional outputs that no pilot run gave for the verdict `consistent`."""
 
 
 class Verdict(StrEnum):
-    """What an audit says about a claim."""
+    """The outcome of an audit of a claim."""
 
     VIOLATION = "violation"
     CONSISTENT = "consistent"
@@ -39,11 +39,17 @@ def judge(
     unseen: float = 0.0,
     witnessed: bool = False,
 ) -> Verdict:
-    """The verdict on `claim` from a lower bound and the largest value that it could have had.
+    """Return the verdict on a claim.
 
-    The same limits may refute the claimed curve at another delta (`curve_refuted`), or might have (`curve_refutable`).
-    Nothing of this holds where the trials are `dependent`. A claim that a witness refutes (`witnessed`) is refuted.
-    `unseen` is the share of the evaluation runs that gave an exceptional output which no pilot run gave.
+    Args:
+        bound: lower bound on epsilon.
+        claim: claimed epsilon.
+        ceiling: largest possible value of the bound.
+        curve_refuted: the same limits refute the claimed curve at another delta.
+        curve_refutable: some outcome of the trials would have refuted the claimed curve.
+        dependent: the trials are not independent, so that no bound holds.
+        unseen: share of the evaluation runs with an exceptional output that no pilot run gave.
+        witnessed: a witness refutes the claim.
     """
     if witnessed:
         return Verdict.VIOLATION
@@ -56,5 +62,5 @@ def judge(
 
 
 def nothing_to_go_on(unseen: float) -> bool:
-    """Whether so many outputs were new that no attack could have learned anything of them."""
+    """Return True if so many outputs were new that no attack could have learned from the pilot."""
     return unseen > MOSTLY_UNSEEN

@@ -1,11 +1,11 @@
-"""The membership game whose bits are fair coins: the only one that says something about epsilon.
+"""The membership game with fair coins as bits, which is required for a bound on epsilon.
 
     membership_game        any learner, canaries that are examples, any membership attack on the final model
-    gradient_canary_game   noisy gradient steps, canaries that are gradients, every step is seen
+    gradient_canary_game   noisy gradient steps, canaries that are gradients, every step is visible to the attack
     one_run                one of the shadow models as the run, the others as references
 
-Each canary is in a run by the toss of its own coin. Scores may depend on the run, on what is public, and on other runs
-with coins of their own, but never on a coin of this run. The bounds `one-run` and `one-run-fdp` read the result.
+Each canary is in a run by the toss of its own coin. Scores may depend on the run, on public data, and on other runs
+with independent coins, but never on a coin of this run. The bounds `one-run` and `one-run-fdp` read the result.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ def membership_game(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
-    """Tosses a coin for each canary, trains on those that are in, and scores all of them on the trained model.
+    """Toss a coin for each canary, train on those that are in, and score all canaries on the trained model.
 
     Args:
-        learner: what is audited; if it has a relation, that must be add_remove: a canary is in, or it is not there.
+        learner: the audited learner; if it has a relation, that must be add_remove: a canary is present or absent.
         canaries: `(X, y)`, or a table for `ShadowTables`; chosen before any coin is tossed.
-        records: the same, of those that are in every run; None for none.
-        n_runs: runs, each with fresh coins. One run with many canaries is enough.
-        attack: name of a membership attack, or one with options; higher = in.
-        n_references: further runs, with coins of their own, that the attack may learn from; trained once.
-        seed: of coins and training, in separate streams.
-        n_jobs, store, progress: as for `dpassay.audit.games.train_shadows`; runs and references are kept alike.
+        records: records in the same form that are in every run; None for none.
+        n_runs: number of runs, each with fresh coins. One run with many canaries is enough.
+        attack: name of a membership attack, or a `MembershipAttack`; higher = in.
+        n_references: number of further runs, with independent coins, that the attack may learn from; trained once.
+        seed: seed of coins and training, in separate streams.
+        n_jobs, store, progress: see `dpassay.audit.games.train_shadows`; runs and references are both stored.
 
     Raises:
         RelationError: the guarantee of the learner holds for another relation.
-        ParameterError: canaries that are gradients, whose game is `gradient_canary_game`.
+        ParameterError: the canaries are gradients; use `gradient_canary_game`.
         AttackError: fewer references than the attack needs.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
 
@@ -87,7 +87,7 @@ def membership_game(
     always = None if records is None else _examples("records", records, learner)
     if crafted.n_gradients or (always is not None and always.n_gradients):
         raise ParameterError(
-            "canaries and records must be examples here. Gradient canaries: use gradient_canary_game.",
+            "canaries and records must be examples. For gradient canaries use gradient_canary_game.",
             argument=("canaries", "records"),
         )
     data = crafted if always is None else _joined(crafted, always)
@@ -106,31 +106,31 @@ def membership_game(
 
 
 def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0) -> BitScores:
-    """The bits of one shadow model, and the scores that an attack gives with the other models as references.
+    """Return the bits of one shadow model, and the scores of an attack with the other models as references.
 
-    One model only: scored as a target and used as a reference, a second one would carry bits of the first.
+    Only one model is scored: a second one would serve as a target and as a reference, which leaks bits of the first.
 
     Args:
-        shadows: trained by `train_shadows`, where each bit is a fair coin.
+        shadows: models from `train_shadows`, where each bit is a fair coin.
         attack: a name, or an attack.
-        model: which one is the run; chosen beforehand.
+        model: index of the model that is the run; chosen beforehand.
 
     Raises:
         AttackError: the inclusion was not drawn by fair coins, as in a natural split into training and test set; or
-            what `attack.score` raises.
+            any error of `attack.score`.
         ParameterError: there is no such model.
 
     Guarantees:
-        * Given the run, the scores are independent of its bits, whatever the attack: it is shown neither these bits nor
-          the complement of the run, whose bits they are turned round and which, seen too, would make two runs of one.
+        * Given the run, the scores are independent of its bits, for every attack: the attack sees neither these bits
+          nor the complement of the run, which has the opposite bits and would be a second run with the same coins.
         * Records that the attack cannot score get the median of the others: they are guessed last.
     """
     if not shadows.fair:
         raise AttackError(
             "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
-            "coins, and differential privacy says nothing about two natural samples. Report metrics "
+            "coins, and differential privacy makes no statement about two natural samples. Report metrics "
             "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game. If the bits of "
-            "your own models are such coins, say so: Shadows(..., fair=True)."
+            "your own models are such coins, pass Shadows(..., fair=True)."
         )
     whole(0, model=model)
     if model >= len(shadows):
@@ -157,22 +157,22 @@ def gradient_canary_game(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
-    """Gradient canaries, each in by the toss of a coin, scored by the likelihood ratio of every noisy step.
+    """Include gradient canaries by coin tosses, and score them by the likelihood ratio of every noisy step.
 
     Args:
-        mechanism: a trainer that `ShowsNoisyGradients`, such as `DPSGD`; it is run with the view of those along the
+        mechanism: a trainer with `ShowsNoisyGradients`, such as `DPSGD`; the attack sees the noisy gradients along the
             canaries.
-        canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, best at right angles to each other
-            and to the gradients of the records: twelve parameters a canary, or more, if they are random.
+        canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, ideally orthogonal to each other
+            and to the gradients of the records: random canaries need about twelve parameters each, or more.
         records: `(X, y)` that are in every run; None for none.
-        n_runs: runs, each with fresh coins.
-        seed: of coins and training, in separate streams.
-        n_jobs, store, progress: as for `dpassay.audit.games.train_shadows`.
+        n_runs: number of runs, each with fresh coins.
+        seed: seed of coins and training, in separate streams.
+        n_jobs, store, progress: see `dpassay.audit.games.train_shadows`.
 
     Raises:
         RelationError: the guarantee holds for another relation than add_remove.
-        ParameterError: a trainer that does not show them, no gradients of the model, norms below clip_norm, which the
-            score does not expect, or no noise.
+        ParameterError: the trainer does not show noisy gradients or adds no noise, the canaries are not gradients of
+            the model, or their norms are below clip_norm, for which the score is not valid.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
     """
     options = RunOptions(n_jobs, store, progress)
@@ -194,13 +194,13 @@ def gradient_canary_game(
 
 @dataclass(frozen=True, eq=False)
 class GradientCanaryWork:
-    """Makes the runs of a chunk, and scores their canaries.
+    """The work that makes the runs of a chunk and scores their canaries.
 
     Args:
-        mechanism: its view is "noisy_gradients".
+        mechanism: a mechanism with the view "noisy_gradients".
         data: the records of every run, and the canaries.
-        inclusion: `(n_runs, len(data))` what each run is trained on.
-        seed: root of the streams, one a chunk.
+        inclusion: `(n_runs, len(data))` mask of the records that each run is trained on.
+        seed: root of the streams, one per chunk.
     """
 
     mechanism: ShowsNoisyGradients
@@ -220,7 +220,7 @@ class GradientCanaryWork:
         return {"scores": scores}
 
     def describe(self) -> dict[str, Any]:
-        """Everything that determines the scores, but for how the coins were tossed."""
+        """Return everything that determines the scores, except how the coins were tossed."""
         return {
             "mechanism": describe(self.mechanism),
             "data": describe(self.data),
@@ -230,22 +230,22 @@ class GradientCanaryWork:
 
 
 def _coins(seed: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Fair coins, tossed before any training, on a stream of their own."""
+    """Return fair coins, tossed before any training, from a separate stream."""
     return stream(seed, Stage.COINS).random(shape) < 0.5
 
 
 def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float64]:
-    """`canaries` as `(n_canaries, n_parameters)`; raises `ParameterError` if they are no gradients of full norm."""
+    """Return `canaries` as `(n_canaries, n_parameters)`; raise `ParameterError` unless they have full norm."""
     n_parameters = trainer.n_parameters
     try:
         gradients = np.atleast_2d(np.asarray(canaries, dtype=np.float64))
-        found = f"have shape {gradients.shape}"
+        problem = f"have shape {gradients.shape}"
     except (TypeError, ValueError):
-        gradients, found = np.empty(0), f"are of type {type(canaries).__name__}"
+        gradients, problem = np.empty(0), f"are of type {type(canaries).__name__}"
     if gradients.ndim != 2 or not len(gradients) or gradients.shape[1] != n_parameters:
         raise ParameterError(
             f"canaries must be gradients, one flat row each, shape (n_canaries, {n_parameters}) for the {n_parameters} "
-            f"parameters of the model, but {found}. Canaries that are examples: use membership_game.",
+            f"parameters of the model, but {problem}. For canaries that are examples use membership_game.",
             argument="canaries",
         )
     norms = np.linalg.norm(gradients, axis=1)
@@ -258,35 +258,35 @@ def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float6
     return gradients
 
 
-def _examples(name: str, given: Any, learner: Any) -> TrainingData:
-    """`given` as examples; an error names the argument."""
+def _examples(name: str, records: Any, learner: Any) -> TrainingData:
+    """Return the records as examples; an error names the argument."""
     try:
-        return examples_for(learner, given)
+        return examples_for(learner, records)
     except ParameterError as error:
         raise ParameterError(f"{name}: {error}", argument=name) from error
 
 
 def _without_bits(shadows: Shadows, model: int) -> Shadows:
-    """The run first, said to hold nothing, then the models whose coins are their own: all but its complement."""
+    """Return the run, with its bits cleared, followed by all other models except its complement."""
     others = np.setdiff1d(np.arange(len(shadows)), [model, shadows.partners[model]])
-    seen = shadows.take([model, *others])
-    inclusion = seen.inclusion.copy()
+    visible = shadows.take([model, *others])
+    inclusion = visible.inclusion.copy()
     inclusion[0] = False
-    return replace(seen, inclusion=inclusion)
+    return replace(visible, inclusion=inclusion)
 
 
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:
     if first.X.shape[1] != second.X.shape[1]:
         raise ParameterError(
-            f"canaries have {plural(first.X.shape[1], 'feature')}, but records have {second.X.shape[1]}. Give both "
-            "the same.",
+            f"canaries have {plural(first.X.shape[1], 'feature')}, but records have {second.X.shape[1]}. Both must "
+            "have the same number.",
             argument=("canaries", "records"),
         )
     return TrainingData(np.concatenate([first.X, second.X]), np.concatenate([first.y, second.y]))
 
 
 def check_relation(learner: Any) -> None:
-    """Raises `RelationError` unless a canary that is not in is not there at all."""
+    """Raise `RelationError` unless the guarantee holds for canaries that are present or absent (add_remove)."""
     relation = getattr(learner, "relation", Relation.ADD_REMOVE)
     if relation is not Relation.ADD_REMOVE:
         raise RelationError(

@@ -1,11 +1,11 @@
-"""From evidence to a result: the same for every game.
+"""The conclusion of an audit: from evidence to a result, for every game.
 
     conclude(statement, bounds, fixed, evidence, subject) -> AuditResult
 
-Statistics. Several bounds share the significance (Bonferroni): `fixed` were fixed at their share, the p-value is that
-of the best of them times their number. A bound and its curve test come from the same limits, which are nested in the
-significance, so that the smaller of their p-values needs no correction. What a test of independence took of the
-significance beforehand is no longer theirs: `part` is what it left.
+Statistics. Several bounds share the significance (Bonferroni): `fixed` were fixed at their share, and the p-value is
+the smallest of theirs times their number. A bound and its curve test come from the same limits, which are nested in the
+significance, so that the smaller of their p-values needs no correction. A test of independence uses a share of the
+significance beforehand: `part` is the share that remains for the bounds.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from ..trials.guards.independence import Dependence
 from ..witness.base import Witness
 
 KEPT = 400
-"""Thresholds kept in a result, for its curves."""
+"""Number of thresholds that a result keeps for its curves."""
 NO_CURVE = ClaimCurve(fpr=(0.0, 1.0), fnr=(0.0, 0.0), epsilon=(0.0, 1.0), delta=(1.0, 1.0))
-"""In the place of a claimed curve that cannot be sampled: the curve that promises nothing."""
+"""Placeholder for a claimed curve that cannot be sampled: the trivial curve."""
 NO_POWER = Detectable(math.inf, "unknown: the power could not be computed")
-"""The same, for the power."""
+"""Placeholder for a power that cannot be computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What the evidence is of, and how it came about.
+    """The origin of the evidence.
 
     Args:
-        game: that made it.
-        mechanism, attack: names, for people.
-        relation: of the pair, of the canaries, or of the claim.
-        trials: how many.
+        game: the game that made the evidence.
+        mechanism, attack: display names.
+        relation: relation of the pair, of the canaries, or of the claim.
+        trials: numbers of trials.
         seed: root of every random stream.
         fingerprint: digest of everything that determines the evidence.
-        exact: the exact guarantee of what was run, where it is known.
-        looks: what was looked at or chosen before the bounds, and `later`, after them.
-        part: of the significance that is left to the bounds.
-        dependence: why the runs are not independent; None where nothing says so.
-        events, warnings, witnesses, notes, unseen, recovery: as in `AuditResult`.
+        exact: the exact guarantee of the mechanism on the pair, if it is known.
+        looks: ledger entries on choices before the bounds; `later`: entries on choices after them.
+        part: share of the significance that remains for the bounds.
+        dependence: reason why the runs are not independent; None if no dependence was detected.
+        events, warnings, witnesses, notes, unseen, recovery: see `AuditResult`.
     """
 
     game: Game
@@ -83,22 +83,22 @@ def conclude(
     evidence: Evidence,
     subject: Subject,
 ) -> AuditResult:
-    """The result: bounds, p-value, curve violation, power, verdict, ledger.
+    """Return the result of an audit: bounds, p-value, curve violation, power, verdict, ledger.
 
     Args:
-        statement: what is judged, at its whole confidence.
-        bounds: their options, which say what other evidence would have shown.
+        statement: the statement under test, at its whole confidence.
+        bounds: options of the bounds, from which the power is computed.
         fixed: the same bounds, fixed at their share of the significance, before the evidence.
-        evidence: what is counted.
-        subject: what it is of.
+        evidence: the evidence that is counted.
+        subject: the origin of the evidence.
     """
     shared, dependence = fixed[0].statement, subject.dependence
-    found = tuple(bound.lower_bound(evidence) for bound in fixed)
-    best = max(found, key=lambda one: one.epsilon)
+    lower_bounds = tuple(bound.lower_bound(evidence) for bound in fixed)
+    best = max(lower_bounds, key=lambda bound: bound.epsilon)
     violations = [bound.curve_test(evidence) for bound in fixed]
-    violation = max(filter(None, violations), key=lambda one: one.delta_lower - one.delta, default=None)
+    violation = max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
     p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / subject.part
-    ceiling = max(one.ceiling for one in found)
+    ceiling = max(bound.ceiling for bound in lower_bounds)
     verdict = judge(
         bound=best.epsilon,
         claim=statement.epsilon,
@@ -113,8 +113,8 @@ def conclude(
     exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, subject), None)
     curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
     power = partial(detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
-    shown = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
-    blind = math.isinf(shown.epsilon) and dependence is None and not nothing_to_go_on(subject.unseen)
+    smallest_detectable = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
+    blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not nothing_to_go_on(subject.unseen)
     return AuditResult(
         game=subject.game,
         mechanism=subject.mechanism,
@@ -125,14 +125,16 @@ def conclude(
         exact_epsilon=exact,
         delta=statement.delta,
         confidence=statement.confidence,
-        bounds=found if dependence is None else tuple(_disowned(one, dependence) for one in found),
+        bounds=lower_bounds
+        if dependence is None
+        else tuple(_with_dependence(bound, dependence) for bound in lower_bounds),
         p_value=min(1.0, p_value) if dependence is None else 1.0,
-        detectable=shown.epsilon,
-        detectable_family=shown.family,
+        detectable=smallest_detectable.epsilon,
+        detectable_family=smallest_detectable.family,
         trials=subject.trials,
         seed=subject.seed,
         verdict=verdict,
-        ledger=(*subject.looks, *_ledger(fixed, found, best), *subject.later),
+        ledger=(*subject.looks, *_ledger(fixed, lower_bounds, best), *subject.later),
         tally=evidence.thinned(KEPT, keep=best.threshold),
         claim_curve=curve,
         events=dict(subject.events),
@@ -154,22 +156,23 @@ def _exact(statement: Statement, subject: Subject) -> float | None:
     return None if subject.exact is None else float(subject.exact.epsilon(statement.delta))
 
 
-def _disowned(bound: LowerBound, dependence: Dependence) -> LowerBound:
-    """The bound, with what it assumes and what does not hold."""
-    return replace(bound, assumptions=(*bound.assumptions, f"independent trials, which these are not: {dependence}"))
+def _with_dependence(bound: LowerBound, dependence: Dependence) -> LowerBound:
+    """Return the bound with the violated assumption of independent trials."""
+    violated = f"independent trials, but these trials are dependent: {dependence}"
+    return replace(bound, assumptions=(*bound.assumptions, violated))
 
 
 def _ledger(
-    fixed: Sequence[FixedBound[Any]], found: tuple[LowerBound, ...], best: LowerBound
+    fixed: Sequence[FixedBound[Any]], bounds: tuple[LowerBound, ...], best: LowerBound
 ) -> tuple[LedgerEntry, ...]:
-    """What the bounds looked at, and how each look is paid for."""
+    """Return the data-dependent choices of the bounds, with their corrections."""
     entries: list[LedgerEntry] = []
-    if len(found) > 1:
-        names = ", ".join(one.method for one in found)
-        entries.append(LedgerEntry("bounds", f"{len(found)}: {names}", f"Bonferroni over {len(found)}"))
+    if len(bounds) > 1:
+        names = ", ".join(bound.method for bound in bounds)
+        entries.append(LedgerEntry("bounds", f"{len(bounds)}: {names}", f"Bonferroni over {len(bounds)}"))
     entries += best.ledger
     if any(type(bound).curve_test is not FixedBound.curve_test for bound in fixed):
-        entries.append(LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta together"))
+        entries.append(LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta simultaneously"))
     return tuple(entries)
 
 

@@ -1,8 +1,8 @@
-"""One result of two scores of the same trials: with rules on the low bits of floats, and without.
+"""The combination of two scores of the same trials: with rules on the low bits of floats, and without.
 
 Almost every function that adds float noise to a number leaks in the low bits of its output. The score without them
-says whether the claim is refuted for another reason as well. Both scores were fixed by the pilot, and the bounds on
-each have half of the significance, so that both hold together, and twice the smaller p-value is that of both.
+shows whether the claim is also refuted for another reason. Both scores were fixed by the pilot, and the bounds on
+each use half of the significance, so that both hold simultaneously; the combined p-value is twice the smaller one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ _ENTRY = LedgerEntry("low bits", "2 scores: with the low bits of floats, and wit
 
 
 def beside(
-    found: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
+    result: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
 ) -> tuple[EventScorer, AuditResult]:
-    """Return the result with what is shown without low bits, and the scorer that it is about.
+    """Return the combined result, and the scorer that it reports.
 
     Args:
-        found, without: what the trials show with low bits and without, each at half of the significance.
+        result, without: results with low bits and without, each at half of the significance.
         scorer, scorer_without: their scorers.
 
     Returns:
-        `found` and its scorer; `without` and its scorer where that alone refutes the claim.
+        `result` and its scorer; `without` and its scorer if only `without` refutes the claim.
     """
-    p_value, ledger = min(found.p_value, without.p_value), (*found.ledger, _ENTRY)
-    if without.verdict is Verdict.VIOLATION and found.verdict is not Verdict.VIOLATION:
+    p_value, ledger = min(result.p_value, without.p_value), (*result.ledger, _ENTRY)
+    if without.verdict is Verdict.VIOLATION and result.verdict is not Verdict.VIOLATION:
         return scorer_without, replace(without, p_value=p_value, ledger=(*without.ledger, _ENTRY))
-    shown = WithoutLowBits(without.bound, without.curve_violation, _rule(without, scorer_without))
-    return scorer, replace(found, p_value=p_value, ledger=ledger, without_low_bits=shown)
+    summary = WithoutLowBits(without.bound, without.curve_violation, _rule(without, scorer_without))
+    return scorer, replace(result, p_value=p_value, ledger=ledger, without_low_bits=summary)
 
 
 def _rule(without: AuditResult, scorer: EventScorer) -> str:
-    """The event of the larger bound, or of the refuted curve, in words; empty where there is none."""
+    """Return a description of the event of the larger bound or of the refuted curve; empty if there is none."""
     decided = without.refuted_elsewhere or without.bound
     if decided.threshold is None or decided.hits is None:
         return ""

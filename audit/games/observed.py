@@ -1,4 +1,4 @@
-"""What the trials of a pair show besides their scores: witnesses, dependence, and what a reader should know of them."""
+"""Observations on the trials of a pair other than scores: witnesses, dependence, warnings and notes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .question import Question
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """What was seen while a question was answered.
+    """Observations on the trials of one audit, other than their scores.
 
     Args:
-        question: that was asked.
-        evaluation: what was kept of the evaluation trials.
-        n_runs: of them, on each side.
-        independence: the test of their independence; None where they are independent by construction.
+        question: the audited question.
+        evaluation: the reduced evaluation trials.
+        n_runs: number of evaluation trials on each side.
+        independence: the test of their independence; None if they are independent by construction.
     """
 
     question: Question
@@ -37,7 +37,7 @@ class Observed:
     independence: Independence | None
 
     def witnesses(self, seed: int) -> tuple[Witness, ...]:
-        """Outputs that the other side never gives, and outputs without any noise."""
+        """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
         impossible = impossible_outputs(
             self.evaluation.impossible,
             self.question.statement.claim,
@@ -54,74 +54,74 @@ class Observed:
         )
 
     def dependence(self) -> Dependence | None:
-        """Why these trials are not independent; None where nothing says so."""
+        """Return the reason why these trials are not independent; None if no dependence was detected."""
         if self.independence is None:
             return None
         level = self.question.guard_significance
         return self._replayed.dependence(self.n_runs, level) or self.independence.dependence(level)
 
     def doubted(self, refuted_by_copies: Callable[[Outputs, Outputs], bool]) -> Dependence | None:
-        """Why a claim that a bound refutes may not be refuted: the trials could be few runs that are remembered.
+        """Return a reason to doubt a violation (the trials could be a few remembered runs); None if there is none.
 
         Args:
-            refuted_by_copies: whether fresh runs, as outputs of both sides, refute the claim by themselves.
+            refuted_by_copies: returns True if fresh runs, as outputs of both sides, refute the claim by themselves.
         """
         mechanism = self.question.mechanism
         if self.independence is None or not isinstance(mechanism, FunctionMechanism):
             return None
         if self.evaluation.unvarying.differs:
-            found, what = doubt(_first_runs(mechanism), self._replayed), EXPLAIN
+            suspicion, explanation = doubt(_first_runs(mechanism), self._replayed), EXPLAIN
         elif self.independence.repeats():
-            found, what = doubt_of_a_pool(_first_runs(mechanism), lambda: self._copies), EXPLAIN_POOL
+            suspicion, explanation = doubt_of_a_pool(_first_runs(mechanism), lambda: self._copies), EXPLAIN_POOL
         else:
             return None
-        if found is None or (found.copies_count and refuted_by_copies(*self._copies.outputs())):
+        if suspicion is None or (suspicion.copies_count and refuted_by_copies(*self._copies.outputs())):
             return None
-        return Dependence("memory", None, 0.0, f"{what}: {found.what}")
+        return Dependence("memory", None, 0.0, f"{explanation}: {suspicion.what}")
 
     def warnings(self) -> tuple[str, ...]:
-        """Randomness from elsewhere, outputs that never vary, a law that is not theirs."""
+        """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
         mechanism, unvarying = self.question.mechanism, self.evaluation.unvarying.sides
-        found = list(_first_runs(mechanism).warnings)
+        texts = list(_first_runs(mechanism).warnings)
         if unvarying:
-            where = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
-            found.append(
-                f"the output never varied {where}: no noise was added there, or an earlier result was given again."
+            sides = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
+            texts.append(
+                f"the output never varied {sides}: no noise was added there, or an earlier result was returned again."
             )
         if self.evaluation.impossible.broken:
-            found.append(
-                f"the output law of {label(mechanism)} finds some of its own outputs impossible: it is not the law of "
-                "these runs. (Bounds do not lean on it.)"
+            texts.append(
+                f"the output law of {label(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
+                "(The bounds do not depend on it.)"
             )
         if self.evaluation.impossible.error:
-            found.append(
-                f"the output law of {label(mechanism)} raised {self.evaluation.impossible.error}: outputs that the "
-                "other side never gives were not looked for everywhere."
+            texts.append(
+                f"the output law of {label(mechanism)} raised {self.evaluation.impossible.error}: the search for "
+                "outputs that the other side never gives is incomplete."
             )
-        return tuple(found)
+        return tuple(texts)
 
     def notes(self) -> tuple[str, ...]:
-        """What the first runs showed that is nothing against the claim."""
+        """Return observations on the first runs that do not contradict the claim."""
         mechanism = self.question.mechanism
-        found = _first_runs(mechanism).compared.notes
+        texts = _first_runs(mechanism).compared.notes
         if isinstance(mechanism, FunctionMechanism) and mechanism.style == "one-at-a-time":
-            found += ("each run is a call of its own, with size=1: calls of many runs raise, or repeat each other.",)
-        return found
+            texts += ("each run is a separate call with size=1: calls with many runs raise, or repeat each other.",)
+        return texts
 
     def looks(self) -> tuple[LedgerEntry, ...]:
-        """The test of independence, and how it is paid for."""
+        """Return the ledger entry on the test of independence."""
         if self.independence is None:
             return ()
         looked_at = f"tested on these trials, p {self.independence.p_value():.2g}"
-        share = f"{SHARE:.0%} of the significance, {self.question.guard_significance:.2g}; the bounds have the rest"
+        share = f"{SHARE:.0%} of the significance, {self.question.guard_significance:.2g}; the bounds use the rest"
         return (LedgerEntry("independence", looked_at, share),)
 
     @cached_property
     def _replayed(self) -> Replayed:
-        """Fresh runs, where they may show why outputs do not vary."""
+        """Fresh runs, if they may show why outputs do not vary; otherwise none."""
         unvarying = self.evaluation.unvarying
-        asked = unvarying.differs or (unvarying.sides and _first_runs(self.question.mechanism).changed)
-        return self._copies if asked else Replayed((), unvarying)
+        useful = unvarying.differs or (unvarying.sides and _first_runs(self.question.mechanism).changed)
+        return self._copies if useful else Replayed((), unvarying)
 
     @cached_property
     def _copies(self) -> Replayed:
@@ -129,6 +129,6 @@ class Observed:
 
 
 def _first_runs(mechanism: Mechanism) -> FirstRuns:
-    """What was seen when a function was first run; nothing of any other mechanism."""
-    seen = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
-    return FirstRuns() if seen is None else seen
+    """Return the observations of the first runs of a function; empty for any other mechanism."""
+    first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    return FirstRuns() if first_runs is None else first_runs

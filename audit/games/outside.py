@@ -1,13 +1,13 @@
-"""Audits of scores from other code: the runs were made elsewhere, perhaps on other machines or in another language.
+"""Audits of scores from external code: the runs were made on other machines, or in another language.
 
     PairScores, BitScores or Successes -> bounds -> verdict
 
-What has to be true of them for a bound to hold, and what no library can see from scores alone:
+A bound holds under these assumptions, which no library can test from scores alone:
 
     PairScores    each score comes from an independent run, with fresh randomness, on one dataset of one pair; the
                   attack that gave the scores was fixed before these runs, or trained on others
     BitScores     each bit is an independent fair coin, tossed before its run; a score may depend on the output of its
-                  run and on what is public, never on the bit; a bit says whether a canary is there, or which of two
+                  run and on public data, never on the bit; a bit states whether a canary is present, or which of two
                   values a record has. Bits that cannot be such coins are refused (`dpassay.audit.evidence.coins`)
     Successes     each round draws a fresh secret from a known prior, runs once, and guesses once; the tolerance was
                   fixed beforehand
@@ -39,11 +39,11 @@ from ..trials.seeds import Stage, stream
 from .conclude import Subject, conclude
 
 ELSEWHERE = "scores from elsewhere"
-"""What stands for the mechanism where only its scores are known."""
+"""Name of the mechanism if only its scores are known."""
 DISTINCT = 50
-"""Different values from which equal scores, in the same order, are no chance."""
+"""Number of distinct values at which equal scores, in the same order, cannot be a coincidence."""
 UNSTATED = "the relation of the claim"
-"""What stands for the relation where nobody named one."""
+"""Name of the relation if it is unknown."""
 
 
 def audit_scores(
@@ -60,38 +60,40 @@ def audit_scores(
     n_hypotheses: int = 1,
     seed: int = 0,
 ) -> AuditResult:
-    """Audits a claim from attack scores that other code has computed.
+    """Audit a claim from attack scores that external code has computed.
 
     Args:
         evidence: `PairScores(out, in_)` of runs on the two datasets of a pair, side 1 scoring higher;
             `BitScores(bits, scores)` of canaries, shape `(n_runs, n_canaries)`, each in or out by a coin toss, or, with
             relation="replace_one", of records that have one of two values by a coin toss; or
             `Successes(n_success, n_runs, prior_success)` of reconstruction attacks.
-        mechanism: what was run, for its claim and its name; None where only scores are known.
-        claim: the guarantee that is tested; None for `mechanism.guarantee()`. Needed without a mechanism.
-        delta, confidence, n_hypotheses: as for `dpassay.audit.audit`.
-        bound: a bound that reads this evidence, its name, or several, among which the significance is divided. "auto"
-            is "joint-exact" for pairs, "one-run-fdp" (where the claim is of a family) and "one-run" for bits,
+        mechanism: the mechanism that was run, for its claim and its name; None if only scores are known.
+        claim: the guarantee under test; None takes `mechanism.guarantee()`. Required without a mechanism.
+        delta, confidence, n_hypotheses: see `dpassay.audit.audit`.
+        bound: a bound that reads this evidence, its name, or several, which share the significance. "auto" is
+            "joint-exact" for pairs, "one-run-fdp" (if the claim belongs to a family) and "one-run" for bits,
             "reconstruction" for successes.
-        pilot: scores of runs that are not counted, to choose thresholds on; pairs only. Where a bound needs a pilot and
-            none is given, a random share of `evidence`, drawn with `seed`, is set aside and not counted.
-        relation: of the pair, or of the secrets; None for that of the mechanism, or of the claim. Bits have their own.
-        attack: name of the attack, as the result states it.
-        seed: draws the pilot, and is recorded; a whole number >= 0. For scores of a game of this library, the game's.
+        pilot: pilot scores, on which thresholds are chosen and which are not counted; pairs only. If a bound needs a
+            pilot and this is None, a random share of `evidence`, drawn with `seed`, is the pilot.
+        relation: relation of the pair, or of the secrets; None takes that of the mechanism, or of the claim.
+            `BitScores` have their own.
+        attack: name of the attack in the result.
+        seed: seed that draws the pilot, and is recorded; a whole number >= 0. For scores of a game of this library,
+            the seed of the game.
 
     Returns:
         A result as from `audit`: the same bounds, tables, plots and JSON form. With `BitScores`, n_trials counts bits.
 
     Raises:
-        ParameterError: no evidence of a known type, no claim, no delta, a bound that reads something else, scores too
-            few to set a pilot aside, scores given twice, or bits that cannot be independent fair coins.
+        ParameterError: no evidence of a known type, no claim, no delta, a bound that reads another type, too few scores
+            for a pilot, duplicated scores, or bits that cannot be independent fair coins.
         RelationError: the claim holds for another relation.
         AccountingError: the claimed epsilon is infinite at delta.
 
     Guarantees:
-        * if the evidence is as its type says (independent runs; coins tossed before the run; fresh secrets), then
-          `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. That is assumed,
-          not tested: scores do not show how they were made.
+        * if the evidence satisfies the assumptions of its type (independent runs; coins tossed before the run; fresh
+          secrets), then `result.bound.epsilon` exceeds the true epsilon with probability at most 1 - `confidence`. The
+          assumptions are not tested: scores do not show how they were made.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -106,12 +108,12 @@ def audit_scores(
     reads = _type_of(evidence)
     whole(0, seed=seed)
     _check_mechanism(mechanism)
-    game, known = _game(evidence), _relation(evidence, mechanism, relation)
+    game, evidence_relation = _game(evidence), _relation(evidence, mechanism, relation)
     statement = Statement.about(
-        mechanism, claim, delta=delta, confidence=confidence, n_hypotheses=n_hypotheses, relation=known
+        mechanism, claim, delta=delta, confidence=confidence, n_hypotheses=n_hypotheses, relation=evidence_relation
     )
     bounds = choose_bounds(bound, reads=reads, claim=statement.claim)
-    given = {"mechanism": describe(mechanism), "scores": describe(evidence), "seed": seed}
+    description = {"mechanism": describe(mechanism), "scores": describe(evidence), "seed": seed}
     counted: Evidence = evidence
     set_aside = False
     if isinstance(evidence, BitScores):
@@ -119,24 +121,22 @@ def audit_scores(
     if isinstance(evidence, PairScores):
         _check_copies(evidence, pilot)
         counted, pilot, set_aside = _with_pilot(evidence, pilot, bounds, seed)
-        given |= {"pilot": describe(pilot)}
+        description |= {"pilot": describe(pilot)}
     elif pilot is not None:
-        raise ParameterError(
-            "pilot must be None: only bounds on the scores of a pair choose thresholds on one.", argument="pilot"
-        )
+        raise ParameterError("pilot must be None: only bounds on the scores of a pair use a pilot.", argument="pilot")
     shared = statement.shared(len(bounds))
     subject = Subject(
         game=game,
         mechanism=ELSEWHERE if mechanism is None else label(mechanism),
         attack=attack,
-        relation=str(known or statement.claim.relation or UNSTATED),
+        relation=str(evidence_relation or statement.claim.relation or UNSTATED),
         trials=_trials(counted, pilot),
         seed=seed,
-        fingerprint=fingerprint(given),
+        fingerprint=fingerprint(description),
         looks=_looks(counted, pilot, set_aside),
         recovery=recovery_of(counted, statement.claim, bounds, confidence),
     )
-    return conclude(statement, bounds, [one.fix(shared, pilot, counted.sizes) for one in bounds], counted, subject)
+    return conclude(statement, bounds, [each.fix(shared, pilot, counted.sizes) for each in bounds], counted, subject)
 
 
 _KINDS: tuple[type[Evidence], ...] = (PairScores, BitScores, Successes)
@@ -167,26 +167,26 @@ def _check_mechanism(mechanism: Any) -> None:
 
 
 def _relation(evidence: Evidence, mechanism: Mechanism | None, relation: Relation | str | None) -> Relation | None:
-    """The relation of the evidence, as far as it is known; bits know their own."""
+    """Return the relation of the evidence, None if it is unknown; `BitScores` have their own."""
     named = None if relation is None else Relation.of(relation)
-    own = None if mechanism is None else mechanism.relation
-    needed = evidence.relation if isinstance(evidence, BitScores) else named or own
-    for who, found in (("relation", named), ("the guarantee of the mechanism", own)):
-        if None not in (found, needed) and found is not needed:
+    guaranteed = None if mechanism is None else mechanism.relation
+    expected = evidence.relation if isinstance(evidence, BitScores) else named or guaranteed
+    for source, actual in (("relation", named), ("the guarantee of the mechanism", guaranteed)):
+        if None not in (actual, expected) and actual is not expected:
             raise RelationError(
-                f"{who} is of {str(found)!r}, but the evidence of {str(needed)!r}: an epsilon means different things "
-                "under the two. A canary that is in or out is 'add_remove'; a bit that is one of the two values of a "
-                "record is BitScores(..., relation='replace_one')."
+                f"{source} is of {str(actual)!r}, but the evidence of {str(expected)!r}: an epsilon has a different "
+                "meaning under each. A canary that is in or out is 'add_remove'; a bit that is one of the two values "
+                "of a record is BitScores(..., relation='replace_one')."
             )
-    return needed
+    return expected
 
 
 def _with_pilot(
     scores: PairScores, pilot: PairScores | None, bounds: tuple[Any, ...], seed: int
 ) -> tuple[PairScores, PairScores | None, bool]:
-    """Scores that are counted, the pilot, and whether it was set aside here: of each side the places that `seed` draws.
+    """Return the evaluation scores, the pilot, and True if the pilot was split off at random positions drawn by `seed`.
 
-    Runs are exchangeable, so that a choice of places without a look at the scores leaves both parts independent.
+    Runs are exchangeable, so that a choice of positions independent of the scores leaves both parts independent.
     """
     if pilot is not None and not isinstance(pilot, PairScores):
         raise ParameterError(
@@ -198,32 +198,33 @@ def _with_pilot(
         min(scores.sizes), bytes_per_run=8, learns=False, chooses=True, vectorised=True, anytime=False
     ).pilot
     rng = stream(seed, Stage.PILOT)
-    aside = [np.isin(np.arange(n), rng.permutation(n)[:size]) for n in scores.sizes]
-    kept = PairScores(scores.out[~aside[0]], scores.in_[~aside[1]])
-    return kept, PairScores(scores.out[aside[0]], scores.in_[aside[1]]), True
+    in_pilot = [np.isin(np.arange(n), rng.permutation(n)[:size]) for n in scores.sizes]
+    evaluation = PairScores(scores.out[~in_pilot[0]], scores.in_[~in_pilot[1]])
+    return evaluation, PairScores(scores.out[in_pilot[0]], scores.in_[in_pilot[1]]), True
 
 
 def _check_copies(scores: PairScores, pilot: Any) -> None:
-    """Raises `ParameterError` where scores are given twice, as those of both sides or as pilot and as counted ones."""
+    """Raise `ParameterError` if scores occur twice, on both sides or in the pilot and the evaluation."""
     if _copied(scores.out, scores.in_):
         raise ParameterError(
-            f"in_ holds the same {scores.n_in:,} scores as out, in the same order. Give the scores of runs of their "
-            "own on each side, with a seed of their own each.",
+            f"in_ holds the same {scores.n_in:,} scores as out, in the same order. Give scores of separate runs on "
+            "each side, with separate seeds.",
             argument="in_",
         )
     if isinstance(pilot, PairScores):
-        for side, few, all_ in (("out", pilot.out, scores.out), ("in_", pilot.in_, scores.in_)):
-            if _copied(few, all_[: len(few)]) or _copied(few, all_[len(all_) - len(few) :]):
+        for side, part, whole_side in (("out", pilot.out, scores.out), ("in_", pilot.in_, scores.in_)):
+            n = len(part)
+            if _copied(part, whole_side[:n]) or _copied(part, whole_side[len(whole_side) - n :]):
                 raise ParameterError(
-                    f"pilot holds scores that are counted too, those of `{side}`. Give scores of runs that are not "
-                    "counted, or none: then some are set aside.",
+                    f"pilot holds scores that are counted too, those of `{side}`. Give scores of other runs, or None "
+                    "to split off a pilot.",
                     argument="pilot",
                 )
 
 
-def _copied(some: Any, others: Any) -> bool:
-    """Whether scores are the same ones in the same order, where so many values are no chance."""
-    return np.array_equal(some, others) and len(np.unique(some)) >= DISTINCT
+def _copied(first: Any, second: Any) -> bool:
+    """Return True if the scores are equal and have too many distinct values for a coincidence."""
+    return np.array_equal(first, second) and len(np.unique(first)) >= DISTINCT
 
 
 def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:
@@ -231,18 +232,18 @@ def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:
         return Trials(counted.n_runs, 0, counted.n_runs, counted.n_canaries)
     if isinstance(counted, Successes):
         return Trials(counted.n_runs, 0, counted.n_runs)
-    tried, n = (0 if pilot is None else min(pilot.sizes)), min(counted.sizes)
-    return Trials(tried + n, tried, n)
+    n_pilot, n = (0 if pilot is None else min(pilot.sizes)), min(counted.sizes)
+    return Trials(n_pilot + n, n_pilot, n)
 
 
 def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tuple[LedgerEntry, ...]:
-    """What was given, and what is believed of it."""
+    """Return the ledger entries on the evidence and its assumptions."""
     if isinstance(counted, BitScores):
-        seen = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
-        what = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
+        size = f"{counted.n_canaries} in each of {counted.n_runs} run(s)"
+        unit = "canaries" if counted.relation is Relation.ADD_REMOVE else "records"
         coins = f"{int(counted.bits.sum()):,} of {counted.n_bits:,} are 1, and other exact tests of fair coins"
-        free = f"refuses fair coins with probability <= {LEVEL:g}, and costs the bounds nothing: a refusal states none"
-        return (LedgerEntry(what, seen, "fixed beforehand"), LedgerEntry("coins", coins, free))
+        correction = f"none needed: a refusal states no bound; fair coins are refused with probability <= {LEVEL:g}"
+        return (LedgerEntry(unit, size, "fixed beforehand"), LedgerEntry("coins", coins, correction))
     if isinstance(counted, Successes):
         return (LedgerEntry("rounds", f"{counted.n_runs}", "independent: assumed, not tested"),)
     entry = LedgerEntry(
@@ -250,8 +251,8 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tupl
     )
     if pilot is None:
         return (entry,)
-    how = "set aside by the seed, without a look at them" if set_aside else "given apart"
-    return (entry, LedgerEntry("pilot", "{:,} + {:,} scores, {}".format(*pilot.sizes, how), "not counted"))
+    source = "split off by the seed, independently of the scores" if set_aside else "given separately"
+    return (entry, LedgerEntry("pilot", "{:,} + {:,} scores, {}".format(*pilot.sizes, source), "not counted"))
 
 
 __all__ = ["audit_scores"]

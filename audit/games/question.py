@@ -1,4 +1,4 @@
-"""What an audit is asked: checked, complete, and nothing has run yet."""
+"""The question of an audit: all arguments, checked and complete, before any run."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from ..trials.work import probe
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked, checked and complete; nothing has run yet.
+    """The checked and complete arguments of an audit, before any run.
 
-    `again` says that it was asked before, and that a call of many runs raised then: see `one_at_a_time`.
+    `again` is True for a second audit, after a call with many runs raised in the first one: see `one_at_a_time`.
     """
 
     mechanism: Mechanism
@@ -58,7 +58,7 @@ class Question:
         stop: str | None = None,
         n_hypotheses: int = 1,
     ) -> Question:
-        """Checks the arguments against each other and fills in the defaults."""
+        """Check the arguments against each other and fill in the defaults."""
         _check_pair(neighbours)
         if claim is not None:
             check_claim(claim, delta)
@@ -76,27 +76,27 @@ class Question:
         name, chosen = choose(attack, Target(mechanism, pair))
         bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)
         question = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
-        for one in bounds:
-            with suppress(PilotMissingError):  # what does not fit the claim is refused before anything runs
-                one.fix(question.shared, None, (1, 1))
+        for each in bounds:
+            with suppress(PilotMissingError):  # options that do not fit the claim are refused before any run
+                each.fix(question.shared, None, (1, 1))
         return question
 
     @property
     def target(self) -> Target:
-        """What is attacked."""
+        """Target of the attack."""
         return Target(self.mechanism, self.neighbours)
 
     @cached_property
     def guarded(self) -> bool:
-        """Whether the independence of the trials is tested: that of other people's mechanisms is."""
+        """True if the independence of the trials is tested, as for user code."""
         return not independent_by_construction(self.mechanism)
 
     @property
     def part(self) -> float:
-        """What the test of independence leaves of the significance to the bounds; a second time, what it took.
+        """Share of the significance for the bounds: 1 - SHARE if independence is tested, SHARE in a second audit.
 
-        On the first trials a bound is wrong with probability at most 1 - SHARE of the significance, whatever those that
-        raised would have shown, and with SHARE on those of the second time: together at most all of it.
+        In the first audit a bound is wrong with probability at most 1 - SHARE of the significance, whatever the calls
+        that raised would have shown, and in the second audit with SHARE: together at most the whole significance.
         """
         if self.again:
             return SHARE
@@ -104,45 +104,45 @@ class Question:
 
     @property
     def guard_significance(self) -> float:
-        """At which the trials are taken to be dependent: its share of that of the family."""
+        """Significance level of the test of independence: its share of the significance per hypothesis."""
         return SHARE * self.statement.significance / self.statement.n_hypotheses
 
     @cached_property
     def workers(self) -> Workers:
-        """Which workers suit the mechanism."""
+        """Kind of workers for the mechanism."""
         return workers_of(self.mechanism)
 
     def one_at_a_time(self) -> Question | None:
-        """The same once more, with each run in a call of its own; None where the runs are not made by calls of many."""
+        """Return the question with one run per call, for a second audit; None if runs are not made many per call."""
         if not isinstance(self.mechanism, FunctionMechanism) or self.mechanism.style != "many-runs":
             return None
         return replace(self, mechanism=self.mechanism.one_at_a_time(), again=True)
 
     @property
     def shared(self) -> Statement:
-        """The statement of each of several bounds, so that all of them hold together (Bonferroni)."""
+        """Statement for each of several bounds, such that all of them hold simultaneously (Bonferroni)."""
         return self.shared_at(self.part)
 
     def shared_at(self, part: float) -> Statement:
-        """The same at another part of the significance."""
+        """Return the statement for each bound at another share of the significance."""
         return self.statement.shared(len(self.bounds), part)
 
     @property
     def strictest(self) -> Statement:
-        """That of a bound which exceeds the claim so clearly that Holm refutes it first of all hypotheses."""
+        """Statement for each bound at the strictest level of Holm's correction over all hypotheses."""
         return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.part)
 
     def exact_guarantee(self) -> Guarantee | None:
-        """The exact curve of the pair, where it is known: of the worst case, or of any."""
+        """Return the exact curve of the pair, if it is known; None otherwise."""
         if self.on_worst_case:
             return self.mechanism.exact_guarantee()
         law = self.mechanism.output_law()
         return law.curve(self.neighbours) if isinstance(law, KnownCurve) else None
 
     def looks(self) -> tuple[LedgerEntry, ...]:
-        """What was chosen before the trials, and how it is paid for."""
-        learned = "trained on pilot trials only" if self.attack.minimum_pilot else "nothing learned from trials"
-        raised = "2: a call of many runs raised, and all runs were made anew, one a call"
+        """Return the ledger entries on choices before the trials."""
+        learned = "trained on pilot trials only" if self.attack.minimum_pilot else "fixed beforehand, not trained"
+        raised = "2: a call with many runs raised, and all runs were repeated, one per call"
         again = (
             (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if self.again else ()
         )
@@ -153,21 +153,21 @@ class Question:
         )
 
     def plan(self, trials: int, seed: int) -> TrialPlan:
-        """Cuts the trials into chunks; one extra run on its own stream shows how large an output is."""
+        """Return the plan of chunks; one extra run on a separate stream measures the size of an output."""
         options = {
             "learns": self.attack.minimum_pilot > 0,
             "chooses": any(bound.needs_pilot for bound in self.bounds),
             "vectorised": self.mechanism.workers is Workers.THREADS,  # Python code makes its runs one by one
             "anytime": self.stop is not None,
         }
-        plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before anything runs
-        one = probe(self.mechanism, self.neighbours, seed)
-        size = np.asarray(getattr(one, "values", one)).nbytes
+        plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before any run
+        output = probe(self.mechanism, self.neighbours, seed)
+        size = np.asarray(getattr(output, "values", output)).nbytes
         check_width(size, self.attack.minimum_pilot > 0)
         return plan_trials(trials, bytes_per_run=size, **options)
 
     def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
-        """Everything that determines the trials and what is reduced from them."""
+        """Return everything that determines the trials and their reduction."""
         return {
             "mechanism": describe(self.mechanism),
             "neighbours": describe(self.neighbours),
@@ -183,7 +183,7 @@ class Question:
 
 
 def _check_pair(neighbours: Any) -> None:
-    """Refuses what is easily given in the place of a pair."""
+    """Raise `ParameterError` unless `neighbours` is a pair or None."""
     if isinstance(neighbours, Canary):
         canary = label(neighbours)
         raise ParameterError(
@@ -206,21 +206,23 @@ def _as_mechanism(
     claim = check_function(thing, claim)
     if neighbours is None:
         raise ParameterError(
-            f"neighbours must be given for a function such as {label(thing)}: nobody knows its worst case.",
+            f"neighbours must be given for a function such as {label(thing)}: its worst case is unknown.",
             argument="neighbours",
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
 
 
 def workers_of(mechanism: Mechanism) -> Workers:
-    """Which workers suit a mechanism; a function with a generator of its own stays in one process, as copies of that
-    generator would all draw the same numbers."""
-    seen = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
-    return Workers.HERE if seen is not None and seen.generators else mechanism.workers
+    """Return the kind of workers for a mechanism.
+
+    A function with its own generator stays in one process: copies of the generator would all draw the same numbers.
+    """
+    first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    return Workers.HERE if first_runs is not None and first_runs.generators else mechanism.workers
 
 
 def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:
-    """The claim; raises `ParameterError` where `thing` is no function, or has none."""
+    """Return the claim; raise `ParameterError` if `thing` is not a function or the claim is missing."""
     if not callable(thing):
         raise ParameterError(
             f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.",

@@ -1,18 +1,18 @@
-"""The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed. The third game.
+"""The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed.
 
     one of k candidates for a record   a round is won or lost: `Successes`, read by the bound `reconstruction`
-    fair bits, one a record            every bit has a score: `BitScores`, read by the bounds on bits
+    fair bits, one per record          every bit has a score: `BitScores`, read by the bounds on bits
 
 Statistics. Each round draws a fresh secret from the known prior, runs once, and guesses from that output alone; the
-guesser is fixed before the first round, on streams that no round draws from. So the successes are binomial, and the
-bits of all rounds independent fair coins, each in one run only. The prior success is exact: a maximum over guesses.
-What may differ in a dataset is a pair under the relation of the guarantee, checked with the mechanism:
+guesser is fixed before the first round, on streams that no round draws from. So the number of successes is binomial,
+and the bits of all rounds are independent fair coins, each in one run only. The prior success is exact: a maximum over
+guesses. Datasets with different secrets must be neighbours under the relation of the guarantee, which is checked:
 
     replace_one             the datasets with any two candidates, or with a bit that is 0 or 1
     add_remove, zero_out    the dataset with each candidate, and the one without the record (candidates only)
 
-Rounds with other people's code are tested for independence, at a level of their own: where they are dependent there is
-no evidence, and no bound that could be wrong.
+Rounds with user code are tested for independence, at a separate significance level: if they are dependent, an error is
+raised and no evidence is returned.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from .question import check_function, workers_of
 from .rounds import BitRounds, CandidateRounds, Guessed, Won, plan_rounds
 
 DEPENDENT = 1e-4
-"""Level of the test of independence: a false alarm leaves no evidence, and costs the bounds nothing."""
+"""Significance level of the test of independence; a false alarm raises an error, so the bounds need no correction."""
 REPEATS = 64
-"""Runs on one dataset that show whether outputs vary at all."""
+"""Number of runs on one dataset that test whether outputs vary."""
 
 
 def reconstruction_game(
@@ -68,28 +68,27 @@ def reconstruction_game(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> Any:
-    """Plays `n_rounds` independent rounds: a fresh secret, one run, one guess.
+    """Run `n_rounds` independent rounds: a fresh secret, one run, one guess.
 
     Args:
-        mechanism: a `Mechanism`; or a Python function, as for `dpassay.audit.audit`, with its `claim`.
+        mechanism: a `Mechanism`; or a Python function, as in `dpassay.audit.audit`, with its `claim`.
         secret: `OneOf` candidates, or `FairBits`.
         attack: a name in `dpassay.attacks.reconstruction.catalogue`, a `Reconstructor`, or "auto", the first that
-            supports the target: maximum likelihood where the law of the outputs is known, a learned model where
-            nothing is.
-        n_rounds: a whole number >= 1.
-        seed: of secrets, runs and whatever the attack draws, in separate streams.
-        claim: of a function.
-        n_jobs, timeout, store, progress: as for `dpassay.audit.audit`.
+            supports the target: maximum likelihood if the law of the outputs is known, a learned model otherwise.
+        n_rounds: number of rounds, a whole number >= 1.
+        seed: seed of secrets, runs and the attack, in separate streams.
+        claim: claim of a function; None for a `Mechanism`.
+        n_jobs, timeout, store, progress: see `dpassay.audit.audit`.
 
     Returns:
-        `Successes` of `OneOf`, `BitScores` of `FairBits`: give it to `dpassay.audit.audit_scores`.
+        `Successes` for `OneOf`, `BitScores` for `FairBits`, which `dpassay.audit.audit_scores` reads.
 
     Raises:
         ParameterError: a value out of range, or a secret or a mechanism of an unknown kind.
-        RelationError, NeighboursError: the guarantee does not hold for datasets that differ as the secret does.
-        AttackError: the attack cannot be used here, or returns something else than guesses.
-        DependentTrialsError: the rounds of other people's code are not independent.
-        ReleaseError, FingerprintError, StoreError: as for `dpassay.audit.audit`.
+        RelationError, NeighboursError: the guarantee does not hold for datasets that differ in the secret.
+        AttackError: the attack cannot be used, or does not return guesses.
+        DependentTrialsError: the rounds of user code are not independent.
+        ReleaseError, FingerprintError, StoreError: see `dpassay.audit.audit`.
 
     Guarantees:
         * serial, parallel and resumed games with the same seed give the same evidence, byte for byte.
@@ -113,7 +112,7 @@ def reconstruction_game(
 
 @dataclass(frozen=True, eq=False)
 class _Game:
-    """A game whose parts fit each other; nothing has run yet."""
+    """The checked arguments of a game, before any run."""
 
     target: SecretTarget
     attack: Reconstructor
@@ -122,7 +121,7 @@ class _Game:
     timeout: float | None
 
     def play(self, options: RunOptions) -> Successes | BitScores:
-        """Fit, rounds, evidence."""
+        """Fit the attack, run the rounds, and return the evidence."""
         mechanism: Mechanism = self.target.mechanism
         secret: Any = self.target.secret
         tested = not independent_by_construction(mechanism)
@@ -152,25 +151,25 @@ class _Game:
             )
             for warning in changed.warnings():
                 reporter.message(warning)
-            if independence is not None and (found := independence.dependence(DEPENDENT)) is not None:
-                raise DependentTrialsError(name, found.what, INDEPENDENT)
+            if independence is not None and (dependence := independence.dependence(DEPENDENT)) is not None:
+                raise DependentTrialsError(name, dependence.what, INDEPENDENT)
             evidence: Successes | BitScores = into.evidence()
         return evidence
 
     def _bytes_per_round(self) -> int:
-        """Memory that one round takes: its output, and what is compared for a guess."""
+        """Return the memory that one round takes: its output, and the arrays of a guess."""
         mechanism: Mechanism = self.target.mechanism
         secret: Any = self.target.secret
         dataset = secret.candidates[0] if isinstance(secret, OneOf) else secret.zeros
         rng, chunk = stream(self.seed, Stage.PROBE), Chunk(Stage.PROBE, 0, 0, 0, 1)
-        ((one,), _) = run_each(mechanism, [(dataset, 1)], rng, self.seed, chunk, self.timeout)
-        check_width(one.values.nbytes, learns=False)
+        ((outputs,), _) = run_each(mechanism, [(dataset, 1)], rng, self.seed, chunk, self.timeout)
+        check_width(outputs.values.nbytes, learns=False)
         if isinstance(secret, FairBits):
-            return int(one.values.nbytes) + 17 * secret.n
-        return int(one.values.nbytes) + (32 if secret.close is None else 32 * secret.k)
+            return int(outputs.values.nbytes) + 17 * secret.n
+        return int(outputs.values.nbytes) + (32 if secret.close is None else 32 * secret.k)
 
     def _describe(self, chunk_size: int) -> dict[str, Any]:
-        """Everything that determines the rounds."""
+        """Return everything that determines the rounds."""
         return {
             "game": "reconstruction",
             "mechanism": describe(self.target.mechanism),
@@ -184,7 +183,7 @@ class _Game:
 
 
 def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee | None) -> SecretTarget:
-    """What is attacked, its parts checked against each other."""
+    """Return the target of the attack; check its parts against each other."""
     if not isinstance(secret, (OneOf, FairBits)):
         raise ParameterError(
             f"secret must be OneOf candidates or FairBits of dpassay.attacks.reconstruction, but is "
@@ -197,7 +196,7 @@ def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee
         thing = FunctionMechanism(thing, claim=claim, neighbours=pair)
     elif claim is not None:
         raise ParameterError(
-            "claim is that of a function; a Mechanism has its own, and audit_scores takes another one.",
+            "claim is for functions only; a Mechanism has its own, and audit_scores accepts another claim.",
             argument="claim",
         )
     for pair in secret.neighbours(thing.relation):
@@ -206,20 +205,20 @@ def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee
 
 
 def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: float | None) -> None:
-    """Raises `DependentTrialsError` if runs in this process repeat an output that runs elsewhere do not give."""
-    seen = Unvarying()
+    """Raise `DependentTrialsError` if runs in this process repeat an output, but a run in a fresh process does not."""
+    unvarying = Unvarying()
     for side in (0, 1):
         chunk = Chunk(Stage.PROBE, side, 1, 0, REPEATS)
         rng = stream(seed, Stage.PROBE, side, 1)
         ((outputs,), _) = run_each(mechanism, [(pair.side(side), REPEATS)], rng, seed, chunk, timeout)
-        seen.add(chunk, {"only_output": only_output(outputs)})
-    if not seen.sides:
+        unvarying.add(chunk, {"only_output": only_output(outputs)})
+    if not unvarying.sides:
         return
-    replayed = replay(mechanism, pair, seen)
+    replayed = replay(mechanism, pair, unvarying)
     changed = mechanism.first_runs.changed if isinstance(mechanism, FunctionMechanism) and mechanism.first_runs else ()
     if replayed.dependence(REPEATS, DEPENDENT) is not None or (changed and not replayed.fresh):
-        what = "runs in one process give the same output again, and one in a fresh process gives another"
-        raise DependentTrialsError(label(mechanism), what, INDEPENDENT)
+        reason = "runs in one process repeat the same output, and a run in a fresh process gives another one"
+        raise DependentTrialsError(label(mechanism), reason, INDEPENDENT)
 
 
 __all__ = ["reconstruction_game"]

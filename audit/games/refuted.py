@@ -1,4 +1,4 @@
-"""The event that refutes a claim, shown to people: by outputs in it and outside, and as a rule on outputs."""
+"""The event that refutes a claim, for the report: examples of outputs in it and outside, and a rule on outputs."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ..witness.event import Rule, rule_of
 from .question import Question
 
 
-def deciding_event(found: AuditResult, scorer: EventScorer, examples: Examples) -> DecidingEvent | None:
-    """The event that refutes the claim, as a person sees it; None where none does, or none was followed."""
-    decided = found.refuted_elsewhere or found.bound
-    if found.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
+def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> DecidingEvent | None:
+    """Return the event that refutes the claim, with examples; None if there is no event or no examples."""
+    decided = result.refuted_elsewhere or result.bound
+    if result.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
         return None
-    above = points_to_side_1(decided.hits, (found.tally.n_out, found.tally.n_in))
+    above = points_to_side_1(decided.hits, (result.tally.n_out, result.tally.n_in))
     outputs = examples.of(decided.threshold, above=above)
     if outputs is None:
         return None
     event = DecidingEvent("", decided.threshold, above, *outputs)
     rule = scorer.describe(decided.threshold, above=above)
-    return event if rule == event.name else replace(event, rule=rule)  # of its own words, where it has any
+    return event if rule == event.name else replace(event, rule=rule)  # the rule, if the scorer has one
 
 
 def event_rule(
-    found: AuditResult, scorer: Scorer, question: Question, *, n_runs: int, seed: int, timeout: float | None
+    result: AuditResult, scorer: Scorer, question: Question, *, n_runs: int, seed: int, timeout: float | None
 ) -> Rule | None:
-    """The event as a rule on outputs, read from `n_runs` runs of its own on each side; None where it has none."""
-    decided = found.refuted_elsewhere or found.bound
-    if decided.threshold is None or found.dependence is not None:
+    """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
+    decided = result.refuted_elsewhere or result.bound
+    if decided.threshold is None or result.dependence is not None:
         return None
     chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]
-    with suppress(ReleaseError):  # a function may raise here that did not before
+    with suppress(ReleaseError):  # a function may raise in these runs only
         parts = [run(question.mechanism, question.neighbours, seed, chunk, timeout)[0] for chunk in chunks]
         with in_this_process():
             return rule_of(scorer, parts[0], parts[1], decided.threshold)

@@ -1,10 +1,10 @@
 """Shadow models, and the models of the game, trained by the trials engine.
 
-    coins for all models -> chunks of models -> each chunk trained on its own stream and asked -> all answers joined
+    coins for all models -> chunks of models -> each chunk trained on its own stream and queried -> all answers joined
 
-The coins are tossed before any training, on a stream of their own. How many models a chunk holds follows from their
-number and size alone, so that serial, parallel and resumed training give the same bytes. A pair of complements is
-never cut in two.
+The coins are tossed before any training, on a separate stream. The number of models in a chunk depends on their number
+and size only, so that serial, parallel and resumed training give the same bytes. A pair of complements is always in one
+chunk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ..trials.store import Arrays
 Mask = NDArray[np.bool_]
 
 UNSIGNED = np.empty(0, dtype=np.uint8)
-"""In the place of a chunk's signature: models of different records do not repeat each other."""
+"""Placeholder for a chunk's signature: models of different records do not repeat each other."""
 
 
 def train_shadows(
@@ -52,30 +52,30 @@ def train_shadows(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> Shadows:
-    """Trains models on random halves of the records, and asks each about every record.
+    """Train models on random halves of the records, and query each model on every record.
 
     Args:
-        learner: trains on subsets, such as `DPSGD`, `EstimatorLearner(MLPClassifier())` or `ShadowTables(mechanism)`,
-            whose models are synthetic tables.
+        learner: a learner that trains on subsets, such as `DPSGD`, `EstimatorLearner(MLPClassifier())` or
+            `ShadowTables(mechanism)`, whose models are synthetic tables.
         records: the `(X, y)` that are scored, or `TrainingData`; labels 0 .. n_classes - 1. For `ShadowTables` a table.
-        n_models: how many models; even for "pairs".
-        seed: of the coins and of the training, in separate streams.
+        n_models: number of models; even for "pairs".
+        seed: seed of the coins and of the training, in separate streams.
         design: "pairs" or "bernoulli"; see `dpassay.attacks.membership.shadows`.
-        population: `(X, y)` from the same source that no model sees and that are not scored: Attack-P, RMIA, exposure
-            and quantile regression compare with them.
-        n_jobs: workers, as for `dpassay.audit.audit`: threads for `DPSGD`, processes for other learners.
-        store: directory that keeps what trained models said, so that interrupted training continues; None keeps none.
-        progress: True shows a progress bar when stderr is a terminal; or a `Reporter`, which counts models.
+        population: `(X, y)` from the same source that are in no model and are not scored: Attack-P, RMIA, exposure
+            and quantile regression use them as a reference.
+        n_jobs: workers, as in `dpassay.audit.audit`: threads for `DPSGD`, processes for other learners.
+        store: directory for the answers of trained models, so that interrupted training continues; None for no store.
+        progress: True shows a progress bar if stderr is a terminal; or a `Reporter`, which counts models.
 
     Returns:
-        Signals of every model on every record; the log probabilities too, where they are not too many to keep. Models
-        that give gradients have the signal "gradient-norm", those of a learner with the view "trajectory"
+        Signals of every model on every record, with the log probabilities if they are not too large. Models with
+        gradients have the signal "gradient-norm"; models of a learner with the view "trajectory" have
         "gradient-inner-product".
 
     Raises:
-        ParameterError: no learner, such as a bare scikit-learn classifier; an odd number of models in pairs; gradient
-            records, which have no label to predict; a population that is the records; labels that are not whole
-            numbers, or that no class of the models stands for.
+        ParameterError: not a learner, such as a bare scikit-learn classifier; an odd number of models in pairs;
+            gradient records, which have no label to predict; a population equal to the records; labels that are not
+            whole numbers, or that belong to no class of the models.
         FingerprintError, StoreError: the store holds something else, or cannot be written.
 
     Guarantees:
@@ -93,25 +93,25 @@ def train_shadows(
     options = RunOptions(n_jobs, store, progress)
     whole(0, seed=seed)
     check_learner(learner)
-    asked = {"records": _examples("records", records, learner)}
+    queried = {"records": _examples("records", records, learner)}
     if population is not None:
-        asked["population"] = _examples("population", population, learner)
-        if np.array_equal(asked["population"].X, asked["records"].X):
+        queried["population"] = _examples("population", population, learner)
+        if np.array_equal(queried["population"].X, queried["records"].X):
             raise ParameterError(
-                "population must be records that no model sees, but holds the scored ones: half of them are members of "
-                "each model. Set other records of the same source aside, or give none.",
+                "population must be records that no model is trained on, but holds the scored ones: half of them are "
+                "members of each model. Take other records of the same source, or leave out population.",
                 argument="population",
             )
-    data = asked["records"]
+    data = queried["records"]
     inclusion = draw_inclusion(n_models, len(data), stream(seed, Stage.COINS), design=design)
-    work = QueryWork(learner, data, inclusion, asked, seed)
+    work = QueryWork(learner, data, inclusion, queried, seed)
     chunks = plan_training(n_models, work.bytes_per_model, together=2 if design == "pairs" else 1)
     about = {"game": "shadow models", "design": design} | work.describe()
     answers = work.split(run_training(chunks, work, about, learner, options))
-    outside = np.zeros((n_models, len(asked.get("population", ()))), dtype=np.bool_)
+    outside = np.zeros((n_models, len(queried.get("population", ()))), dtype=np.bool_)
     return replace(
         shadows_of(answers["records"], data, inclusion),
-        population=None if population is None else shadows_of(answers["population"], asked["population"], outside),
+        population=None if population is None else shadows_of(answers["population"], queried["population"], outside),
         partner=np.arange(n_models) ^ 1 if design == "pairs" else None,
         fair=True,
     )
@@ -119,14 +119,14 @@ def train_shadows(
 
 @dataclass(frozen=True, eq=False)
 class QueryWork:
-    """Trains the models of a chunk, and asks them about records.
+    """The work that trains the models of a chunk and queries them on records.
 
     Args:
-        learner: what trains.
-        data: all that it may train on.
-        inclusion: `(n_models, len(data))` what each model is trained on.
-        asked: name -> the records that are asked about; the first ones get the signals of training too.
-        seed: root of the streams, one a chunk.
+        learner: the learner.
+        data: all records that it may train on.
+        inclusion: `(n_models, len(data))` mask of the records that each model is trained on.
+        asked: name -> records of the queries; the first ones also get the signals of training.
+        seed: root of the streams, one per chunk.
     """
 
     learner: Learner
@@ -140,13 +140,13 @@ class QueryWork:
         first = next(iter(self.asked))
         inside = self.inclusion[chunk.start : chunk.start + chunk.size]
         models, steps = train(self.learner, self.data, inside, rng, self.asked[first])
-        said = {name: ask(models, data, n_models=len(self.inclusion)) for name, data in self.asked.items()}
-        said[first] |= steps
-        return {f"{name}.{signal}": values for name, found in said.items() for signal, values in found.items()}
+        answers = {name: ask(models, data, n_models=len(self.inclusion)) for name, data in self.asked.items()}
+        answers[first] |= steps
+        return {f"{name}.{signal}": values for name, signals in answers.items() for signal, values in signals.items()}
 
     @property
     def bytes_per_model(self) -> int:
-        """About the memory that one model's answers take, or its trajectory."""
+        """Approximate memory of one model's answers, or of its trajectory."""
         answers = sum(len(data) * (int(data.y.max(initial=0)) + 1) for data in self.asked.values())
         if not shows_trajectory(self.learner):
             return 8 * max(answers, 1)
@@ -154,14 +154,14 @@ class QueryWork:
         return int(8 * max(answers, (len(trainer.rates()) + 1) * trainer.n_parameters))
 
     def split(self, arrays: Arrays) -> dict[str, Arrays]:
-        """Name -> the answers about its records."""
+        """Return the answers on the records of each name."""
         return {
             name: {key.partition(".")[2]: values for key, values in arrays.items() if key.startswith(f"{name}.")}
             for name in self.asked
         }
 
     def describe(self) -> dict[str, Any]:
-        """Everything that determines the answers, but for how the coins were tossed."""
+        """Return everything that determines the answers, except how the coins were tossed."""
         return {
             "learner": describe(self.learner),
             "data": describe(self.data),
@@ -178,18 +178,18 @@ class Joined:
         self._parts: dict[int, Arrays] = {}
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk."""
+        """Add one finished chunk."""
         self._parts[chunk.index] = arrays
 
     def arrays(self) -> Arrays:
-        """Name -> values of all models."""
+        """Return the values of all models by name."""
         parts = [self._parts[index] for index in sorted(self._parts)]
         names = [name for name in parts[0] if name != "signature"]
         return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
 def plan_training(n_models: int, bytes_per_model: int, *, together: int = 1) -> list[Chunk]:
-    """The chunks of a number of training runs, of a multiple of `together` each.
+    """Return the chunks of a number of training runs, each of a multiple of `together` runs.
 
     >>> [chunk.size for chunk in plan_training(6, 1, together=2)], len(plan_training(1000, 1))
     ([2, 2, 2], 32)
@@ -203,13 +203,13 @@ def plan_training(n_models: int, bytes_per_model: int, *, together: int = 1) -> 
 def run_training(
     chunks: list[Chunk], work: Callable[[Chunk], Arrays], about: Mapping[str, Any], learner: Any, options: RunOptions
 ) -> Arrays:
-    """Runs the chunks that the store does not hold, and joins all of them.
+    """Run the chunks that the store does not hold, and return the joined arrays of all chunks.
 
     Args:
-        chunks: of `plan_training`.
-        work: trains the models of one chunk; the first axis of its arrays is the model.
+        chunks: chunks from `plan_training`.
+        work: function that trains the models of one chunk; the first axis of its arrays is the model.
         about: everything that determines the arrays, JSON-ready.
-        learner: what trains; says by `workers`, if it has it, which ones suit.
+        learner: the learner, with the kind of workers in `workers` if it has this attribute.
         options: workers, store, progress.
     """
     joined = Joined()
@@ -230,7 +230,7 @@ def run_training(
 
 @dataclass(frozen=True, eq=False)
 class _Unsigned:
-    """Work whose chunks may repeat each other."""
+    """Work with chunks that may repeat each other."""
 
     work: Callable[[Chunk], Arrays]
 

@@ -1,11 +1,11 @@
-"""Arrays from files of other people: NPZ archives in which every header is read, and bounded, before any data.
+"""Arrays from untrusted files: NPZ archives in which every header is read, and bounded, before any data.
 
 Guarantees
     * Nothing is unpickled, and no code runs.
     * Only regular files are opened: no pipe, which would wait for a writer, and no device.
     * An array holds as many bytes as its header states; headers are at most `LONGEST_HEADER` characters long.
     * Memory: all arrays together fit into the available memory, whatever the archive states about their sizes.
-    * Whatever is wrong is a `ValueError` whose message names it, or an `OSError` of the operating system.
+    * Every defect raises a `ValueError` that names it, or an `OSError` of the operating system.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ Arrays = dict[str, NDArray[Any]]
 NUMBERS = "biuf"
 """Kinds of dtype that are real numbers: bool, int, unsigned int, float."""
 LONGEST_HEADER = 1_000
-"""Characters in the header of an array; numpy writes about 120 for a plain one."""
+"""Largest number of characters in the header of an array; numpy writes about 120 for a plain one."""
 MOST_MEMBERS = 10_000
-"""Arrays in an archive."""
+"""Largest number of arrays in an archive."""
 _SMALLEST_SHARE = 1 / 1_040
-"""Of deflated data, in its plain size: a limit of the format."""
+"""Smallest ratio of the deflated size to the plain size, a limit of the format."""
 _METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 _ENCRYPTED = 0x1
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open a regular file for reading; raise `ValueError` for anything else, and for one beyond the memory."""
+    """Open a regular file for reading; raise `ValueError` for anything else, and for a file beyond the memory."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    found, room = os.fstat(descriptor), available_memory()
-    if stat.S_ISREG(found.st_mode) and found.st_size <= room:
+    status, available = os.fstat(descriptor), available_memory()
+    if stat.S_ISREG(status.st_mode) and status.st_size <= available:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    if stat.S_ISREG(found.st_mode):
-        raise ValueError(f"it takes {in_units(found.st_size)}, but {in_units(room)} of memory are available")
-    raise ValueError("it is no regular file, but a folder, a pipe or a device; copy its content into a file")
+    if stat.S_ISREG(status.st_mode):
+        raise ValueError(f"it takes {in_units(status.st_size)}, but {in_units(available)} of memory are available")
+    raise ValueError("it is not a regular file, but a folder, a pipe or a device; copy its content into a file")
 
 
 def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:
@@ -57,8 +57,8 @@ def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:
         kinds: allowed kinds of dtype (`numpy.dtype.kind`); never objects.
 
     Raises:
-        ValueError: the file is no such archive, or holds something else than arrays of these kinds.
-        OSError: it cannot be read.
+        ValueError: the file is not such an archive, or holds anything except arrays of these kinds.
+        OSError: the file cannot be read.
     """
     with io.BytesIO(source) if isinstance(source, bytes) else open_regular(source) as file:
         try:
@@ -69,8 +69,8 @@ def read_npz(source: Path | bytes, *, kinds: str = NUMBERS) -> Arrays:
                 return {member.filename.removesuffix(".npy"): _member(archive, member, kinds) for member in members}
         except (ValueError, OSError):
             raise
-        except Exception as error:  # zipfile, zlib, ast and numpy raise what they like on damaged input
-            raise ValueError(f"it is no intact NPZ archive ({type(error).__name__}: {error})") from error
+        except Exception as error:  # zipfile, zlib, ast and numpy raise arbitrary errors on damaged input
+            raise ValueError(f"it is not an intact NPZ archive ({type(error).__name__}: {error})") from error
 
 
 def _check_directory(members: list[zipfile.ZipInfo]) -> None:
@@ -81,7 +81,7 @@ def _check_directory(members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise ValueError(f"it holds {name!r}, which is no array: the name of one ends in .npy")
+            raise ValueError(f"it holds {name!r}, which is not an array: the name of an array ends in .npy")
         if member.flag_bits & _ENCRYPTED:
             raise ValueError(f"{name!r} is encrypted; decrypt it first")
         if member.compress_type not in _METHODS:
@@ -89,20 +89,20 @@ def _check_directory(members: list[zipfile.ZipInfo]) -> None:
                 f"{name!r} is compressed by method {member.compress_type}; numpy.savez and savez_compressed write "
                 "methods 0 and 8"
             )
-        least = 1.0 if member.compress_type == zipfile.ZIP_STORED else _SMALLEST_SHARE
-        if member.compress_size < least * member.file_size - 64:
+        smallest_share = 1.0 if member.compress_type == zipfile.ZIP_STORED else _SMALLEST_SHARE
+        if member.compress_size < smallest_share * member.file_size - 64:
             raise ValueError(
                 f"{name!r} claims {in_units(member.file_size)}, but {in_units(member.compress_size)} cannot hold them"
             )
     if len(set(names)) < len(names):
-        raise ValueError("it holds two arrays of one name")
-    total, room = sum(member.file_size for member in members), available_memory()
-    if 2 * total > room:  # the bytes, and their copy as an array
-        raise ValueError(f"its arrays take {in_units(total)}, but {in_units(room)} of memory are available")
+        raise ValueError("it holds two arrays with the same name")
+    total, available = sum(member.file_size for member in members), available_memory()
+    if 2 * total > available:  # the bytes, and their copy as an array
+        raise ValueError(f"its arrays take {in_units(total)}, but {in_units(available)} of memory are available")
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kinds: str) -> NDArray[Any]:
-    """The array of one member, its header checked before its data is read."""
+    """Return the array of one member; its header is checked before its data is read."""
     with archive.open(member) as stream:
         shape, fortran, dtype, length = _header(stream, member.filename)
         if dtype.hasobject or dtype.fields is not None or dtype.subdtype is not None or dtype.kind not in kinds:
@@ -112,15 +112,15 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kinds: str) -> ND
         n = 1
         for size in shape:
             n *= size
-        stated, there = n * dtype.itemsize, member.file_size - length
-        if stated != there or (n and not dtype.itemsize):
+        stated, actual = n * dtype.itemsize, member.file_size - length
+        if stated != actual or (n and not dtype.itemsize):
             raise ValueError(
-                f"{member.filename!r} has the shape {_shown(shape)} of {dtype}, which takes {in_units(stated)}, but "
-                f"holds {in_units(there)}"
+                f"{member.filename!r} has the shape {_shape_text(shape)} of {dtype}, which takes {in_units(stated)}, "
+                f"but holds {in_units(actual)}"
             )
         content = stream.read()
-    if len(content) != there:
-        raise ValueError(f"{member.filename!r} ends after {in_units(len(content))} of {in_units(there)}")
+    if len(content) != actual:
+        raise ValueError(f"{member.filename!r} ends after {in_units(len(content))} of {in_units(actual)}")
     values = np.frombuffer(content, dtype=dtype) if n else np.empty(0, dtype=dtype)
     if dtype.kind == "b" and (values.view(np.uint8) > 1).any():
         raise ValueError(f"{member.filename!r} is bool, but holds bytes other than 0 and 1")
@@ -128,11 +128,11 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kinds: str) -> ND
 
 
 def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, order, dtype, and how many bytes the header takes."""
+    """Return the shape, the order, the dtype, and the number of bytes of the header."""
     start = stream.read(8)
     readers = {(1, 0): (npy.read_array_header_1_0, 2), (2, 0): (npy.read_array_header_2_0, 4)}
     if start[:6] != npy.MAGIC_PREFIX or len(start) < 8:
-        raise ValueError(f"{name!r} is no array of numpy: it begins with {start[:6]!r}")
+        raise ValueError(f"{name!r} is not a numpy array: it begins with {start[:6]!r}")
     if tuple(start[6:8]) not in readers:
         raise ValueError(f"{name!r} has version {start[6]}.{start[7]} of the format, but only 1.0 and 2.0 are read")
     read, width = readers[start[6], start[7]]
@@ -146,11 +146,11 @@ def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
     except Exception as error:
         raise ValueError(f"{name!r} has a header that cannot be read ({type(error).__name__})") from error
     if any(type(side) is not int or side < 0 for side in shape) or len(shape) > 32:
-        raise ValueError(f"{name!r} has the shape {_shown(shape)}, but sizes are whole numbers >= 0")
+        raise ValueError(f"{name!r} has the shape {_shape_text(shape)}, but sizes are whole numbers >= 0")
     return shape, fortran, dtype, 8 + width + size
 
 
-def _shown(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     text = str(shape) if all(abs(side) < 2**200 for side in shape) else "with sizes beyond 2^200"
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -1,7 +1,7 @@
-"""A few outputs of each side that fell into an event: what a person looks at first where a claim is refuted.
+"""A few outputs of each side that fell into an event, for the report of a refuted claim.
 
-The first ones of the plan are kept, so that they do not depend on workers or on interruptions. They are text, and
-counted nowhere.
+The first outputs in the order of the plan are kept, so that they do not depend on workers or on interruptions. They are
+text, and enter no statistic.
 """
 
 from __future__ import annotations
@@ -22,26 +22,29 @@ from .reduction import Reduction
 from .store import Arrays
 
 KEPT = 3
-"""Outputs of each side that are kept of an event, and as many of its complement."""
+"""Number of outputs of each side that are kept per event, and as many of its complement."""
 MOST = 4
-"""Thresholds, at most, whose events are followed."""
+"""Largest number of thresholds whose events are followed."""
 LONGEST = 8
-"""Numbers of an output that are shown."""
+"""Largest number of components of an output that are shown."""
 
 
 def examples(outputs: Outputs, scores: Floats, thresholds: Sequence[float], form: Form | None = None) -> Arrays:
-    """The first outputs of a chunk that reach each threshold, and the first that do not, as text; `form` is how the
-    results of a function are laid out."""
-    kept: Arrays = {}
-    for place, threshold in enumerate(thresholds):
+    """Return the first outputs of a chunk that reach each threshold, and the first that do not, as text.
+
+    `form` describes the layout of the results of a function.
+    """
+    arrays: Arrays = {}
+    for number, threshold in enumerate(thresholds):
         for above in (True, False):
             rows = np.flatnonzero((scores >= threshold) == above)[:KEPT]
-            kept[_name(place, above)] = np.array([_shown(outputs, int(row), form) for row in rows], dtype=np.str_)
-    return kept
+            texts = [_safe_text(outputs, int(row), form) for row in rows]
+            arrays[_name(number, above)] = np.array(texts, dtype=np.str_)
+    return arrays
 
 
-def _shown(outputs: Outputs, row: int, form: Form | None) -> str:
-    """One output as text; where that fails, why: an example is no reason to lose an audit."""
+def _safe_text(outputs: Outputs, row: int, form: Form | None) -> str:
+    """Return one output as text, or the error if that fails: an example must not stop an audit."""
     try:
         return text(outputs, row, form)
     except Exception as error:
@@ -49,7 +52,7 @@ def _shown(outputs: Outputs, row: int, form: Form | None) -> str:
 
 
 def text(outputs: Outputs, row: int, form: Form | None = None) -> str:
-    """One output: the name of an exceptional one, a number, or the first numbers of several.
+    """Return one output as text: the label of an exceptional output, a number, or the first numbers of several.
 
     >>> text(Outputs(np.array([[0.1, 2.0]])), 0)
     '[0.1, 2.0]'
@@ -65,48 +68,48 @@ def text(outputs: Outputs, row: int, form: Form | None = None) -> str:
 
 
 def _number(value: Any) -> str:
-    """All digits of a number; -0.0 as itself, and not as what stands for it."""
+    """Return all digits of a number; the placeholder of -0.0 as "-0.0"."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
         return plain
     return "-0.0" if plain == BELOW_ZERO else repr(plain)
 
 
-def _name(place: int, above: bool) -> str:
-    return f"{'above' if above else 'below'}_{place}"
+def _name(number: int, above: bool) -> str:
+    return f"{'above' if above else 'below'}_{number}"
 
 
 class Examples:
-    """Collects them from the evaluation chunks of one audit, in any order."""
+    """The examples from the evaluation chunks of one audit, added in any order."""
 
     def __init__(self) -> None:
         self.thresholds: tuple[float, ...] = ()
         self._parts: dict[tuple[str, int], dict[int, list[str]]] = {}
 
     def follow(self, thresholds: Sequence[float]) -> tuple[float, ...]:
-        """Which events are followed from now on: those of these thresholds, where they are few."""
-        found = tuple(dict.fromkeys(thresholds))
-        self.thresholds = found if len(found) <= MOST else ()
+        """Follow the events of these thresholds from now on, if they are few; return the followed thresholds."""
+        distinct = tuple(dict.fromkeys(thresholds))
+        self.thresholds = distinct if len(distinct) <= MOST else ()
         return self.thresholds
 
     def noting(self, into: Reduction) -> Reduction:
-        """`into`, and examples are noted on the way."""
+        """Return a reduction that adds examples to this object and passes chunks on to `into`."""
         return _Noting(into, self)
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk; of all of them only the first ones that hold an example are kept."""
-        for place in range(len(self.thresholds)):
+        """Add one finished chunk; only the first chunks with an example are kept."""
+        for number in range(len(self.thresholds)):
             for above in (True, False):
-                found = arrays.get(_name(place, above))
-                if found is None or not len(found):
+                texts = arrays.get(_name(number, above))
+                if texts is None or not len(texts):
                     continue
-                parts = self._parts.setdefault((_name(place, above), chunk.side), {})
-                parts[chunk.index] = found.tolist()
+                parts = self._parts.setdefault((_name(number, above), chunk.side), {})
+                parts[chunk.index] = texts.tolist()
                 if len(parts) > KEPT:
                     del parts[max(parts)]
 
     def of(self, threshold: float, *, above: bool) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """The first outputs of side 0 and of side 1 in one event; None where it was not followed."""
+        """Return the first outputs of side 0 and of side 1 in one event; None if the event was not followed."""
         if threshold not in self.thresholds:
             return None
         name = _name(self.thresholds.index(threshold), above)
@@ -115,19 +118,19 @@ class Examples:
 
 
 def _first(parts: dict[int, list[str]]) -> tuple[str, ...]:
-    return tuple(one for index in sorted(parts) for one in parts[index])[:KEPT]
+    return tuple(text for index in sorted(parts) for text in parts[index])[:KEPT]
 
 
 class _Noting:
-    """A reduction that notes examples before it hands chunks on."""
+    """A reduction that adds examples before it passes chunks on."""
 
-    def __init__(self, into: Reduction, kept: Examples) -> None:
+    def __init__(self, into: Reduction, examples: Examples) -> None:
         self._into = into
-        self._kept = kept
+        self._examples = examples
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk."""
-        self._kept.add(chunk, arrays)
+        """Add one finished chunk."""
+        self._examples.add(chunk, arrays)
         self._into.add(chunk, arrays)
 
 

@@ -1,8 +1,8 @@
-"""Chunks spread over workers, with everything finished kept in the store.
+"""Execution of chunks on workers; finished chunks are kept in the store.
 
-joblib does the spreading: `n_jobs` workers on this machine, or whatever backend `joblib.parallel_config` has set
-(dask, ray). Vectorised mechanisms run on threads, because numpy frees the interpreter lock; Python functions run in
-processes.
+joblib distributes the chunks: to `n_jobs` workers on this machine, or to the backend that `joblib.parallel_config` has
+set (dask, ray). Vectorised mechanisms run on threads, because numpy releases the interpreter lock; Python functions run
+in processes.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .workers import died, options
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
 NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
-"""Shortest time between two notes, and the most of the whole time that they may take."""
+"""Shortest time between two notes, and the largest share of the time that they may take."""
 HANDFULS = 16
-"""Into how many tasks the chunks of a vectorised mechanism are put when several workers share them."""
+"""Number of tasks into which the chunks of a vectorised mechanism are grouped if several workers share them."""
 LARGEST_HANDFUL = 1024
-"""Chunks in one of these tasks, at most: its results are held until it is done."""
+"""Largest number of chunks in one of these tasks: its results are held until the task is done."""
 
 
 def execute(
@@ -51,20 +51,20 @@ def execute(
     note: Callable[[], str] = str,
     total: int | None = None,
 ) -> None:
-    """Runs every chunk that the store does not hold, and merges all of them into `into`.
+    """Run every chunk that the store does not hold, and merge all chunks into `into`.
 
     Args:
-        chunks: what to run; made as they are needed.
-        work: runs one chunk.
-        into: takes the finished chunks, in any order.
-        store: None keeps everything in memory.
-        n_jobs: workers; None takes what `joblib.parallel_config` says, 1 runs here.
-        workers: which suit what is run.
-        repeats: refuses chunks that repeat earlier ones.
+        chunks: chunks to run, which may be created lazily.
+        work: function that runs one chunk.
+        into: receives the finished chunks, in any order.
+        store: store of finished chunks; None keeps everything in memory.
+        n_jobs: number of workers; None takes the value of `joblib.parallel_config`, 1 runs in this process.
+        workers: kind of workers that the work needs.
+        repeats: guard that refuses chunks that repeat earlier ones.
         reporter: receives the progress.
-        note: says what is known so far, for a reporter that shows it; asked at most once every `NOTE_SECONDS`, and
-            more seldom where the answer takes long.
-        total: runs of the whole stage, where these chunks are one round of several; None: they are all of it.
+        note: returns a note on the current results for the reporter; called at most once every `NOTE_SECONDS`, and less
+            often if the call takes long.
+        total: runs of the whole stage, if these chunks are one round of several; None if they are the whole stage.
     """
     if not chunks:
         return
@@ -81,7 +81,7 @@ def execute(
             reporter.advance(chunk.size)
     missing = (chunk for chunk in chunks if chunk.key not in stored)
     if n_jobs == 1 or workers is Workers.HERE:
-        results = _here(missing, work)
+        results = _in_process(missing, work)
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)
     next_note = time.monotonic() + NOTE_SECONDS if type(reporter) is not Silent else math.inf
@@ -101,8 +101,8 @@ def execute(
                 next_note = before + max(NOTE_SECONDS, took / NOTE_SHARE)
 
 
-def _here(chunks: Iterable[Chunk], work: Work) -> Results:
-    """Finished chunks in their order. BLAS gets one thread, as in workers: its rounding depends on their number."""
+def _in_process(chunks: Iterable[Chunk], work: Work) -> Results:
+    """Yield finished chunks in order. BLAS gets one thread, as in workers: its rounding depends on their number."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
@@ -113,42 +113,42 @@ def _here(chunks: Iterable[Chunk], work: Work) -> Results:
 
 
 def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | None, workers: Workers) -> Results:
-    """Finished chunks as they come; raises `ReleaseError` when a worker dies. BLAS and OpenMP get one thread a worker.
+    """Yield finished chunks in order of completion; raise `ReleaseError` if a worker dies.
 
-    Threads are handed several chunks at a time: a vectorised chunk takes a millisecond or two, and passing the
-    interpreter lock back and forth for each would cost as much. Processes get them one by one.
+    BLAS and OpenMP get one thread per worker. Threads receive several chunks at a time: a vectorised chunk takes a
+    millisecond or two, and switching the interpreter lock for each would take as long. Processes get them one by one.
     """
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
     size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
-    handfuls = iter(lambda: list(islice(chunks, size)), [])
-    more = options(workers.value, getattr(work, "timeout", None))
-    parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **more)
+    tasks = iter(lambda: list(islice(chunks, size)), [])
+    extra = options(workers.value, getattr(work, "timeout", None))
+    parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
     name = label(getattr(work, "mechanism", work))
-    with threadpool_limits(limits=1):  # before the first chunk is handed out, which joblib does at once
-        finished = parallel(delayed(_run_all)(work, handful, _this_process()) for handful in handfuls)
+    with threadpool_limits(limits=1):  # before the first chunk is submitted, which joblib does at once
+        finished = parallel(delayed(_run_all)(work, task, _this_process()) for task in tasks)
         try:
-            for handful in finished:
-                yield from handful
+            for results in finished:
+                yield from results
         except BrokenExecutor as error:
             raise died(error, name, getattr(work, "timeout", None)) from error
         except PicklingError as error:
             raise ReleaseError(
-                f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or leave out what cannot be "
-                "pickled."
+                f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
+                "be pickled."
             ) from error
         finally:
-            with warnings.catch_warnings():  # work that is thrown away when a run ends early is no surprise
+            with warnings.catch_warnings():  # joblib warns about discarded work when a run ends early
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
                 finished.close()
 
 
 def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
-    """Run chunks by one thread of BLAS and OpenMP: the rounding of a product depends on the number of threads.
+    """Run chunks with one thread of BLAS and OpenMP: the rounding of a product depends on the number of threads.
 
-    The limit of BLAS belongs to the process, that of OpenMP to the calling thread. In the process that sent the chunks
-    the former is set already; another one keeps it, as lifting it would change chunks that its other threads run.
+    The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
+    former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
     from threadpoolctl import threadpool_limits
 
@@ -159,15 +159,15 @@ def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[t
 
 
 def _this_process() -> tuple[str, int]:
-    """What tells this process from those of this and other machines."""
+    """Return an identifier of this process, unique across machines."""
     return platform.node(), os.getpid()
 
 
 @contextmanager
 def in_this_process() -> Iterator[None]:
-    """What scikit-learn would spread over workers stays here: a backend of `joblib.parallel_config` is for trials.
+    """Run the parallel parts of scikit-learn in this process: a backend of `joblib.parallel_config` is for trials only.
 
-    Attacks that learn or score on another machine are rounded as that machine rounds.
+    The rounding of attacks that learn or score on another machine would depend on that machine.
     """
     from joblib import parallel_config
 

@@ -1,14 +1,14 @@
-"""A folder that no write leaves.
+"""A folder that confines all writes below it.
 
 Guarantees
-    * A file is written under a random name that must be new, flushed to the disk, and renamed: what has its name is
-      whole, even after a crash, and two writers of one file never meet.
-    * A symbolic link below the folder is never followed, neither as a file nor on the way to one: writing replaces a
-      link, appending and reading refuse it, and so does every folder on the way. Appending also refuses a file that
-      has a second name elsewhere (a hard link).
+    * A file is written under a new random name, flushed to the disk, and renamed: a file with the final name is
+      complete, even after a crash, and concurrent writers of one file do not interfere.
+    * A symbolic link below the folder is never followed, neither as a file nor as a folder on the path: writing
+      replaces a link, appending and reading refuse it. Appending also refuses a file that has a second name elsewhere
+      (a hard link).
 
-The folder itself may be reached through links: whoever names it chooses where it lies. What is below it may have come
-with an archive or from a stranger.
+The folder itself may be reached through links, because the caller chooses it. Its contents may come from an archive or
+another untrusted source.
 """
 
 from __future__ import annotations
@@ -28,119 +28,119 @@ from typing import IO
 from ...mechanisms.errors import StoreError
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
-_WAY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe must not wait for its other end
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The root of what may be written. Names below it are relative, with "/" between folders.
+    """The root folder of all writes. Names below it are relative, with "/" between folders.
 
     Args:
-        root: made by `make`, if missing.
+        root: path of the folder; `make` creates it if it is missing.
 
     Raises:
-        StoreError: from every method, where a link or something else than a file or folder stands in the way.
-        OSError: what the operating system says, with the whole path as its `filename`.
+        StoreError: from every method, if the path contains a link, or anything except files and folders.
+        OSError: an error of the operating system, with the whole path as its `filename`.
     """
 
     root: Path
 
     def make(self, name: str = "") -> Path:
-        """Makes the folder, and one below it if named; returns its path."""
+        """Create the folder, and the folder `name` below it; return its path."""
         self.root.mkdir(parents=True, exist_ok=True)
         with self._within(_parts(name), make=True):
             return self.root / name
 
     def write(self, name: str, content: bytes) -> Path:
-        """Writes a file, whole or not at all; on return it will survive a crash. Returns its path."""
-        *way, last = _parts(name)
-        with self._within(way, file=last) as here:
-            temporary, descriptor = _new_temporary(last, here)
+        """Write a file atomically and flush it to the disk; return its path."""
+        *folders, last = _parts(name)
+        with self._within(folders, file=last) as parent:
+            temporary, descriptor = _new_temporary(last, parent)
             try:
-                with os.fdopen(descriptor, "wb") as file:  # its lock says until the end that somebody writes it
+                with os.fdopen(descriptor, "wb") as file:  # locked until closed, so that no other process removes it
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-                    os.replace(temporary, last, src_dir_fd=here, dst_dir_fd=here)
+                    os.replace(temporary, last, src_dir_fd=parent, dst_dir_fd=parent)
             except BaseException:
                 with suppress(OSError):
-                    os.unlink(temporary, dir_fd=here)
+                    os.unlink(temporary, dir_fd=parent)
                 raise
-            os.fsync(here)
+            os.fsync(parent)
         return self.root / name
 
     def append(self, name: str) -> IO[bytes]:
-        """Opens a file for reading and for writing at its end; made if missing."""
+        """Open a file for reading and for appending; create it if it is missing."""
         return self._open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT, "ab+")
 
     def read(self, name: str) -> bytes:
-        """The content of a file; `FileNotFoundError` if there is none."""
+        """Return the content of a file; raise `FileNotFoundError` if there is none."""
         with self._open(name, os.O_RDONLY, "rb") as file:
             return file.read()
 
     def remove_temporaries(self, name: str = "", *, seconds: float = 0.0) -> None:
-        """Remove what killed processes left half-written: files that nobody has locked.
+        """Remove incomplete files of killed processes: temporary files that no process has locked.
 
         Args:
-            name: of the folder.
-            seconds: where the file system has no locks, the age from which on a file counts as left behind.
+            name: name of the folder.
+            seconds: age at which a temporary file is removed if the file system has no locks.
         """
         before = time.time() - seconds
-        with self._within(_parts(name)) as here:
-            with os.scandir(here) as entries:
+        with self._within(_parts(name)) as folder:
+            with os.scandir(folder) as entries:
                 names = [entry.name for entry in entries]
-            for left in filter(is_temporary, names):
+            for temporary in filter(is_temporary, names):
                 with suppress(OSError):
-                    descriptor = os.open(left, os.O_RDONLY | _FILE, dir_fd=here)
+                    descriptor = os.open(temporary, os.O_RDONLY | _FILE, dir_fd=folder)
                     try:
                         locked = _lock(descriptor, wait=False)
                         if locked or (locked is None and os.fstat(descriptor).st_mtime <= before):
-                            os.unlink(left, dir_fd=here)
+                            os.unlink(temporary, dir_fd=folder)
                     finally:
                         os.close(descriptor)
 
     def _open(self, name: str, flags: int, mode: str) -> IO[bytes]:
-        *way, last = _parts(name)
-        with self._within(way, file=last) as here:
-            descriptor = os.open(last, flags | _FILE, 0o666, dir_fd=here)
-            found = os.fstat(descriptor)
-            if stat.S_ISREG(found.st_mode) and (mode == "rb" or found.st_nlink == 1):
+        *folders, last = _parts(name)
+        with self._within(folders, file=last) as parent:
+            descriptor = os.open(last, flags | _FILE, 0o666, dir_fd=parent)
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and (mode == "rb" or status.st_nlink == 1):
                 return os.fdopen(descriptor, mode)
             os.close(descriptor)
-            raise StoreError(_in_the_way(self.root / name, "has a second name elsewhere, or is no file"))
+            raise StoreError(_refusal(self.root / name, "has a second name elsewhere, or is not a file"))
 
     @contextmanager
-    def _within(self, way: list[str], *, file: str = "", make: bool = False) -> Iterator[int]:
-        """A descriptor of the folder at the end of the way, which is gone step by step; links are refused."""
-        here, at = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), self.root
+    def _within(self, folders: list[str], *, file: str = "", make: bool = False) -> Iterator[int]:
+        """Yield a descriptor of the last of nested folders, opened one by one; links are refused."""
+        current, path = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), self.root
         try:
-            for step in way:
-                at = at / step
+            for folder in folders:
+                path = path / folder
                 if make:
                     with suppress(FileExistsError):
-                        os.mkdir(step, dir_fd=here)
-                below = os.open(step, _WAY, dir_fd=here)
-                os.close(here)
-                here = below
-            at = at / file
-            yield here
+                        os.mkdir(folder, dir_fd=current)
+                below = os.open(folder, _DIRECTORY, dir_fd=current)
+                os.close(current)
+                current = below
+            path = path / file
+            yield current
         except StoreError:
             raise
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO) and at.is_symlink():
-                raise StoreError(_in_the_way(at, "is a symbolic link")) from error
-            error.filename, error.filename2 = str(at), None
+            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO) and path.is_symlink():
+                raise StoreError(_refusal(path, "is a symbolic link")) from error
+            error.filename, error.filename2 = str(path), None
             raise
         finally:
-            os.close(here)
+            os.close(current)
 
 
-def _new_temporary(last: str, here: int) -> tuple[str, int]:
-    """A new file in the folder, by its name and descriptor, locked by this process."""
+def _new_temporary(last: str, folder: int) -> tuple[str, int]:
+    """Return the name and the descriptor of a new file in the folder, locked by this process."""
     while True:
         temporary = f".{last}.{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o666, dir_fd=here)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o666, dir_fd=folder)
         _lock(descriptor, wait=True)
         if os.fstat(descriptor).st_nlink:
             return temporary, descriptor
@@ -148,7 +148,7 @@ def _new_temporary(last: str, here: int) -> tuple[str, int]:
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool | None:
-    """Whether the file is locked by this process now; None where there are no locks."""
+    """Lock a file; return True on success, False if another process holds the lock, None if there are no locks."""
     try:
         import fcntl
 
@@ -161,26 +161,26 @@ def _lock(descriptor: int, *, wait: bool) -> bool | None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes `content` so that `path` holds either what it held before or all of it; see `Folder.write`."""
+    """Write `content` to `path` atomically; see `Folder.write`."""
     Folder(path.parent).write(path.name, content)
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file was being written by `Folder.write` when its process was killed, or still is."""
+    """Return True if this is the name of an incomplete file of `Folder.write`."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def _parts(name: str) -> list[str]:
-    """The steps of a relative name; none of them leads up."""
+    """Return the parts of a relative name; raise `StoreError` if one of them leads out of the folder."""
     parts = name.split("/") if name else []
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
-        raise StoreError(f"{name!r} does not name something below a folder.")
+        raise StoreError(f"{name!r} is not the name of a file or folder below the root.")
     return parts
 
 
-def _in_the_way(path: Path, what: str) -> str:
+def _refusal(path: Path, problem: str) -> str:
     return (
-        f"{path} {what}, and nothing is written or read through it: it might lead out of its folder. Remove it, or "
+        f"{path} {problem}, and nothing is written or read through it: it might lead out of its folder. Remove it, or "
         "choose another directory."
     )
 

@@ -1,4 +1,4 @@
-"""Workers, store and progress: what every game offers alike, and what no number depends on."""
+"""Options of every game that do not affect its numbers: workers, store and progress."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .store import TrialStore
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where runs are made and kept, and who follows them.
+    """Options for workers, store and progress.
 
     Args:
-        n_jobs: workers; 1 runs here, -1 takes every core, None takes what `joblib.parallel_config` says.
-        store: directory that keeps what is finished; None keeps nothing.
-        progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
+        n_jobs: number of workers; 1 runs in this process, -1 uses every core, None takes `joblib.parallel_config`.
+        store: directory for finished chunks; None for no store.
+        progress: True shows a progress bar if stderr is a terminal; or a `Reporter`.
 
     Raises:
-        ParameterError: a value that is none of these.
+        ParameterError: an invalid value.
     """
 
     n_jobs: int | None = 1
@@ -49,27 +49,27 @@ class RunOptions:
             )
 
     def below(self, name: str) -> RunOptions:
-        """The same with the store in a folder of that name inside this one."""
+        """Return the options with the store in a subfolder of that name."""
         return replace(self, store=None if self.store is None else Path(self.store) / name)
 
     @contextmanager
     def opened(self, description: Mapping[str, Any]) -> Iterator[tuple[TrialStore | None, Reporter]]:
-        """The store of what is described, None where nothing is kept, and the reporter; both are closed afterwards.
+        """Open the store of the described trials (None without a store) and the reporter; both are closed afterwards.
 
         Raises:
-            ParameterError: something in the description hides its contents, and there is a store.
+            ParameterError: there is a store, but an object in the description hides its contents.
             FingerprintError, StoreError: see `TrialStore`.
         """
         if self.store is not None and opaque(description):
             raise ParameterError(
-                f"store cannot be used here: what is run holds a {opaque(description)[0]}, which hides its contents, "
-                "so that its trials could not be distinguished from others. Leave store out, or give it plain data.",
+                f"store cannot be used here: the mechanism holds a {opaque(description)[0]}, which hides its contents, "
+                "so that its trials could not be distinguished from others. Leave store out, or use plain data.",
                 argument="store",
             )
         reporter = reporter_for(self.progress)
         try:
-            kept = None if self.store is None else TrialStore(Path(self.store), description, warn=reporter.message)
-            with nullcontext() if kept is None else kept as store:
+            trials = None if self.store is None else TrialStore(Path(self.store), description, warn=reporter.message)
+            with nullcontext() if trials is None else trials as store:
                 yield store, reporter
         finally:
             reporter.close()
@@ -77,9 +77,9 @@ class RunOptions:
 
 @lru_cache
 def versions() -> dict[str, str]:
-    """Versions that trials depend on: the code of this distribution is not part of a description."""
+    """Return the versions that trials depend on: the code of this distribution is not part of a description."""
     try:
-        own = version("dpassay")
+        dpassay = version("dpassay")
     except PackageNotFoundError:
-        own = "unknown"
-    return {"numpy": np.__version__.rpartition(".")[0], "dpassay": own}
+        dpassay = "unknown"
+    return {"numpy": np.__version__.rpartition(".")[0], "dpassay": dpassay}

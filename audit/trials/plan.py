@@ -1,4 +1,4 @@
-"""How many trials there are, and how they are cut into chunks.
+"""The plan of trials: their number, and their division into chunks.
 
 The plan depends on the question alone (trials, attack, size of an output), never on the number of workers: serial,
 parallel and resumed runs make the same chunks and so the same bytes.
@@ -15,33 +15,33 @@ from ...mechanisms.validation import whole
 from .seeds import Stage
 
 MAXIMUM_TRIALS = 10**11
-"""Most trials a side that an audit accepts: about an hour of the fastest mechanisms."""
+"""Largest number of trials per side: about an hour of the fastest mechanisms."""
 MINIMUM_TRIALS = 10
-"""Fewest trials a side that an audit accepts; a perfect attack on 10 runs a side shows less than epsilon = 1."""
+"""Smallest number of trials per side; a perfect attack on 10 runs per side shows less than epsilon = 1."""
 HOLD_SCORES = 2_000_000
-"""Up to this many evaluation trials a side every score is kept; beyond, scores are counted on a grid."""
+"""Number of evaluation trials per side up to which every score is kept; beyond, scores are counted on a grid."""
 CHUNK_BYTES = 16 * 2**20
-"""Outputs that one chunk may hold."""
+"""Largest size of the outputs of one chunk, in bytes."""
 CHUNK_TRIALS = 2**17
-"""Largest chunk; beyond it a chunk no longer gets faster."""
+"""Largest number of trials in a chunk; larger chunks are not faster."""
 CHUNKS_A_SIDE = 32
-"""Chunks a side that a plan aims at, so that progress shows, workers share, and little is lost when a run is killed."""
+"""Target number of chunks per side, for progress, for several workers, and for little loss if a run is killed."""
 SMALLEST_BATCH = 256
-"""Smallest chunk of a vectorised mechanism: below, a chunk costs more than its trials."""
+"""Smallest number of trials in a chunk of a vectorised mechanism: smaller chunks have too much overhead."""
 FIRST_LOOK = 32
-"""Evaluation trials a side before the first look of an audit that may stop at any time."""
+"""Number of evaluation trials per side before the first look of an audit that may stop at any time."""
 LOOK_GROWTH = 4
-"""Its next look comes when another 1/4 of the trials so far has run: that much is run too many at most."""
+"""The next look follows after another 1/4 of the trials so far: the largest share of unnecessary trials."""
 CHUNKS_A_ROUND = 8
-"""Chunks a side between two looks, where they are not smaller than `SMALLEST_BATCH`: for several workers."""
+"""Number of chunks per side between two looks, unless they are smaller than `SMALLEST_BATCH`."""
 ANYTIME_PILOT = 500
-"""Largest pilot of an audit that may stop at any time: it is run before the first look."""
+"""Largest pilot of an audit that may stop at any time, since the pilot runs before the first look."""
 WIDEST_LEARNED = 256 * 2**10
-"""Bytes of one output that an attack may learn from: 32,768 numbers, each a feature."""
+"""Largest output, in bytes, that an attack can learn from: 32,768 numbers, each a feature."""
 WIDEST = 256 * 2**20
-"""Bytes of one output, for attacks that learn nothing."""
+"""Largest output, in bytes, for attacks that do not learn."""
 PILOT_BYTES = 256 * 2**20
-"""Pilot outputs of one side that are held at once."""
+"""Largest size of the pilot outputs of one side, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Chunk:
         stage: pilot or evaluation.
         side: 0 or 1.
         index: position among the chunks of that stage and side.
-        start: trials of that stage and side in the chunks before.
-        size: trials in this chunk.
+        start: number of trials of that stage and side in previous chunks.
+        size: number of trials in this chunk.
     """
 
     stage: Stage
@@ -70,7 +70,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Chunks(Sequence[Chunk]):
-    """The chunks of both sides for the trials from `begin` to `end`, numbered from `first`; made as they are needed.
+    """The chunks of both sides for the trials from `begin` to `end`, numbered from `first` and created lazily.
 
     Both sides are interleaved, so that a partial run is balanced.
     """
@@ -85,25 +85,25 @@ class Chunks(Sequence[Chunk]):
         return 2 * -(-max(self.end - self.begin, 0) // self.size)
 
     def __iter__(self) -> Iterator[Chunk]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        step, side = divmod(range(len(self))[place], 2)
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        step, side = divmod(range(len(self))[index], 2)
         start = self.begin + step * self.size
         return Chunk(self.stage, side, self.first + step, start, min(self.size, self.end - start))
 
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """Trials per side, and the chunk size. `pilot + evaluation` is what the caller asked for.
+    """Numbers of trials per side, and the chunk size. `pilot + evaluation` is the requested number.
 
     Args:
-        pilot, evaluation: trials per side.
+        pilot, evaluation: numbers of trials per side.
         chunk_size: largest chunk.
-        smallest: smallest chunk between two looks, but for the first and the last ones.
-        first_look: evaluation trials a side before the first of several looks; 0 for one look, at the end.
+        smallest: smallest chunk between two looks, except for the first and the last ones.
+        first_look: number of evaluation trials per side before the first of several looks; 0 for one look at the end.
     """
 
     pilot: int
@@ -114,7 +114,7 @@ class TrialPlan:
 
     @property
     def per_side(self) -> int:
-        """All trials of one side."""
+        """Number of all trials of one side."""
         return self.pilot + self.evaluation
 
     @property
@@ -123,16 +123,16 @@ class TrialPlan:
         return self.evaluation <= HOLD_SCORES
 
     def chunks(self, stage: Stage) -> Iterator[Chunk]:
-        """The chunks of a stage."""
+        """Yield the chunks of a stage."""
         for part in self.rounds() if stage is Stage.EVALUATION else [self.pilot_chunks(stage)]:
             yield from part
 
     def pilot_chunks(self, stage: Stage = Stage.PILOT) -> Chunks:
-        """The chunks before the evaluation."""
+        """Return the chunks before the evaluation."""
         return Chunks(stage, 0, 0, self.pilot, self.chunk_size)
 
     def rounds(self) -> Iterator[Chunks]:
-        """The chunks of the evaluation between one look and the next; all of them if there is one look, at the end."""
+        """Yield the chunks of the evaluation between two looks; all of them if there is one look, at the end."""
         if not self.first_look:
             yield Chunks(Stage.EVALUATION, 0, 0, self.evaluation, self.chunk_size)
             return
@@ -147,12 +147,12 @@ class TrialPlan:
 
 
 def check_width(bytes_per_run: int, learns: bool) -> None:
-    """Raises `ParameterError` for outputs that are too wide to be held, or to be learned from."""
+    """Raise `ParameterError` for outputs that are too wide for memory, or for an attack that learns."""
     widest = WIDEST_LEARNED if learns else WIDEST
     if bytes_per_run > widest:
-        what = "an attack that learns takes" if learns else "an audit takes"
+        user = "an attack that learns takes" if learns else "an audit takes"
         raise ParameterError(
-            f"one output takes {bytes_per_run:,} bytes ({bytes_per_run // 8:,} numbers), but {what} at most {widest:,} "
+            f"one output takes {bytes_per_run:,} bytes ({bytes_per_run // 8:,} numbers), but {user} at most {widest:,} "
             f"({widest // 8:,} numbers), so that time and memory stay bounded. Return a summary of it, such as a few "
             "projections, or give attack=... one that does not learn.",
             argument="mechanism",
@@ -162,29 +162,29 @@ def check_width(bytes_per_run: int, learns: bool) -> None:
 def plan_trials(
     trials: int, *, bytes_per_run: int, learns: bool, chooses: bool, vectorised: bool, anytime: bool = False
 ) -> TrialPlan:
-    """The plan for `trials` runs a side, pilot included.
+    """Return the plan for `trials` runs per side, including the pilot.
 
     Args:
-        trials: runs per side.
+        trials: number of runs per side.
         bytes_per_run: memory that one output takes.
-        learns: whether the attack is trained on the pilot: it then gets a quarter of the trials, otherwise a tenth; of
-            many trials less, at most 100,000.
-        chooses: whether a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on it, there is no
-            pilot and every trial counts.
-        vectorised: whether `release` is one numpy call for many runs; one by one takes smaller chunks.
-        anytime: whether the evaluation is looked at again and again, and may stop; its pilot is small then.
+        learns: True if the attack is trained on the pilot. The pilot is then a quarter of the trials, otherwise a
+            tenth, and a smaller share of many trials, at most 100,000.
+        chooses: True if a threshold is chosen on the pilot. If nothing is learned, chosen or gridded on the pilot,
+            there is none and every trial counts.
+        vectorised: True if `release` is one numpy call for many runs; otherwise chunks are smaller.
+        anytime: True if there are several looks at the evaluation, which may stop early; the pilot is then small.
     """
     whole(1, trials=trials)
     if trials < MINIMUM_TRIALS:
         raise ParameterError(
-            f"trials must be at least {MINIMUM_TRIALS} per side, but is {trials}: fewer cannot show anything. "
+            f"trials must be at least {MINIMUM_TRIALS} per side, but is {trials}: fewer cannot refute any claim. "
             "A pure claim of epsilon = 1 needs some 100, a tight bound 10,000 or more.",
             argument="trials",
         )
     if trials > MAXIMUM_TRIALS:
         raise ParameterError(
-            f"trials must be at most {MAXIMUM_TRIALS:,} per side, but is {trials:,}: they would take days. "
-            "Ask for fewer.",
+            f"trials must be at most {MAXIMUM_TRIALS:,} per side, but is {trials:,}, which would take days. "
+            "Choose fewer trials.",
             argument="trials",
         )
     if learns:
@@ -197,8 +197,8 @@ def plan_trials(
         pilot = min(pilot, ANYTIME_PILOT)
         if trials - pilot > HOLD_SCORES:
             raise ParameterError(
-                f"trials must be at most {HOLD_SCORES:,} per side where the audit may stop at any time, because it "
-                f"keeps every score in its order, but is {trials:,}. Ask for fewer, or leave out stop.",
+                f"trials must be at most {HOLD_SCORES:,} per side if the audit may stop at any time, because it "
+                f"keeps every score in order, but is {trials:,}. Choose fewer trials, or leave out stop.",
                 argument="trials",
             )
     pilot = min(pilot, max(PILOT_BYTES // max(bytes_per_run, 1), min(pilot, 50)))

@@ -1,4 +1,4 @@
-"""Who receives how far the work is."""
+"""Reporters, which receive the progress of the work."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from .plan import Chunk
 
 
 class Reporter(Protocol):
-    """Receives the progress of the work. All counts are runs, both sides together."""
+    """The interface that receives the progress of the work. All counts are runs, both sides together."""
 
     def start(self, stage: str, total: int) -> None:
-        """A stage ("pilot", "evaluation") of `total` runs begins."""
+        """Report the start of a stage ("pilot", "evaluation") of `total` runs."""
 
     def advance(self, runs: int, note: str = "") -> None:
-        """`runs` more are done; `note` says what is known so far."""
+        """Report that `runs` more runs are done; `note` describes the current results."""
 
     def message(self, text: str) -> None:
-        """Something that the user should know, such as a damaged chunk that is recomputed."""
+        """Report a message to the user, such as a damaged chunk that is recomputed."""
 
     def close(self) -> None:
-        """The work is over, or was interrupted."""
+        """End the report: the work is done, or was interrupted."""
 
 
 class Silent:
-    """Says nothing, but for messages, which go to stderr."""
+    """A reporter that prints only messages, to stderr."""
 
     def start(self, stage: str, total: int) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
     def advance(self, runs: int, note: str = "") -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
     def message(self, text: str) -> None:
-        """One line on stderr."""
+        """Print one line to stderr."""
         sys.stderr.write(f"dpassay: {line(text)}\n")
 
     def close(self) -> None:
-        """Nothing to say."""
+        """Do nothing."""
 
 
 NUMBERS = 62
-"""Columns that the numbers of a bar take at most: runs done of all, rate, time left and the note."""
+"""Largest width of the numbers of a bar: runs done, all runs, rate, time left and the note."""
 SHORTEST_NAME = 12
 
 
 class Bar(Silent):
-    """A rich progress bar: runs done, rate, time left, current note. Quiet when stderr is not a terminal.
+    """A rich progress bar: runs done, rate, time left, current note. Hidden if stderr is not a terminal.
 
-    Where the terminal is narrow the name is cut and the bar shrinks; numbers stay whole.
+    In a narrow terminal the name is cut and the bar shrinks; numbers are never cut.
 
     Args:
-        name: of the audit, where it is one of several.
+        name: name of the audit, if it is one of several.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -81,20 +81,20 @@ class Bar(Silent):
         self.moved = False
 
     def start(self, stage: str, total: int) -> None:
-        """Begins a line for the stage."""
+        """Start a bar for the stage."""
         self._progress.start()
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(self._described(stage), total=total, rate="", note="")
 
     def _described(self, stage: str) -> str:
-        """Name and stage, as much of the name as there is room for."""
-        room = max(SHORTEST_NAME, self._progress.console.width - NUMBERS - len(stage))
-        name = self._name if len(self._name) <= room else self._name[: room - 1] + "…"
+        """Return the name, cut to the available width, and the stage."""
+        width = max(SHORTEST_NAME, self._progress.console.width - NUMBERS - len(stage))
+        name = self._name if len(self._name) <= width else self._name[: width - 1] + "…"
         return f"{name} {stage}".lstrip()
 
     def advance(self, runs: int, note: str = "") -> None:
-        """Moves the bar."""
+        """Advance the bar."""
         self.moved = True
         task = self._progress.tasks[0] if self._progress.tasks else None
         rate = f"{task.speed:,.0f}/s" if task is not None and task.speed else ""
@@ -102,25 +102,25 @@ class Bar(Silent):
         self._progress.update(self._task, advance=runs, rate=rate, note=self._note)
 
     def message(self, text: str) -> None:
-        """One line above the bar."""
+        """Print one line above the bar."""
         self._progress.console.print(f"dpassay: {line(text)}", highlight=False, markup=False)
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         self._progress.stop()
 
 
 MEASURED_SECONDS, LONG_SECONDS = 2.0, 60.0
-"""How long the first chunks of a stage are timed, and from which remaining time on it is announced."""
+"""Time for which the first chunks of a stage are timed, and the shortest remaining time that is announced."""
 
 
 class TimeLeft:
-    """Announces once how long a stage will take, extrapolated from its first chunks, where that is over a minute.
+    """A single announcement of the remaining time of a stage, extrapolated from its first chunks, if over a minute.
 
     Args:
-        first: the first chunk; a stage that goes on after another round is not announced again.
-        n_runs: how many runs there are to do; asked once.
-        reporter: is told; not one that is silent.
+        first: the first chunk; a stage that continues after another round is not announced again.
+        n_runs: returns the number of runs of the stage; called once.
+        reporter: receives the announcement, unless it is silent.
     """
 
     def __init__(self, first: Chunk, n_runs: Callable[[], int], reporter: Reporter) -> None:
@@ -129,16 +129,16 @@ class TimeLeft:
         self._began, self._done = time.monotonic(), 0
 
     def add(self, runs: int) -> None:
-        """So many more runs are done."""
+        """Count `runs` finished runs, and announce the remaining time when it is known."""
         self._done += runs
         seconds = time.monotonic() - self._began
         if not self._open or seconds < MEASURED_SECONDS:
             return
         self._open, n_runs = False, self._n_runs()
-        left = seconds * (n_runs - self._done) / self._done
-        if left >= LONG_SECONDS:
-            said = f"about {in_words(left)} left, as the first {self._done:,} of {n_runs:,} runs show"
-            self._reporter.message(f"{self._stage}: {said}")
+        remaining = seconds * (n_runs - self._done) / self._done
+        if remaining >= LONG_SECONDS:
+            message = f"about {in_words(remaining)} left, as the first {self._done:,} of {n_runs:,} runs show"
+            self._reporter.message(f"{self._stage}: {message}")
 
 
 def in_words(seconds: float) -> str:
@@ -154,7 +154,7 @@ def in_words(seconds: float) -> str:
 
 
 def reporter_for(progress: bool | Reporter) -> Reporter:
-    """True: a bar; False: silence; a reporter: itself."""
+    """Return the reporter for an option: a bar for True, a silent one for False, or the reporter itself."""
     if isinstance(progress, bool):
         return Bar() if progress else Silent()
     return progress

@@ -1,4 +1,4 @@
-"""Chunks merged into what the next step reads. Merging does not depend on the order of arrival."""
+"""Reductions, which merge chunks into the input of the next step, in any order of arrival."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .store import Arrays
 
 
 class Reduction(Protocol):
-    """Takes in chunks, in any order."""
+    """The interface that receives finished chunks, in any order."""
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk."""
+        """Add one finished chunk."""
 
 
 class PilotOutputs:
     """Outputs of both sides, in the order of the chunks.
 
     Args:
-        independence: is given the order of the runs; None where independence is not tested.
+        independence: receives the order of the runs; None if independence is not tested.
     """
 
     def __init__(self, independence: Independence | None = None) -> None:
@@ -37,34 +37,34 @@ class PilotOutputs:
         self._parts: tuple[dict[int, Arrays], dict[int, Arrays]] = ({}, {})
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished pilot chunk."""
+        """Add one finished pilot chunk."""
         self._parts[chunk.side][chunk.index] = arrays
         if self._independence is not None:
             self._independence.add(chunk, arrays)
 
     def side(self, side: int) -> Outputs:
-        """All pilot outputs of one side."""
+        """Return all pilot outputs of one side."""
         parts = [self._parts[side][index] for index in sorted(self._parts[side])]
         if not parts:
             return Outputs(np.empty(0))
         values = np.concatenate([part["values"] for part in parts])
         if not any("events" in part for part in parts):
             return Outputs(values)
-        blank = [part.get("events", np.zeros(len(part["values"]), dtype=np.str_)) for part in parts]
-        return Outputs(values, np.concatenate(blank))
+        events = [part.get("events", np.zeros(len(part["values"]), dtype=np.str_)) for part in parts]
+        return Outputs(values, np.concatenate(events))
 
 
 BESIDES = "besides_"
-"""Begins the names of the arrays of a second scorer of the same outputs."""
+"""Prefix of the names of the arrays of a second scorer of the same outputs."""
 
 
 class KeptScores:
     """Scores of both sides, or their hits on a grid.
 
     Args:
-        n: evaluation trials a side.
-        grid: thresholds to count on; None keeps the scores.
-        prefix: of the names of the arrays.
+        n: number of evaluation trials per side.
+        grid: thresholds at which scores are counted; None keeps the scores.
+        prefix: prefix of the names of the arrays.
     """
 
     def __init__(self, n: int, grid: Floats | None, prefix: str = "") -> None:
@@ -75,7 +75,7 @@ class KeptScores:
         ]
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """Scores or hits of one finished evaluation chunk."""
+        """Add the scores or hits of one finished evaluation chunk."""
         name, shape = ("hits", self._hits[0].shape) if self._grid is not None else ("scores", (chunk.size,))
         if arrays[self._prefix + name].shape != shape:  # it would be broadcast
             raise ValueError(f"{name} of {chunk.key} have shape {arrays[self._prefix + name].shape}, not {shape}")
@@ -85,7 +85,7 @@ class KeptScores:
             self._hits[chunk.side] += arrays[self._prefix + "hits"]
 
     def scores(self, first: int | None = None) -> Scores:
-        """What the bounds read, once every chunk is in; or the `first` scores of each side, once these are."""
+        """Return the evidence after all chunks were added, or the `first` scores of each side after those."""
         if self._grid is None:
             return PairScores(*(side[:first] for side in self._scores))
         return PairCounts(Tally(self._grid, self._hits[0], self._hits[1], self._n, self._n))
@@ -95,11 +95,11 @@ class EvaluationScores:
     """Scores of both sides, or their hits on a grid, with the exceptional outputs counted.
 
     Args:
-        plan: sizes.
-        grid: thresholds to count on; None keeps the scores.
-        besides: keeps the scores of a second scorer; None where there is none.
-        watch: a threshold whose hits are known at any time, for the progress of a long run.
-        independence: is given the order of the scores; None where independence is not tested.
+        plan: plan of the trials.
+        grid: thresholds at which scores are counted; None keeps the scores.
+        besides: receives the scores of a second scorer; None if there is none.
+        watch: a threshold whose hits are available at any time, for the progress of a long run.
+        independence: receives the order of the scores; None if independence is not tested.
     """
 
     def __init__(
@@ -111,18 +111,18 @@ class EvaluationScores:
         besides: KeptScores | None = None,
     ) -> None:
         self._independence = independence
-        self._kept, self.besides = KeptScores(plan.evaluation, grid), besides
+        self._main_scores, self.besides = KeptScores(plan.evaluation, grid), besides
         self.unvarying = Unvarying()
         self.impossible = Impossible()
         self._watch = watch
-        self._seen, self._reached = [0, 0], [0, 0]
+        self._n_added, self._reached = [0, 0], [0, 0]
         self._grid = grid
         self._events: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished evaluation chunk."""
+        """Add one finished evaluation chunk."""
         assert chunk.stage is Stage.EVALUATION
-        self._kept.add(chunk, arrays)
+        self._main_scores.add(chunk, arrays)
         if self.besides is not None:
             self.besides.add(chunk, arrays)
         self._follow(chunk, arrays)
@@ -135,10 +135,10 @@ class EvaluationScores:
             self._events[chunk.side].update(dict(counted))
 
     def _follow(self, chunk: Chunk, arrays: Arrays) -> None:
-        """Keeps the hits at the watched threshold."""
+        """Count the hits at the watched threshold."""
         if self._watch is None:
             return
-        self._seen[chunk.side] += chunk.size
+        self._n_added[chunk.side] += chunk.size
         if self._grid is None:
             reached = np.count_nonzero(arrays["scores"] >= self._watch)
         else:
@@ -146,17 +146,17 @@ class EvaluationScores:
         self._reached[chunk.side] += int(reached)
 
     def so_far(self) -> PairCounts | None:
-        """Hits at the watched threshold among the chunks that are in; None until both sides have one."""
-        if self._watch is None or 0 in self._seen:
+        """Return the hits at the watched threshold among the finished chunks; None until both sides have one."""
+        if self._watch is None or 0 in self._n_added:
             return None
-        out, in_ = (np.array([seen, reached]) for seen, reached in zip(self._seen, self._reached, strict=True))
-        return PairCounts(Tally(np.array([-np.inf, self._watch]), out, in_, *self._seen))
+        out, in_ = (np.array([n, reached]) for n, reached in zip(self._n_added, self._reached, strict=True))
+        return PairCounts(Tally(np.array([-np.inf, self._watch]), out, in_, *self._n_added))
 
     def scores(self, first: int | None = None) -> Scores:
-        """What the bounds read, once every chunk is in; or the `first` scores of each side, once these are."""
-        return self._kept.scores(first)
+        """Return the evidence after all chunks were added, or the `first` scores of each side after those."""
+        return self._main_scores.scores(first)
 
     def events(self) -> dict[str, tuple[int, int]]:
-        """Exceptional outputs: label -> (side 0, side 1)."""
+        """Return the counts of exceptional outputs: label -> (side 0, side 1)."""
         labels = sorted(self._events[0].keys() | self._events[1].keys())
         return {label: (self._events[0][label], self._events[1][label]) for label in labels}

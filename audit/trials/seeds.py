@@ -15,7 +15,7 @@ from ...mechanisms.errors import ParameterError
 
 
 class Stage(IntEnum):
-    """What a stream is used for."""
+    """The purpose of a random stream."""
 
     PROBE = 0
     PILOT = 1
@@ -33,7 +33,7 @@ class Stage(IntEnum):
 
 
 def root_seed(seed: int | None) -> int:
-    """`seed` itself, or fresh entropy from the operating system to be recorded in the result."""
+    """Return `seed`, or fresh entropy from the operating system if it is None, to be recorded in the result."""
     if seed is None:
         return secrets.randbits(62)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
@@ -44,12 +44,12 @@ def root_seed(seed: int | None) -> int:
 
 
 def stream(seed: int, stage: Stage, side: int = 0, index: int = 0) -> np.random.Generator:
-    """The generator of one chunk."""
+    """Return the generator of one chunk."""
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(stage, side, index)))
 
 
 def child_seed(seed: int, stage: Stage, index: int = 0) -> int:
-    """The root seed of an audit inside a larger one: its streams share nothing with those of other stages and indices.
+    """Return the root seed of an audit inside a larger one, independent of those of other stages and indices.
 
     >>> child_seed(0, Stage.SEARCH, 1) == child_seed(0, Stage.SEARCH, 1) != child_seed(0, Stage.CONFIRMATION)
     True

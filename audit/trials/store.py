@@ -1,16 +1,16 @@
-"""Chunks on disk: append-only, checked, resumable.
+"""The store of chunks on disk: append-only, checked, resumable.
 
-    DIRECTORY/manifest.json     what determines the trials, and its fingerprint
-    DIRECTORY/journal.jsonl     one line a finished chunk: its key, size and SHA-256
+    DIRECTORY/manifest.json     everything that determines the trials, and its fingerprint
+    DIRECTORY/journal.jsonl     one line per finished chunk: its key, size and SHA-256
     DIRECTORY/chunks/KEY.npz    the arrays of one chunk
 
 Guarantees
     * A chunk is written to a temporary file, flushed to the disk, renamed, and only then journaled: a process killed
       at any point leaves a store from which the next run continues.
-    * No write leaves the directory: links in it are refused; see `dpassay.audit.trials.folder`.
-    * A store of other trials is refused, and the difference is named.
+    * All writes stay in the directory: links in it are refused; see `dpassay.audit.trials.folder`.
+    * A store of other trials is refused, and the difference is reported.
     * A chunk whose bytes do not match the journal, or that is missing, is recomputed and reported.
-    * A chunk that is intact by its checksum, but does not hold what it has to, ends in a `StoreError`.
+    * A chunk with a valid checksum but invalid contents raises a `StoreError`.
     * Nothing is ever unpickled.
 """
 
@@ -32,22 +32,22 @@ from .array_files import NUMBERS, Arrays, read_npz
 from .folder import Folder, is_temporary
 
 _OF_CONTENT = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
-"""Errors that arrays lead to which are not those of a chunk."""
+"""Errors due to arrays that are not the arrays of a chunk."""
 _FORMAT = "dpassay.trials"
 _VERSION = 1
 
 
 class TrialStore:
-    """The chunks of one audit, in a directory. Use as a context manager: it holds a lock while open.
+    """The chunks of one audit, in a directory. Use it as a context manager: it holds a lock while open.
 
     Args:
-        directory: made when missing.
+        directory: directory of the store, created if missing.
         manifest: everything that determines the trials, JSON-ready.
-        warn: called with a line for each damaged chunk.
+        warn: called with a line of text for each damaged chunk.
 
     Raises:
-        FingerprintError: the directory holds other trials, or something that is no store.
-        StoreError: it cannot be read or written, or another process is using it.
+        FingerprintError: the directory holds other trials, or is not a store.
+        StoreError: the directory cannot be read or written, or another process is using it.
     """
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any], *, warn: Callable[[str], None]) -> None:
@@ -85,7 +85,7 @@ class TrialStore:
             ) from error
 
     def load(self, key: str) -> Arrays | None:
-        """The arrays of a finished chunk, or None if it has to be run."""
+        """Return the arrays of a finished chunk, or None if it has to be run."""
         expected = self._known.get(key)
         if expected is None:
             return None
@@ -106,7 +106,7 @@ class TrialStore:
         return arrays
 
     def save(self, key: str, arrays: Arrays) -> None:
-        """Writes a finished chunk; on return it will survive a crash."""
+        """Write a finished chunk and flush it to the disk."""
         assert self._journal is not None, "the store is not open"
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ class TrialStore:
         self._known[key] = digest
 
     def _claim_directory(self) -> None:
-        """Writes the manifest into a new store; compares it with that of an old one."""
+        """Write the manifest into a new store, or compare it with the manifest of an existing one."""
         path = self.directory / "manifest.json"
         try:
             text = self._folder.read(path.name)
@@ -129,30 +129,30 @@ class TrialStore:
             text = None
         if text is None:
             names = sorted(p.name for p in self.directory.iterdir())
-            others = [name for name in names if name not in ("chunks", "journal.jsonl") and not is_temporary(name)]
-            if others:
+            foreign = [name for name in names if name not in ("chunks", "journal.jsonl") and not is_temporary(name)]
+            if foreign:
                 raise FingerprintError(
-                    f"{self.directory} is not empty and holds no trials (found {', '.join(others[:5])}). "
+                    f"{self.directory} is not empty and holds no trials (found {', '.join(foreign[:5])}). "
                     "Choose an empty or a new directory."
                 )
             self._folder.write(path.name, json.dumps(self._manifest, indent=1, sort_keys=True).encode())
             return
         try:
-            found = json.loads(text)
+            stored = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise StoreError(
                 f"{path} is not readable as JSON ({error}). Remove {self.directory} to start over."
             ) from error
-        difference = list(differences(found, json.loads(json.dumps(self._manifest))))
+        difference = list(differences(stored, json.loads(json.dumps(self._manifest))))
         if difference:
-            shown = "\n  ".join(difference[:12])
+            lines = "\n  ".join(difference[:12])
             raise FingerprintError(
-                f"{self.directory} holds the trials of another experiment. It differs in\n  {shown}\n"
+                f"{self.directory} holds the trials of another experiment. It differs in\n  {lines}\n"
                 "Choose another directory, or remove this one to start over."
             )
 
     def _read_journal(self) -> dict[str, str]:
-        """Key -> checksum of every finished chunk; a torn last line is cut off."""
+        """Return the checksum of every finished chunk by key; remove an incomplete last line."""
         assert self._journal is not None
         self._journal.seek(0)
         content = self._journal.read()
@@ -175,7 +175,7 @@ def _name(key: str) -> str:
 
 
 def _arrays(content: bytes) -> Arrays | None:
-    """The arrays of a chunk; None for what `TrialStore.save` cannot have written, such as pickled objects."""
+    """Return the arrays of a chunk; None for content that `TrialStore.save` never writes, such as pickled objects."""
     try:
         return read_npz(content, kinds=f"{NUMBERS}cU")
     except (ValueError, OSError):
@@ -183,7 +183,7 @@ def _arrays(content: bytes) -> Arrays | None:
 
 
 def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
-    """Lines "key: found ... but this run has ..." for each leaf in which two JSON values differ."""
+    """Yield a line "key: the store has ..., this run has ..." for each leaf in which two JSON values differ."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in sorted(found.keys() | wanted.keys()):
             where = f"{at}.{key}" if at else key
@@ -204,7 +204,7 @@ def _short(value: Any) -> str:
 
 @contextmanager
 def _disk(directory: Path) -> Iterator[None]:
-    """Turns errors of the operating system into a `StoreError` that says what is safe and what to do."""
+    """Convert errors of the operating system into a `StoreError` with the state of the store and the next step."""
     try:
         yield
     except StoreError:
@@ -217,7 +217,7 @@ def _disk(directory: Path) -> Iterator[None]:
 
 
 def _lock(file: IO[bytes], directory: Path) -> None:
-    """Takes the store for this process, until the journal is closed."""
+    """Lock the store for this process, until the journal is closed."""
     try:
         import fcntl
     except ImportError:  # no advisory locks on this system

@@ -1,4 +1,4 @@
-"""One chunk of trials: run, mark exceptional outputs, score, reduce. This is what travels to workers."""
+"""The work on one chunk of trials: run, mark exceptional outputs, score, reduce. Workers receive these objects."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ from .store import Arrays
 def run(
     mechanism: Mechanism, neighbours: Neighbours, seed: int, chunk: Chunk, timeout: float | None = None
 ) -> tuple[Outputs, Arrays]:
-    """The outputs of one chunk, exceptional outputs marked, and what the mechanism changed in the process, by name.
+    """Return the outputs of one chunk, with marked exceptional outputs, and the names of changes in the process.
 
     Raises:
-        ReleaseError: the outputs are not one a run, a call took longer than `timeout` seconds, or one left in another
-            way than by returning.
+        ReleaseError: there is not one output per run, or a call took longer than `timeout` seconds or did not return.
     """
     rng = stream(seed, chunk.stage, chunk.side, chunk.index)
     ((outputs,), changed) = run_each(mechanism, [(neighbours.side(chunk.side), chunk.size)], rng, seed, chunk, timeout)
@@ -47,34 +46,34 @@ def run(
 
 def run_each(
     mechanism: Mechanism,
-    asked: Iterable[tuple[Dataset, int]],
+    calls: Iterable[tuple[Dataset, int]],
     rng: np.random.Generator,
     seed: int,
     chunk: Chunk,
     timeout: float | None = None,
 ) -> tuple[list[Outputs], Arrays]:
-    """The same for several datasets in one chunk, each with its number of runs, one after the other from `rng`."""
-    outputs, changed = _release(mechanism, asked, seed, chunk, rng, timeout)
-    return [mark(one) for one in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
+    """Return the result of `run` for several datasets in one chunk, each with its number of runs."""
+    outputs, changed = _release(mechanism, calls, seed, chunk, rng, timeout)
+    return [mark(each) for each in outputs], {"changed": np.array(changed, dtype=np.str_)} if changed else {}
 
 
 def _release(
     mechanism: Mechanism,
-    asked: Iterable[tuple[Dataset, int]],
+    calls: Iterable[tuple[Dataset, int]],
     seed: int,
     chunk: Chunk,
     rng: np.random.Generator,
     timeout: float | None,
 ) -> tuple[list[Outputs], tuple[str, ...]]:
-    """Calls of `release`, and what they changed in the process; those of other people are guarded."""
+    """Call `release`, and return the outputs and the changes in the process; calls of user code are guarded."""
     if independent_by_construction(mechanism):
-        return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in asked], ()
+        return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in calls], ()
     guard = Guard(label(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
     calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
-    found = []
+    results = []
     try:
         with guard:
-            for dataset, size in asked:
+            for dataset, size in calls:
                 if not calls_itself:
                     guard.begin()
                 try:
@@ -83,43 +82,43 @@ def _release(
                     if not calls_itself:
                         guard.end()
                 outputs = _read(mechanism, outputs, size)
-                found.append(replace(outputs, values=outputs.values.copy()))  # it may fill the same array again
+                results.append(replace(outputs, values=outputs.values.copy()))  # the code may reuse its array
     except BaseException as error:
         if error is guard.outside or isinstance(error, DpassayError):
             raise
         raise ReleaseError(f"{label(mechanism)} raised {in_words(error)} in release.") from error
-    return found, guard.changed
+    return results, guard.changed
 
 
 def _read(mechanism: Mechanism, outputs: Any, size: int) -> Outputs:
-    """What `release` returned, as `size` outputs."""
-    found = outputs if isinstance(outputs, Outputs) else Outputs(np.asarray(outputs))
-    if found.values.ndim == 0 or len(found) != size:
+    """Return the result of `release` as `size` outputs; raise `ReleaseError` if it has another length."""
+    converted = outputs if isinstance(outputs, Outputs) else Outputs(np.asarray(outputs))
+    if converted.values.ndim == 0 or len(converted) != size:
         raise ReleaseError(
-            f"{type(mechanism).__name__}.release was asked for {plural(size, 'run')} and returned an array of shape "
-            f"{found.values.shape}: axis 0 must be the run."
+            f"{type(mechanism).__name__}.release was called for {plural(size, 'run')} and returned an array of shape "
+            f"{converted.values.shape}: axis 0 must be the run."
         )
-    return found
+    return converted
 
 
 def probe(mechanism: Mechanism, neighbours: Neighbours, seed: int) -> Any:
-    """What one run on side 0 gives, on a stream of its own that no chunk draws from."""
+    """Return the output of one run on side 0, from a separate stream that no chunk uses."""
     chunk = Chunk(Stage.PROBE, 0, 0, 0, 1)
     return _release(mechanism, [(neighbours.d0, 1)], seed, chunk, stream(seed, Stage.PROBE), None)[0][0]
 
 
 def _global_seed(seed: int, chunk: Chunk) -> int:
-    """Where the global random states start in a chunk, for functions that do not draw from their rng."""
+    """Return the seed of the global random states in a chunk, for functions that do not draw from their rng."""
     key = (chunk.stage, chunk.side, chunk.index, 1)
     return int(np.random.SeedSequence(entropy=seed, spawn_key=key).generate_state(1, np.uint64)[0])
 
 
 @dataclass(frozen=True)
 class PilotWork:
-    """Runs a chunk and keeps its outputs, for the attack to learn from.
+    """The work that runs a pilot chunk and keeps its outputs, for the training of the attack.
 
     Args:
-        tested: whether the independence of the runs is tested, here by the sum of the numbers of each output.
+        tested: True if the independence of the runs is tested; the pilot uses the sum of the numbers of each output.
     """
 
     mechanism: Mechanism
@@ -131,21 +130,21 @@ class PilotWork:
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         events = {} if outputs.events is None else {"events": outputs.events}
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is no number is never apart from another
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is NaN never separates two runs
             sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
-        seen = order(outputs, sums, np.empty(0)) if self.tested else {}
-        return {"values": outputs.values, "signature": signature(outputs)} | events | seen | changed
+        ordering = order(outputs, sums, np.empty(0)) if self.tested else {}
+        return {"values": outputs.values, "signature": signature(outputs)} | events | ordering | changed
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationWork:
-    """Runs a chunk, scores it, and reduces it to its scores or, with a grid, to hits at each threshold.
+    """The work that runs a chunk, scores it, and reduces it to its scores or, with a grid, to hits at each threshold.
 
     Args:
         grid: `(m,)` increasing thresholds, or None to keep the scores.
-        events: `(k,)` thresholds of the events whose independence is tested; None where it is not.
+        events: `(k,)` thresholds of the events whose independence is tested; None if it is not tested.
         timeout: seconds that one call of audited code may take.
-        followed: thresholds of the events of which a few outputs are kept.
+        followed: thresholds of the events for which a few outputs are kept as examples.
         besides: a second scorer of the same outputs, and its grid; None for none.
     """
 
@@ -168,14 +167,14 @@ class EvaluationWork:
             reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, BESIDES)
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
-        seen = {"signature": signature(outputs), "only_output": only_output(outputs)}
-        seen |= self._impossible(outputs, scores, chunk.side)
+        details = {"signature": signature(outputs), "only_output": only_output(outputs)}
+        details |= self._impossible(outputs, scores, chunk.side)
         form = self.mechanism.form if isinstance(self.mechanism, FunctionMechanism) else None
-        seen |= examples(outputs, scores, self.followed, form)
-        return reduced | seen | _event_counts(outputs) | changed
+        details |= examples(outputs, scores, self.followed, form)
+        return reduced | details | _event_counts(outputs) | changed
 
     def _impossible(self, outputs: Outputs, scores: Floats, side: int) -> Arrays:
-        """Outputs that the law of the other side never gives; a law that raises costs the witness, not the trials."""
+        """Return outputs that the law of the other side never gives; a law that raises loses the witness only."""
         law = self.mechanism.output_law()
         if law is None:
             return {}
@@ -187,17 +186,17 @@ class EvaluationWork:
 
 
 def _reduced(scores: Floats, grid: Floats | None, prefix: str = "") -> Arrays:
-    """The scores, or their hits on a grid."""
+    """Return the scores, or their hits on a grid."""
     return {f"{prefix}scores": scores} if grid is None else {f"{prefix}hits": hits(scores, grid)}
 
 
 def hits(scores: Floats, grid: Floats) -> NDArray[np.int64]:
-    """How many scores reach each threshold of the grid, shape as `grid`."""
+    """Return the number of scores that reach each threshold of the grid, shape as `grid`."""
     return len(scores) - np.searchsorted(np.sort(scores), grid)
 
 
 def _event_counts(outputs: Outputs) -> Arrays:
-    """Label and count of each exceptional output of the chunk; nothing when there is none."""
+    """Return the label and count of each exceptional output of the chunk; empty if there is none."""
     if outputs.events is None:
         return {}
     counts = Counter(str(label) for label in outputs.events if label)

@@ -1,7 +1,7 @@
 """Worker processes: they end with the process that started them, and their death is an error that names its cause.
 
-What joblib keeps in shared memory for them, semaphores and folders, is removed by its resource tracker. Where that was
-killed as well, the next process that starts workers removes it: each one has a file there that it locks while it lives.
+The resource tracker of joblib removes its semaphores and folders in shared memory. If the tracker was killed as well,
+the next process that starts workers removes them: each owner has a file there that it locks while it lives.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ...mechanisms.errors import ParameterError, ReleaseError
 from ...mechanisms.external.guard import expendable
 
 WATCH_SECONDS = 0.5
-"""Between two looks whether the parent still lives."""
+"""Seconds between two checks that the parent is alive."""
 
 SHARED = Path("/dev/shm")
-"""Where Linux keeps semaphores, and joblib what workers share."""
+"""Folder of semaphores on Linux, and of the shared memory of joblib."""
 _OWNER = "dpassay-workers-{}"
-_KEPT = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
+_PATTERNS = ("sem.loky-{}-*", "joblib_memmapping_folder_{}_*")
 
 
 def begin_worker(parent: int) -> None:
-    """Called once in each worker, before its first task.
+    """Prepare a worker; called once in each worker, before its first task.
 
-    Ctrl-C goes to the parent, which ends its workers; a worker whose parent was killed ends by itself, instead of
-    waiting minutes for tasks and holding the pipes of those who wait for the output.
+    The parent handles Ctrl-C and ends its workers. A worker whose parent was killed ends by itself, instead of waiting
+    minutes for tasks and keeping the pipes of its output open.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     expendable()
@@ -50,11 +50,10 @@ def _end_with(parent: int) -> None:
 
 
 def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
-    """What `joblib.Parallel` is given beyond its usual arguments, where it starts worker processes of this machine.
+    """Return extra arguments for `joblib.Parallel`, if it starts worker processes on this machine.
 
     Raises:
-        ParameterError: a timeout for functions whose workers a cluster starts: they run in threads there, which no
-            alarm clock can stop.
+        ParameterError: a timeout for functions on workers of a cluster, which run in threads that no alarm can stop.
     """
     from joblib.parallel import LokyBackend, get_active_backend
 
@@ -73,12 +72,12 @@ def options(prefer: str, timeout: float | None = None) -> dict[str, Any]:
 
 @cache
 def _note_owner(process: int) -> None:
-    """Remove what dead owners left in shared memory, and note that this process owns what it will keep there."""
+    """Remove the shared memory of dead owners, and register this process as an owner."""
     with suppress(ImportError, OSError):
         remove_left_behind()
-        mine = SHARED / _OWNER.format(process)
-        if _locked(mine, os.O_CREAT) is not None:  # stays open, and locked, as long as this process lives
-            atexit.register(_forget_owner, mine, process)
+        owner_file = SHARED / _OWNER.format(process)
+        if _locked(owner_file, os.O_CREAT) is not None:  # stays open and locked while this process lives
+            atexit.register(_forget_owner, owner_file, process)
 
 
 def _forget_owner(file: Path, process: int) -> None:
@@ -94,21 +93,21 @@ def remove_left_behind() -> None:
         if descriptor is None:
             continue
         process = file.name.rpartition("-")[2]
-        for left in [left for pattern in _KEPT for left in SHARED.glob(pattern.format(process))]:
+        for path in [path for pattern in _PATTERNS for path in SHARED.glob(pattern.format(process))]:
             with suppress(OSError):
-                if left.lstat().st_uid != os.geteuid():
+                if path.lstat().st_uid != os.geteuid():
                     continue
-                if left.is_dir() and not left.is_symlink():
-                    shutil.rmtree(left, ignore_errors=True)
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
                 else:
-                    left.unlink()
+                    path.unlink()
         with suppress(OSError):
             file.unlink()
         os.close(descriptor)
 
 
 def _locked(file: Path, flags: int = 0) -> int | None:
-    """A descriptor of the file, locked by this process; None where another one has it, or another user owns it."""
+    """Return a descriptor of the file, locked by this process; None if another process or user owns it."""
     import fcntl
 
     with suppress(OSError):
@@ -122,16 +121,17 @@ def _locked(file: Path, flags: int = 0) -> int | None:
 
 
 def died(error: BrokenExecutor, name: str, timeout: float | None) -> ReleaseError:
-    """What the death of a worker is called, or of one that could not read its task."""
+    """Return the error for a worker that died, or that could not read its task."""
     if "un-serialize" in str(error):
         return ReleaseError(
-            f"a worker process cannot read {name}. Define it in a module that can be imported, without what is known "
-            "by its name only, such as a function under functools.lru_cache in a script; or use n_jobs=1."
+            f"a worker process cannot read {name}. Define it in a module that can be imported, without objects that "
+            "are pickled by name, such as a function under functools.lru_cache in a script; or use n_jobs=1."
         )
-    how = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
+    exit_codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
+    codes = f" ({exit_codes[1]})" if exit_codes else ""
     late = "" if timeout is None else f" It may have ignored timeout={timeout:g} seconds."
     return ReleaseError(
-        f"a worker process that ran {name} died{f' ({how[1]})' if how else ''}: {name} ended it, as os._exit does, "
+        f"a worker process that ran {name} died{codes}: {name} ended it, as os._exit does, "
         f"crashed, or used up the memory.{late} There is no result without its runs. Try n_jobs=1 to see where it "
         "happens."
     )

@@ -34,7 +34,7 @@ def test_an_exception_on_one_side_is_an_outcome_there(side):
     assert counts[1 - side] == 0
     assert abs(counts[side] / result.trials.evaluation - np.exp(-1.0) / 2.0) < 0.06
     assert result.verdict.value == "violation"
-    assert any("each run is a call of its own" in note for note in result.notes)
+    assert any("each run is a separate call" in note for note in result.notes)
 
 
 def test_a_function_that_does_not_raise_is_left_alone():

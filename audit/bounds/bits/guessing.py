@@ -1,7 +1,7 @@
-"""Guesses of bits: the most telling scores say "in" or "out", the others abstain.
+"""Guesses of bits: the most extreme scores guess "in" or "out", the others abstain.
 
-Which canaries are guessed, and what is guessed, is computed from the scores alone: a guess is a function of the output.
-How many are guessed is fixed beforehand, or runs over a grid of sizes that is.
+The canaries that are guessed, and the guesses, are computed from the scores alone: a guess is a function of the output.
+The number of guesses, or the grid of numbers, is fixed beforehand.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Size = int | float
 
 @dataclass(frozen=True)
 class Guessing:
-    """The rule of abstention.
+    """The rule that selects the guessed bits and their guesses.
 
     Args:
-        size: number of guesses: a whole number, or a share of all bits as a float in (0, 1]; several of either, a grid
-            that is paid for; or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50 guesses.
-        negatives: share of the guesses that say "out", in [0, 1]. The others, with the highest scores, say "in".
+        size: number of guesses: a whole number, or a share of all bits as a float in (0, 1]; a tuple of these, with a
+            Bonferroni correction; or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50 guesses.
+        negatives: share of the guesses that are "out", in [0, 1]. The others, for the highest scores, are "in".
         center: None takes both shares by rank. A number, such as 0 for log-likelihood ratios, guesses the scores
             farthest from it instead, "in" above it and "out" at or below it; `negatives` is not used then.
     """
@@ -42,47 +42,47 @@ class Guessing:
                 f'guesses must be a number, a share, several of these, or "grid", but is {self.size!r}.',
                 argument="guesses",
             )
-        several = self._several
-        if several is not None and len(several) == 0:
+        named = self._named_sizes
+        if named is not None and len(named) == 0:
             raise ParameterError(
                 'guesses must name at least one size, but is empty. Try guesses="grid".', argument="guesses"
             )
-        for one in several or ():
-            _check_size(one)
+        for size in named or ():
+            _check_size(size)
         unit_interval(negatives=self.negatives)
         if self.center is not None:
             finite(center=self.center)
 
     def sizes(self, n_bits: int) -> tuple[int, ...]:
-        """Numbers of guesses, increasing. Depends on the number of bits only.
+        """Return the numbers of guesses, increasing; they depend on the number of bits only.
 
         >>> Guessing().sizes(20_000), Guessing(size=(100, 0.5)).sizes(1000)
         ((156, 625, 2500, 10000), (100, 500))
         """
-        several = self._several
-        if several is None:
+        named = self._named_sizes
+        if named is None:
             grid = [max(1, n_bits // 2)]
             while grid[-1] // FACTOR >= FEWEST:
                 grid.append(grid[-1] // FACTOR)
             return tuple(reversed(grid))
-        found = sorted({max(1, int(one * n_bits)) if isinstance(one, float) else int(one) for one in several})
-        if found[-1] > n_bits:
+        sizes = sorted({max(1, int(size * n_bits)) if isinstance(size, float) else int(size) for size in named})
+        if sizes[-1] > n_bits:
             raise ParameterError(
-                f"guesses must be at most the number of bits, {n_bits}, but is {found[-1]}. A share, such as 0.1, "
+                f"guesses must be at most the number of bits, {n_bits}, but is {sizes[-1]}. A share, such as 0.1, "
                 "fits every number.",
                 argument="guesses",
             )
-        return tuple(found)
+        return tuple(sizes)
 
     @property
-    def _several(self) -> tuple[Size, ...] | None:
-        """The sizes that were named; None for the grid."""
+    def _named_sizes(self) -> tuple[Size, ...] | None:
+        """Explicit sizes; None for the grid."""
         if isinstance(self.size, str):
             return None
         return self.size if isinstance(self.size, tuple) else (self.size,)
 
     def right(self, scores: BitScores, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """How many guesses are right, for each number of guesses. Ties are broken by the place in the array."""
+        """Return the number of right guesses for each number of guesses. Ties are broken by position in the array."""
         bits, flat = scores.bits.ravel(), scores.scores.ravel()
         if self.center is not None:
             order = np.argsort(-np.abs(flat - self.center), kind="stable")
@@ -91,25 +91,25 @@ class Guessing:
         order = np.argsort(flat, kind="stable")
         ins = np.concatenate([[0], np.cumsum(bits[order])])
         n = len(flat)
-        found = []
+        rights = []
         for size in sizes:
             low = round(size * self.negatives)
-            found.append(int(low - ins[low] + ins[n] - ins[n - (size - low)]))
-        return tuple(found)
+            rights.append(int(low - ins[low] + ins[n] - ins[n - (size - low)]))
+        return tuple(rights)
 
     def describe(self, sizes: tuple[int, ...], best: int) -> str:
-        """For the ledger."""
-        how = (
+        """Return the text of the ledger entry on the number of guesses."""
+        rule = (
             f"{best - round(best * self.negatives)} in and {round(best * self.negatives)} out, by rank"
             if self.center is None
             else f"farthest from {self.center:g}"
         )
         among = "" if len(sizes) == 1 else f", best of {', '.join(map(str, sizes))}"
-        return f"{best} ({how}){among}"
+        return f"{best} ({rule}){among}"
 
 
 def bit_scores(scores: object, method: str) -> BitScores:
-    """`scores`, if they are BitScores; raises `ParameterError` otherwise."""
+    """Return `scores`, or raise `ParameterError` if they are not BitScores."""
     if isinstance(scores, BitScores):
         return scores
     raise ParameterError(
@@ -120,7 +120,7 @@ def bit_scores(scores: object, method: str) -> BitScores:
 
 
 def check_counts(n_bits: int, n_guesses: int, n_correct: int) -> None:
-    """Raises `ParameterError` unless 0 <= n_correct <= n_guesses <= n_bits and n_guesses >= 1."""
+    """Raise `ParameterError` unless 0 <= n_correct <= n_guesses <= n_bits and n_guesses >= 1."""
     whole(1, n_bits=n_bits, n_guesses=n_guesses)
     whole(0, n_correct=n_correct)
     named = {"n_correct": n_correct, "n_guesses": n_guesses, "n_bits": n_bits}

@@ -1,8 +1,8 @@
-"""The bound from guessing many coins at once: one run is enough (Steinke, Nasr and Jagielski 2023).
+"""The bound from guesses of many coins in one run (Steinke, Nasr and Jagielski 2023).
 
 Null at (epsilon, delta): the outputs are (epsilon, delta)-DP in each bit. Fixed before looking: the number r of
-guesses, or a grid of numbers that share the significance (Bonferroni). The guesses are a function of the output, and
-nothing else is asked of them: canaries may be chosen with malice and may disturb each other.
+guesses, or a grid of numbers that share the significance (Bonferroni). The guesses are a function of the output, with
+no other condition: canaries may be adversarial and may influence each other.
 
 Let V of the r guesses be right, g = e^epsilon / (1 + e^epsilon), p_k and F(k) the probabilities of k, and of at least
 k, under Bin(r, g), and m the number of all bits, guessed or not. Then for each v >= 1
@@ -36,12 +36,12 @@ Theorem 5.2), 2 m delta max_i Pr[v - i <= Bin(r, g) < v] / i, is at least twice 
 <= 1/2, which is where it matters (where it is smaller, this module takes the sharp one in its place).
 
 At delta = 0, r may even be computed from the scores without the bits: given the output, each guess is right with
-probability at most g, whatever the other bits are. Not so at delta > 0: the rare output that gives bits away could
-bring along the r that suits it. The grid is valid at every delta.
+probability at most g, whatever the other bits are. Not so at delta > 0: the rare output that reveals the bits could
+also choose the r that exploits it. The grid is valid at every delta.
 
 Several runs are one run: the outputs of all runs together are (epsilon, delta)-DP in each of the n_runs x n_canaries
-bits, because a bit enters its own run only. What is refuted is the claim of each single run. (A run may look at the
-outputs of earlier runs, but not at their bits.)
+bits, because a bit enters its own run only. The test is of the claim of each single run. (A run may depend on the
+outputs of earlier runs, but not on their bits.)
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from .guessing import Guessing, Size, bit_scores, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 
 _LARGEST = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
-_STEPS = 64  # where the published delta term, which need not grow with epsilon, is looked at for its first crossing
+_STEPS = 64  # grid on which the published delta term, which need not grow with epsilon, is searched for a crossing
 _TINY = 1e-250
 
 
@@ -74,22 +74,22 @@ class OneRun(Bound[BitScores]):
 
         p(epsilon) = F(v) + m delta F(v) (1 - F(v)) / (v p_v),     F and p of Bin(r, e^epsilon / (1 + e^epsilon))
 
-    with m bits, r guesses, v of them right; the bound is the first epsilon, going up from 0, with p above the level.
+    with m bits, r guesses, v of them right; the bound is the smallest epsilon with p above the significance level.
 
     Args:
-        guesses: how many bits are guessed, fixed beforehand: a number, a share (a float in (0, 1]), several of these,
+        guesses: number of guessed bits, fixed beforehand: a number, a share (a float in (0, 1]), several of these,
             which share the significance, or "grid": 1/2, 1/8, 1/32, ... of the bits, down to 50.
-        negatives: share of the guesses that say "out" (the lowest scores), in [0, 1]; the others say "in".
+        negatives: share of the guesses that are "out" (the lowest scores), in [0, 1]; the others are "in".
         center: None guesses by rank. A number guesses the scores farthest from it, "in" above it and "out" below.
-        delta_term: "sharp" as above, or "published", that of Steinke, Nasr and Jagielski, at least twice as large.
+        delta_term: "sharp" as above, or "published": the term of Steinke, Nasr and Jagielski, at least twice as large.
 
     Guarantees:
         * exact at every number of bits, for every mechanism and every dependence between the scores;
         * "sharp" is the best possible: for given m, r, v no smaller p holds for all (epsilon, delta)-DP mechanisms;
-        * the claim is judged at every delta at once: the p-value and the curve test read its whole curve, and cost the
-          bound nothing (`profile`);
+        * the claim is tested at every delta simultaneously: the p-value and the curve test read its whole curve, with
+          no further correction of the bound (`profile`);
         * the largest value at delta 0 is -ln(level^(-1/r) - 1) with r guesses;
-        * well below the truth even for a perfect attack: one run with m bits cannot show more than about ln(m / 3).
+        * well below the true epsilon even for a perfect attack: one run with m bits shows at most about ln(m / 3).
 
     Raises:
         ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits.
@@ -122,14 +122,14 @@ class OneRun(Bound[BitScores]):
         Guessing(self.guesses, self.negatives, self.center)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRun:
-        """With the numbers of guesses for this many bits."""
+        """Return the bound with the numbers of guesses for this many bits."""
         guessing = Guessing(self.guesses, self.negatives, self.center)
         return FixedOneRun(statement, guessing, guessing.sizes(*sizes), self.delta_term)
 
 
 @dataclass(frozen=True)
 class FixedOneRun(FixedBound[BitScores]):
-    """With the rule of abstention, and the numbers of guesses, which share the significance."""
+    """The one-run bound for one statement, with the numbers of guesses, which share the significance."""
 
     statement: Statement
     guessing: Guessing
@@ -152,7 +152,7 @@ class FixedOneRun(FixedBound[BitScores]):
         )
 
     def p_value(self, evidence: BitScores) -> float:
-        """In closed form, over the whole claimed curve; see `profile`."""
+        """Return the p-value over the whole claimed curve, in closed form; see `profile`."""
         scores = bit_scores(evidence, OneRun.name)
         each = [
             profile_p_value(self._points, scores.n_bits, size, right, self._terms)
@@ -161,7 +161,7 @@ class FixedOneRun(FixedBound[BitScores]):
         return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
 
     def curve_test(self, evidence: BitScores) -> CurveViolation | None:
-        """Where the profile that the guesses show lies above the claimed one; see `profile`."""
+        """Return the point at which the lower limit of the profile exceeds the claimed profile; see `profile`."""
         scores = bit_scores(evidence, OneRun.name)
         counts = list(zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True))
         level = self.statement.significance / len(self.sizes)
@@ -175,7 +175,7 @@ class FixedOneRun(FixedBound[BitScores]):
         return _terms(n_guesses, n_correct, epsilon, self.delta_term)
 
     def _least(self, n_bits: int, rights: tuple[int, ...]) -> list[float]:
-        """The bound from each number of guesses, of which this many are right."""
+        """Return the bound from each number of guesses, of which this many are right."""
         delta, level = self.statement.delta, self.statement.significance / len(self.sizes)
         return [
             least_epsilon(n_bits, size, right, delta=delta, significance=level, delta_term=self.delta_term)
@@ -186,7 +186,7 @@ class FixedOneRun(FixedBound[BitScores]):
 def guess_p_value(
     n_bits: int, n_guesses: int, n_correct: int, *, epsilon: float, delta: float, delta_term: str = "sharp"
 ) -> float:
-    """Largest probability of at least `n_correct` right guesses under any (epsilon, delta)-DP mechanism; at most 1.
+    """Return the largest probability of `n_correct` or more right guesses under (epsilon, delta)-DP.
 
     Args:
         n_bits: all bits, guessed or not.
@@ -215,7 +215,7 @@ def guess_p_value(
 def least_epsilon(
     n_bits: int, n_guesses: int, n_correct: int, *, delta: float, significance: float, delta_term: str = "sharp"
 ) -> float:
-    """First epsilon, going up from 0, that this many right guesses do not refute; arguments as in `guess_p_value`.
+    """Return the smallest epsilon that this many right guesses do not refute; arguments as in `guess_p_value`.
 
     Example:
         >>> round(least_epsilon(1000, 100, 100, delta=0.0, significance=0.05), 5)
@@ -253,19 +253,19 @@ def least_epsilon(
 def ledger(
     guessing: Guessing, scores: BitScores, sizes: tuple[int, ...], best: int, right: int
 ) -> tuple[LedgerEntry, ...]:
-    """What a bound from guesses looked at; `sizes[best]` gave it, with `right` of them right."""
-    paid = "fixed beforehand" if len(sizes) == 1 else f"fixed beforehand, Bonferroni over {len(sizes)}"
+    """Return the ledger of a bound from guesses; `sizes[best]` gave the bound, with `right` right guesses."""
+    correction = "fixed beforehand" if len(sizes) == 1 else f"fixed beforehand, Bonferroni over {len(sizes)}"
     runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs:,} independent runs"
     return (
         LedgerEntry("bits", f"{scores.n_bits} in {runs}", "independent fair coins, recorded before the run"),
-        LedgerEntry("guesses", f"{guessing.describe(sizes, sizes[best])}; {right} right", paid),
+        LedgerEntry("guesses", f"{guessing.describe(sizes, sizes[best])}; {right} right", correction),
         LedgerEntry("direction", "both", "in and out guesses are counted together"),
     )
 
 
 @lru_cache(maxsize=2**14)
 def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> tuple[float, float]:
-    """F(v), and what m delta is multiplied by in (1)."""
+    """Return F(v) and the factor of m delta in (1)."""
     if n_correct == 0:
         return 1.0, 0.0
     if epsilon > _LARGEST:
@@ -277,7 +277,7 @@ def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> t
 
 
 def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:
-    """F(v) (1 - F(v)) / (v p_v); where both underflow, F(v) / p_v is replaced by a geometric sum above it."""
+    """Return F(v) (1 - F(v)) / (v p_v); if both underflow, F(v) / p_v is replaced by a larger geometric sum."""
     rest = float(special.betaincc(v, r - v + 1.0, hit))
     if v == r:
         return rest / v
@@ -289,7 +289,7 @@ def _sharp(r: int, v: int, tail: float, hit: float, miss: float) -> float:
 
 
 def _published(r: int, v: int, hit: float, miss: float) -> float:
-    """2 max_i Pr[v - i <= Bin(r, g) < v] / i, by sums of positive terms."""
+    """Return 2 max_i Pr[v - i <= Bin(r, g) < v] / i, by sums of positive terms."""
     below = np.arange(v - 1, -1, -1.0)
     mass = np.cumsum(np.exp(log_pmf(below, *map(np.asarray, (float(r), hit, miss)))))
     return 2.0 * float(np.max(mass / np.arange(1, v + 1)))

@@ -13,11 +13,11 @@ The event {guess i = b, V_i >= c - 1} has, by f-DP, at most g(q) as its probabil
 probability when bit i is another symbol. Average over the symbols, the other bits and all i, with g outside the mean
 (Jensen). A right guess has V_i = V - 1, a wrong one V_i = V. (For k > 2 each wrong pair is one of k - 1.)
 
-Suppose Pr[V >= v] = t. Moving that mass down to v makes every inequality (1) with c <= v easier, so let it sit there:
-R = t v / m and H = t (r - v) / m. Going down, c = v, .., 1, (1) asks that H grow to H' >= (k - 1) g^-1(R): mass
-m (H' - H) / (r - c + 1) at V = c - 1, and R grows with it. As little mass as possible at each step is best, since the
-same H costs less mass further down and adds less to R. If all this mass is more than 1, that is R + H > r / m, then
-Pr[V >= v] < t: seeing v right refutes f at significance t.
+Suppose Pr[V >= v] = t. Moving that mass down to v relaxes every inequality (1) with c <= v, so assume all of it at v:
+R = t v / m and H = t (r - v) / m. Going down, c = v, .., 1, (1) requires that H grow to H' >= (k - 1) g^-1(R): mass
+m (H' - H) / (r - c + 1) at V = c - 1, and R grows with it. The smallest possible mass at each step is optimal, since
+the same H needs less mass further down and adds less to R. If all this mass is more than 1, that is R + H > r / m, then
+Pr[V >= v] < t: v right guesses refute f at significance t.
 
 The epsilon at delta of the least theta that is not refuted is a statement about the family, not about every mechanism.
 """
@@ -50,14 +50,14 @@ class OneRunFDP(Bound[BitScores]):
     """Lower bound on the parameter of a trade-off family from right guesses of fair bits, read as epsilon at delta.
 
     Args:
-        curve_family: of the curves; None takes that of the claim.
+        curve_family: family of trade-off curves; None takes the family of the claim.
         guesses, negatives, center: as in `OneRun`.
 
     Guarantees:
         * exact level at every number of bits, for every dependence between the scores, if the trade-off curve of one
-          bit is a member of the family; the p-value is that of the claimed curve itself, without that assumption;
-        * exceeds the epsilon of a claim of that family only where the claim itself is false, but for 1 - confidence;
-        * the bound without the family, that of `OneRun`, stands next to it in the ledger.
+          bit is a member of the family; the p-value tests the claimed curve itself, without that assumption;
+        * exceeds the epsilon of a true claim of that family with probability at most 1 - confidence;
+        * the ledger also reports the bound without the family, that of `OneRun`.
 
     Raises:
         ParameterError: a value out of range; scores that are not `BitScores`; more guesses than bits; no finite
@@ -67,12 +67,12 @@ class OneRunFDP(Bound[BitScores]):
         >>> bits = np.arange(1000)[None, :] % 2 == 0
         >>> scores = np.where(np.arange(1000) < 700, bits, ~bits).astype(float)  # 700 of 1000 right
         >>> stated = Statement(GaussianDP(1.0), delta=1e-5)
-        >>> found = OneRunFDP(guesses=1000, center=0.5).fix(stated, None, (1000,)).lower_bound(BitScores(bits, scores))
-        >>> round(found.epsilon, 4), found.assumptions
+        >>> bound = OneRunFDP(guesses=1000, center=0.5).fix(stated, None, (1000,)).lower_bound(BitScores(bits, scores))
+        >>> round(bound.epsilon, 4), bound.assumptions
         (1.372, ('the trade-off curve of one bit is that of GaussianDP for some mu',))
 
     References:
-        Mahloujifar, Melis and Chaudhuri (2024), arXiv:2410.22235. The proof in this module is our own.
+        Mahloujifar, Melis and Chaudhuri (2024), arXiv:2410.22235. The proof in this module is new.
     """
 
     name: ClassVar[str] = "one-run-fdp"
@@ -90,7 +90,7 @@ class OneRunFDP(Bound[BitScores]):
         checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
-        """With the family of the claim, and the numbers of guesses for this many bits."""
+        """Return the bound with the family of the claim and the numbers of guesses for this many bits."""
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
         guessing = Guessing(self.guesses, self.negatives, self.center)
@@ -99,11 +99,10 @@ class OneRunFDP(Bound[BitScores]):
 
 @dataclass(frozen=True)
 class FixedOneRunFDP(FixedBound[BitScores]):
-    """In one family, with the rule of abstention and the numbers of guesses, which share the significance.
+    """The one-run f-DP bound for one statement, with a family and numbers of guesses that share the significance.
 
-    The claim is a member, so that the bound exceeds its epsilon where its whole curve is refuted, and nowhere else. The
-    bound is its own curve test: there is no count of right guesses at which another one would find more, and no
-    `curve_test` is added.
+    The claim is a member of the family, so the bound exceeds the claimed epsilon exactly if the whole claimed curve is
+    refuted. A separate `curve_test` could not detect more, so there is none.
     """
 
     statement: Statement
@@ -133,14 +132,14 @@ class FixedOneRunFDP(FixedBound[BitScores]):
                     "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {thetas[best]:.6g}"
                 ),
                 LedgerEntry(
-                    "without it", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run, same guesses"
+                    "without family", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run, same guesses"
                 ),
             ),
             assumptions=(f"the trade-off curve of one bit is that of {self.family.title}",),
         )
 
     def exceeds_claim(self, evidence: BitScores) -> bool:
-        """Whether the claimed curve is refuted, a member of the family: one curve instead of a search."""
+        """Return True if the claimed curve, a member of the family, is refuted: one test instead of a search."""
         scores, needed = bit_scores(evidence, OneRunFDP.name), _needed(self.statement.claim)
         level = self.statement.significance / len(self.sizes)
         rights = self.guessing.right(scores, self.sizes)
@@ -149,7 +148,7 @@ class FixedOneRunFDP(FixedBound[BitScores]):
         )
 
     def p_value(self, evidence: BitScores) -> float:
-        """Smallest significance at which the claimed curve itself is refuted, down to 1e-12: no family is assumed.
+        """Return the smallest significance, >= 1e-12, at which the claimed curve is refuted; no family is assumed.
 
         >>> bits = np.arange(200)[None, :] % 2 == 0
         >>> fixed = OneRunFDP(guesses=100).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (200,))
@@ -168,13 +167,13 @@ class FixedOneRunFDP(FixedBound[BitScores]):
 def least_theta(
     family: CurveFamily, n_bits: int, n_guesses: int, n_correct: int, *, significance: float, alphabet: int = 2
 ) -> float:
-    """Least parameter that this many right guesses do not refute, rounded down; 0 where nothing is refuted.
+    """Return the smallest parameter that this many right guesses do not refute, rounded down; 0 if none is refuted.
 
     Args:
-        family: of trade-off curves.
-        n_bits: all secrets, guessed or not; each uniform on `alphabet` symbols.
-        n_guesses: fixed beforehand.
-        n_correct: right guesses.
+        family: family of trade-off curves.
+        n_bits: number of secrets, guessed or not; each uniform on `alphabet` symbols.
+        n_guesses: number of guesses, fixed beforehand.
+        n_correct: number of right guesses.
         significance: in (0, 1).
         alphabet: number of symbols, >= 2; bits have 2.
 
@@ -187,28 +186,28 @@ def least_theta(
     open_unit(significance=significance)
     whole(2, alphabet=alphabet)
 
-    def spared(member: Guarantee) -> bool:
+    def not_refuted(member: Guarantee) -> bool:
         return not refuted(_needed(member), n_bits, n_guesses, n_correct, significance, alphabet=alphabet)
 
-    return least_member(family, spared, start=family.claimed)
+    return least_member(family, not_refuted, start=family.claimed)
 
 
 def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
-    """Smallest significance, at least 1e-12, at which this many right guesses refute the curve; rounded up."""
+    """Return the smallest significance, >= 1e-12, at which this many right guesses refute the curve; rounded up."""
     check_counts(n_bits, n_guesses, n_correct)
     needed, counts = _needed(claim), (n_bits, n_guesses, n_correct)
 
-    def seen(log_level: float) -> bool:
+    def is_refuted(log_level: float) -> bool:
         return refuted(needed, *counts, math.exp(log_level), alphabet=alphabet)
 
     low, high = math.log(SMALLEST_P_VALUE), -1e-12
-    if not seen(high):
+    if not is_refuted(high):
         return 1.0
-    if seen(low):
+    if is_refuted(low):
         return SMALLEST_P_VALUE
     while high - low > 1e-9:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if seen(middle) else (middle, high)
+        low, high = (low, middle) if is_refuted(middle) else (middle, high)
     return math.exp(high)
 
 
@@ -221,14 +220,14 @@ def refuted(
     *,
     alphabet: int = 2,
 ) -> bool:
-    """Whether this many right guesses are less likely than `significance` under a curve; `needed` is g^-1."""
+    """Return True if this many right guesses are less likely than `significance` under a curve; `needed` is g^-1."""
     right = significance * n_correct / n_bits
     wrong = significance * (n_guesses - n_correct) / n_bits
     total = n_guesses / n_bits
     for level in range(n_correct - 1, -1, -1):
         grown = (alphabet - 1) * needed(right)
         if grown <= wrong:
-            break  # nothing more is asked further down: `right` and `wrong` stay
+            break  # all further inequalities hold: `right` and `wrong` stay
         right = min(1.0, right + level / (n_guesses - level) * (grown - wrong))
         wrong = grown
         if right + wrong > total:
@@ -237,9 +236,9 @@ def refuted(
 
 
 def _needed(claim: Guarantee) -> Callable[[float], float]:
-    """x -> g^-1(x), the least probability of an event on one side whose probability on the other is x.
+    """Return g^-1: x -> the smallest probability of an event on one side that has probability x on the other.
 
-    Guarantees bind both directions, so that f is its own inverse and g^-1(x) = f(1 - x); rounded down.
+    Guarantees hold in both directions, so f is its own inverse and g^-1(x) = f(1 - x); rounded down.
     """
     if isinstance(claim, GaussianDP):
         mu, ndtr, ndtri = claim.mu, special.ndtr, special.ndtri
@@ -254,7 +253,7 @@ def _fpr(x: float) -> float:
 
 
 def _pure_tradeoff(epsilon: float, x: float) -> float:
-    """That of `PureDP.tradeoff`, one number at a time: a search asks thousands of times."""
+    """Return `PureDP.tradeoff` at one number, faster than the array form: a search calls it thousands of times."""
     fpr = _fpr(x)
     steep = -math.expm1(min(1.0, epsilon + math.log(fpr)))  # below 0 from 0 on, where the number no longer matters
     flat = math.exp(-epsilon) * (1.0 - fpr)

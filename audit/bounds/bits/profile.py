@@ -1,4 +1,4 @@
-"""The whole claimed curve against right guesses: every epsilon at once, at no price.
+"""The test of the whole claimed curve from right guesses, at every epsilon simultaneously.
 
 Null: for every epsilon, the outputs are (epsilon, delta(epsilon))-DP in each bit. Let V of r guesses be right, out of m
 bits. Inequality (1) of `one_run` holds at every point of the curve, so that
@@ -7,8 +7,8 @@ bits. Inequality (1) of `one_run` holds at every point of the curve, so that
 
 with F and p_v of Bin(r, e^epsilon / (1 + e^epsilon)).
 
-**p(V) is a p-value.** Let v* be the least v with p(v) <= a. Then Pr[p(V) <= a] <= Pr[V >= v*] <= p(v*) <= a. Nothing is
-paid for the choice of epsilon, even if it is made after looking: the tests at all points read the same count, and each
+**p(V) is a p-value.** Let v* be the least v with p(v) <= a. Then Pr[p(V) <= a] <= Pr[V >= v*] <= p(v*) <= a. The choice
+of epsilon needs no correction, even if it is data-dependent: the tests at all points read the same count, and each
 rejects from some count on, so that together they reject from the least of these counts on, which is one of them.
 
 **Together with the bound.** Solved for delta, (1) is a lower limit of the true profile,
@@ -16,11 +16,11 @@ rejects from some count on, so that together they reject from the least of these
     delta_lower(epsilon) = (a - F(v)) / (m T(v)),
 
 which exceeds the true delta at epsilon where p at the true point is below a. Let v be the least count at which it does
-so anywhere, or at which the bound at the delta of the statement exceeds the truth: whatever happens, happens from v on,
-and Pr[V >= v] <= a. So bound and limits hold together at the level of one of them.
+so anywhere, or at which the bound at the delta of the statement exceeds the true epsilon: every error needs V >= v, and
+Pr[V >= v] <= a. So the bound and the limits hold simultaneously at the level of one of them.
 
-What is paid for is the number of guesses: several share the significance (Bonferroni), because they count other bits.
-The points below are a grid of the curve; fewer points lose power, not validity.
+Several numbers of guesses do need a correction: they share the significance (Bonferroni), because they count different
+bits. The points below are a grid of the curve; fewer points lose power, not validity.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from ...evidence.statement import Statement
 from ..curve import CurveViolation
 
 POINTS = 128
-"""Of a claimed curve, evenly spread over epsilon."""
+"""Number of points of a claimed curve, evenly spaced in epsilon."""
 REACH = 2.0
-"""How far they go, as a multiple of the epsilon that is claimed at the delta of the statement."""
-_ROUNDING = 1e-9  # relative: a claimed delta is taken to be this much larger
+"""Largest epsilon of these points, as a multiple of the claimed epsilon at the delta of the statement."""
+_ROUNDING = 1e-9  # relative: a claimed delta is rounded up by this much
 
 Terms = Callable[[int, int, float], tuple[float, float]]
-"""(n_guesses, n_correct, epsilon) -> F, and what m delta is multiplied by."""
+"""Function (n_guesses, n_correct, epsilon) -> F, and the factor of m delta."""
 Point = tuple[float, float]
 
 
 def claimed_points(statement: Statement) -> tuple[Point, ...]:
-    """(epsilon, delta) of the claim: that of the statement first, then a grid of its curve.
+    """Return points (epsilon, delta) of the claim: first the point of the statement, then a grid of the curve.
 
     >>> from dpassay.mechanisms.guarantees import GaussianDP
     >>> points = claimed_points(Statement(GaussianDP(1.0), delta=1e-5))
@@ -57,30 +57,30 @@ def claimed_points(statement: Statement) -> tuple[Point, ...]:
 
 
 def profile_p_value(points: Sequence[Point], n_bits: int, n_guesses: int, n_correct: int, terms: Terms) -> float:
-    """p(n_correct) as above: the most likely that this many right guesses are if the claim holds."""
+    """Return p(n_correct) as above: the largest probability of this many right guesses if the claim holds."""
     return min(_p_value(n_bits, delta, *terms(n_guesses, n_correct, epsilon)) for epsilon, delta in points)
 
 
 def profile_violation(
     points: Sequence[Point], n_bits: int, counts: Sequence[tuple[int, int]], level: float, terms: Terms, *, method: str
 ) -> CurveViolation | None:
-    """Where delta_lower exceeds the claimed delta by most; None where it does nowhere.
+    """Return the point at which delta_lower exceeds the claimed delta by most; None if it exceeds it nowhere.
 
     Args:
-        points: of the claim.
-        n_bits: guessed or not.
-        counts: (guesses, right ones), one for each number of guesses.
-        level: that of each of these numbers.
-        terms: of inequality (1).
-        method: of the bound.
+        points: points of the claim.
+        n_bits: number of bits, guessed or not.
+        counts: (guesses, right guesses), one pair for each number of guesses.
+        level: significance level of each number of guesses.
+        terms: terms of inequality (1).
+        method: name of the bound.
     """
-    found = []
+    gaps = []
     for epsilon, delta in points:
         for n_guesses, n_correct in counts:
             tail, term = terms(n_guesses, n_correct, epsilon)
             if tail < level:
-                found.append((min(1.0, (level - tail) / (n_bits * term)) - delta, epsilon, delta))
-    gap, epsilon, delta = max(found, default=(0.0, 0.0, 0.0))
+                gaps.append((min(1.0, (level - tail) / (n_bits * term)) - delta, epsilon, delta))
+    gap, epsilon, delta = max(gaps, default=(0.0, 0.0, 0.0))
     if gap <= 0.0:
         return None
     return CurveViolation(epsilon, delta, delta + gap, None, None, None, None, None, method)

@@ -3,8 +3,8 @@
     upper(k, n, a) = BetaInv(1 - a; k + 1, n - k)      Pr[rate > upper] <= a
     lower(k, n, a) = BetaInv(a; k, n - k + 1)          Pr[rate < lower] <= a
 
-(Clopper and Pearson 1934.) Both come from the complementary incomplete beta functions, so that nothing is lost for
-levels down to 1e-12. `k` need not be whole: the limits of an expected count are what a plan for later trials needs.
+(Clopper and Pearson 1934.) Both come from the complementary incomplete beta functions, so that they are accurate for
+levels down to 1e-12. `k` need not be whole: power calculations need the limits of an expected count.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 def upper(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """Upper limit of a rate after `k` hits in `n` trials, exceeded by the truth with probability <= significance.
+    """Return the upper limit of a rate after `k` hits in `n` trials; the true rate exceeds it with <= significance.
 
     Args:
-        k: hits, 0 <= k <= n; any shape, need not be whole.
-        n: trials, >= 0.
+        k: number of hits, 0 <= k <= n; any shape, need not be whole.
+        n: number of trials, >= 0.
         significance: one-sided error, in (0, 1).
 
     Returns:
@@ -44,7 +44,7 @@ def upper(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
 
 
 def lower(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """Lower limit of a rate after `k` hits in `n` trials: 1 - upper(n - k, n), computed without that cancellation.
+    """Return the lower limit of a rate after `k` hits in `n` trials: 1 - upper(n - k, n), without the cancellation.
 
     Example:
         >>> float(lower(0, 20, 0.025))
@@ -56,7 +56,7 @@ def lower(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
 
 
 def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
-    """Smallest k with Pr[Bin(n, rate) <= k] >= probability, of the shape of `rate`.
+    """Return the smallest k with Pr[Bin(n, rate) <= k] >= probability, of the shape of `rate`.
 
     Example:
         >>> quantile(0.5, 10, [0.0, 0.5, 1.0]).tolist()
@@ -69,19 +69,19 @@ def quantile(probability: float, n: int, rate: ArrayLike) -> NDArray[np.int64]:
     guess = n * inside + normal * np.sqrt(n * inside * (1.0 - inside)) + (normal**2 - 1.0) * (1.0 - 2.0 * inside) / 6.0
     low, high = np.full(inside.shape, -1, dtype=np.int64), np.full(inside.shape, n, dtype=np.int64)
     probe, step = np.clip(np.floor(guess), 0, n - 1).astype(np.int64), 1
-    while len(wide := np.flatnonzero(high - low > 1)):
-        at = probe[wide]
-        reached = special.betaincc(at + 1.0, np.maximum(n - at, 1.0), inside[wide]) >= probability
-        low[wide], high[wide] = np.where(reached, low[wide], at), np.where(reached, at, high[wide])
-        onward = np.where(reached, at - step, at + step)
-        between = (low[wide] < onward) & (onward < high[wide])
-        probe[wide] = np.where(between, onward, (low[wide] + high[wide]) // 2)
+    while len(open_ := np.flatnonzero(high - low > 1)):
+        middle = probe[open_]
+        reached = special.betaincc(middle + 1.0, np.maximum(n - middle, 1.0), inside[open_]) >= probability
+        low[open_], high[open_] = np.where(reached, low[open_], middle), np.where(reached, middle, high[open_])
+        onward = np.where(reached, middle - step, middle + step)
+        between = (low[open_] < onward) & (onward < high[open_])
+        probe[open_] = np.where(between, onward, (low[open_] + high[open_]) // 2)
         step *= 2
     return np.where(rates <= 0.0, 0, np.where(rates >= 1.0, n, high.reshape(rates.shape)))
 
 
 def quantile_of_one(probability: float, n: int, rate: float) -> int:
-    """`quantile` of a single rate, which as an array would take twenty times as long.
+    """Return `quantile` for a single rate, twenty times faster than for an array of one.
 
     Example:
         >>> quantile_of_one(0.5, 10, 0.5)
@@ -104,10 +104,10 @@ def quantile_of_one(probability: float, n: int, rate: float) -> int:
 
 
 def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:
-    """ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, given to full precision.
+    """Return ln Pr[Bin(n, rate) = k], continued to real 0 <= k < n; `complement` = 1 - rate, to full precision.
 
-    Stirling's series for the factorials and two deviances for the rest: unlike differences of log-gamma functions,
-    the error stays near 1e-13 for n = 1e9. (The form is that of Loader 2000, "Fast and accurate computation of
+    The function uses Stirling's series for the factorials and two deviances for the rest: unlike differences of
+    log-gamma functions, the error stays near 1e-13 for n = 1e9. (Loader 2000, "Fast and accurate computation of
     binomial probabilities".)
     """
     rest = n - k
@@ -125,16 +125,16 @@ def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:
 
 
 def _stirling_error(x: Floats) -> Floats:
-    """ln Gamma(x + 1) - ((x + 1/2) ln x - x + ln(2 pi) / 2)."""
+    """Return ln Gamma(x + 1) - ((x + 1/2) ln x - x + ln(2 pi) / 2)."""
     safe = np.maximum(x, 16.0)
     square = 1.0 / (safe * safe)
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / safe
-    few = np.minimum(x, 16.0)
-    exact = special.gammaln(few + 1.0) - (few + 0.5) * np.log(few) + few - _HALF_LOG_TWO_PI
+    small = np.minimum(x, 16.0)
+    exact = special.gammaln(small + 1.0) - (small + 0.5) * np.log(small) + small - _HALF_LOG_TWO_PI
     return np.where(x < 16.0, exact, series)
 
 
 def _deviance(x: Floats, mean: Floats) -> Floats:
-    """x ln(x / mean) + mean - x, >= 0."""
+    """Return x ln(x / mean) + mean - x, >= 0."""
     excess = (x - mean) / mean
     return mean * ((1.0 + excess) * np.log1p(excess) - excess)

@@ -1,12 +1,13 @@
-"""Limits of the mean of numbers in [0, 1] of which nothing else is known.
+"""Limits of the mean of numbers in [0, 1], without further assumptions.
 
-The wealth of one who bets that the mean is above m (Waudby-Smith and Ramdas 2024, section 4; "betting"):
+The test martingale against "the mean is at most m" (Waudby-Smith and Ramdas 2024, section 4; "betting"):
 
     K_i(m) = product over j <= i of (1 + min(l_j, c / m) (x_j - m)),      l_j = sqrt(2 log(1 / a) / (n v_{j-1})),
 
-v_{j-1} the variance of the numbers before j (with a quarter added as one more), c = 3/4. Each factor is >= 1 - c and
-has an expectation of at most 1 given the past if the mean is at most m, so that by Ville (1939) K ever reaches 1 / a
-with probability <= a. Every factor falls with m: what is rejected is an interval, and its end is the limit.
+v_{j-1} the variance of the numbers before j (regularised by one more number with variance 1/4), c = 3/4. Each factor is
+>= 1 - c and has an expectation of at most 1 given the past if the mean is at most m, so that by Ville (1939) K ever
+reaches 1 / a with probability <= a. Every factor decreases with m: the rejected m form an interval, and its end is the
+limit.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_MOST = 0.75  # of the wealth, lost at most in one round
+_MOST = 0.75  # largest share of the wealth that one round can lose
 
 
 def lower(values: Floats, significance: float) -> float:
-    """Lower limit of the mean, above the truth with probability <= significance.
+    """Return the lower limit of the mean; it exceeds the true mean with probability <= significance.
 
     Args:
         values: `(n,)` in [0, 1], n >= 1, in an order that does not depend on them; independent with the same mean, or
-            any whose mean given those before is the same.
+            with the same conditional mean given the previous values.
         significance: one-sided error, in (0, 1).
 
     Example:
         >>> 0.4 < lower(np.full(100, 0.5), 0.025) < 0.5
         True
     """
-    stakes, enough = _stakes(values, significance), math.log(1.0 / significance)
+    stakes, log_threshold = _stakes(values, significance), math.log(1.0 / significance)
     low, high = 0.0, 1.0
     while high - low > 1e-7:
         middle = 0.5 * (low + high)
         bets = np.minimum(stakes, _MOST / middle)
-        if np.cumsum(np.log1p(bets * (values - middle))).max() >= enough:
+        if np.cumsum(np.log1p(bets * (values - middle))).max() >= log_threshold:
             low = middle
         else:
             high = middle
@@ -46,14 +47,14 @@ def lower(values: Floats, significance: float) -> float:
 
 
 def upper(values: Floats, significance: float) -> float:
-    """Upper limit of the mean: 1 less the lower limit of what is missing to 1."""
+    """Return the upper limit of the mean: 1 minus the lower limit of the mean of 1 - values."""
     return 1.0 - lower(1.0 - values, significance)
 
 
 def _stakes(values: Floats, significance: float) -> Floats:
-    """`(n,)` l, each from the values before it."""
+    """Return the stakes l, shape `(n,)`, each computed from the previous values."""
     n = len(values)
-    before = np.arange(1, n + 1)  # with the one that was added
+    before = np.arange(1, n + 1)  # including the added number
     mean = (0.5 + np.concatenate([[0.0], np.cumsum(values[:-1])])) / before
     square = (0.5 + np.concatenate([[0.0], np.cumsum(values[:-1] ** 2)])) / before
     variance = np.maximum(square - mean**2, 0.25 / before)

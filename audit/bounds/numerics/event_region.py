@@ -1,25 +1,25 @@
-"""Which trade-off curves the two counts of one event contradict: an exact joint test, independent of any family.
+"""An exact joint test of trade-off curves from the two counts of one event, independent of any family.
 
 Null for a curve f: (FPR, FNR) of the event {score >= threshold} lies on or above f. Fixed before looking: the event,
 the sizes, and the ranking of the outcomes
 
     T(k1, k0) = -Phi^-1(FPR_upper(k0)) - Phi^-1(FNR_upper(k1)),    limits of Clopper and Pearson at a fixed level,
 
-which grows with hits on side 1 and falls with hits on side 0. After (k1, k0), let R be the outcomes ranked no lower.
+which grows with hits on side 1 and falls with hits on side 0. Given (k1, k0), let R be the outcomes ranked no lower.
 
     1. At the true rates, Pr[R] is a p-value: it is <= a with probability at most a, whatever the ranking.
     2. Pr[R] falls when FPR or FNR grows. So on a cell FPR in [x0, x1] it is, for all rates on or above f, at most its
        value at (x0, f(x1)); and it is at most a as soon as f(x1) >= y, where y solves Pr[R] = a at (x0, y).
     3. Upper limits at level g / 2 each hold for both rates with probability at least 1 - g (after Berger and Boos
-       1994). Cells beyond the limit of FPR need no look, nor do those with f(x1) above the limit of FNR, since the true
+       1994). Cells beyond the limit of FPR need no test, nor do those with f(x1) above the limit of FNR, since the true
        FNR in them is at least f(x1).
 
 Hence: f is refuted at significance a + g when f(x1) >= min(y, limit of FNR) in every cell up to the limit of FPR. The
 true curve is refuted with probability at most a + g, and so is every curve below it. The points depend on the counts
-alone: one set of them serves every family of curves, and every (epsilon, delta), together. Limits to one side only keep
-the answer monotone in the counts.
+alone: one set of them is valid for every family of curves, and every (epsilon, delta), simultaneously. One-sided limits
+keep the answer monotone in the counts.
 
-Where two Clopper-Pearson limits pay for the worst corner, 2 * 1.96 standard errors at 95 %, this pays 1.64 * sqrt(2).
+Two Clopper-Pearson limits lose 2 * 1.96 standard errors at 95 %, at their worst corner; this test loses 1.64 * sqrt(2).
 
 The cells and the groups of counts that Pr[R] is summed over are fixed by the counts, never by the significance, so that
 refutations are nested in it. Sums over groups take the largest probability in each: the error is on the safe side.
@@ -44,19 +44,19 @@ Curve: TypeAlias = Callable[[Floats], Floats]
 
 SMALLEST = 1e-12
 RANKING = 1.645
-"""Standard errors below the estimate at which outcomes are ranked, if nothing else was fixed beforehand."""
-_OUTSIDE = 1.0 / 500.0  # share of the significance that pays for ignoring rates outside their limits
-_CELL, _REACH = 0.05, 9.5  # cells of FPR in its standard deviations: width, thrice that outside `_NEAR`, and end
+"""Default ranking: number of standard errors below the estimate at which outcomes are ranked."""
+_OUTSIDE = 1.0 / 500.0  # share of the significance that accounts for ignoring rates outside their limits
+_CELL, _REACH = 0.05, 9.5  # cells of FPR in its standard deviations: width, three times that outside `_NEAR`, and end
 _NEAR = -3.0, 5.0
-_SPARSE = 16  # one of so many cells is looked at first
-_GROUPS = 480  # of counts of false positives
-_NEGLIGIBLE = 1e-18  # probabilities that are counted in full instead of looked at
+_SPARSE = 16  # every 16th cell is tested first
+_GROUPS = 480  # groups of counts of false positives
+_NEGLIGIBLE = 1e-18  # smaller probabilities are added in full instead of being multiplied
 _FURTHEST = 37.0  # normal deviates beyond which rates are 0 or 1
 
 
 @dataclass(frozen=True)
 class EventRegion:
-    """What the counts of one event say about the trade-off curve.
+    """A confidence region for the trade-off curve from the counts of one event.
 
     Args:
         hits_out, hits_in: false and true positives.
@@ -79,13 +79,13 @@ class EventRegion:
 
     @property
     def is_empty_handed(self) -> bool:
-        """Whether the event never happened on side 1 or always on side 0, so that it contradicts nothing."""
+        """True if the event never happened on side 1 or always on side 0: the counts then contradict no curve."""
         return self.hits_in == 0 or self.hits_out == self.n_out
 
     def points(self, significance: float) -> tuple[Floats, Floats]:
-        """`(m,)` points (fpr, fnr); a curve that passes on or above all of them is refuted.
+        """Return `(m,)` points (fpr, fnr); a curve that passes on or above all of them is refuted.
 
-        fnr is inf where no curve is refuted.
+        fnr is inf if no curve is refuted.
         """
         if self.is_empty_handed:
             return np.ones(1), np.full(1, np.inf)
@@ -98,22 +98,22 @@ class EventRegion:
         return right, fnr
 
     def refutes(self, curve: Curve, significance: float) -> bool:
-        """Whether `curve` (FPR -> FNR) passes on or above all the points: one look at each, without finding them."""
+        """Return True if `curve` (FPR -> FNR) passes on or above all the points, without computing the points."""
         if self.is_empty_handed:
             return False
         left, right = self._up_to_limit(significance)
         fnr = curve(right)
-        look = fnr < self._fnr_limit(significance)
-        if not look.any():
+        tested = fnr < self._fnr_limit(significance)
+        if not tested.any():
             return True
-        left, fnr, level = left[look], fnr[look], (1.0 - _OUTSIDE) * significance
-        few = slice(None, None, _SPARSE)  # where the curve is spared, these mostly say so
+        left, fnr, level = left[tested], fnr[tested], (1.0 - _OUTSIDE) * significance
+        sparse = slice(None, None, _SPARSE)  # a curve that is not refuted mostly fails already on these
         return all(
-            self._tail(_Masses.of(self._masses(left[some])), fnr[some]).max() <= level for some in (few, slice(None))
+            self._tail(_Masses.of(self._masses(left[part])), fnr[part]).max() <= level for part in (sparse, slice(None))
         )
 
     def p_value(self, curve: Curve) -> float:
-        """Smallest significance at which `curve` is refuted, down to 1e-12 and rounded up; 1 where there is none."""
+        """Return the smallest significance, >= 1e-12, at which `curve` is refuted, rounded up; 1 if there is none."""
         if self.is_empty_handed:
             return 1.0
         left, right = self._up_to_limit(SMALLEST)
@@ -122,8 +122,8 @@ class EventRegion:
 
         def refuted(log_significance: float) -> bool:
             level = math.exp(log_significance)
-            look = (left <= self._fpr_limit(level)) & (fnr < self._fnr_limit(level))
-            return bool(np.all(tail[look] <= (1.0 - _OUTSIDE) * level))
+            tested = (left <= self._fpr_limit(level)) & (fnr < self._fnr_limit(level))
+            return bool(np.all(tail[tested] <= (1.0 - _OUTSIDE) * level))
 
         low, high = math.log(SMALLEST), math.log(0.999)
         if not refuted(high):
@@ -142,15 +142,15 @@ class EventRegion:
         return float(upper(self.n_in - self.hits_in, self.n_in, 0.5 * _OUTSIDE * significance))
 
     def _up_to_limit(self, significance: float) -> tuple[Floats, Floats]:
-        """Left and right ends of the cells that begin below the limit of FPR."""
+        """Return left and right ends of the cells that begin below the limit of FPR."""
         edges = _edges(self.hits_out, self.n_out)
         left, right = edges[:-1], edges[1:]
-        kept = left <= self._fpr_limit(significance)
-        return left[kept], right[kept]
+        below = left <= self._fpr_limit(significance)
+        return left[below], right[below]
 
     @cached_property
     def _groups(self) -> tuple[Floats, Floats]:
-        """Groups of counts of false positives: the first of each, and the least hits on side 1 that R holds there."""
+        """Groups of counts of false positives: the first count, and the smallest k1 in R, of each group."""
         rate = self.hits_out / self.n_out
         angle, spread = math.asin(math.sqrt(rate)), _REACH / math.sqrt(self.n_out)
         grid = np.linspace(max(0.0, angle - spread), min(0.5 * math.pi, angle + spread), _GROUPS)
@@ -161,19 +161,19 @@ class EventRegion:
         return first, least
 
     def _least_hits(self, false_positives: Floats) -> Floats:
-        """Least k1 with T(k1, k0) >= the observed T, for each k0; n_in + 1 where there is none."""
+        """Return the smallest k1 with T(k1, k0) >= the observed T for each k0; n_in + 1 where there is none."""
         level = float(special.ndtr(-self.ranking / math.sqrt(2.0)))
 
-        def place(misses: Floats, n: int) -> Floats:
-            return np.asarray(special.ndtri(upper(misses, n, level)))
+        def deviate(errors: Floats, n: int) -> Floats:
+            return np.asarray(special.ndtri(upper(errors, n, level)))
 
-        own_out, own_in = (
-            place(np.array([self.hits_out]), self.n_out),
-            place(np.array([self.n_in - self.hits_in]), self.n_in),
+        observed_out, observed_in = (
+            deviate(np.array([self.hits_out]), self.n_out),
+            deviate(np.array([self.n_in - self.hits_in]), self.n_in),
         )
-        allowed = special.ndtr((own_out + own_in + 1e-9) - place(false_positives, self.n_out))  # limit on FNR
+        allowed = special.ndtr((observed_out + observed_in + 1e-9) - deviate(false_positives, self.n_out))  # FNR limit
         low, high = np.full(allowed.shape, -1.0), np.full(allowed.shape, float(self.n_in))
-        for _ in range(max(1, self.n_in.bit_length() + 1)):  # most misses whose limit is allowed
+        for _ in range(max(1, self.n_in.bit_length() + 1)):  # largest number of misses with an allowed limit
             middle = np.floor(0.5 * (low + high))
             fits = upper(np.maximum(middle, 0.0), self.n_in, level) <= allowed
             fits |= middle < 0.0
@@ -181,7 +181,7 @@ class EventRegion:
         return np.where(allowed >= 1.0, 0.0, self.n_in - low)
 
     def _masses(self, fpr: Floats) -> Floats:
-        """`(cells, groups)` probability of each group of false positives."""
+        """Return the probability of each group of false positives, shape `(cells, groups)`."""
         first = self._groups[0]
         inner = special.betainc(first[1:], self.n_out - first[1:] + 1.0, fpr[:, None])  # Pr[count >= first]
         ones, zeros = np.ones((len(fpr), 1)), np.zeros((len(fpr), 1))
@@ -189,7 +189,7 @@ class EventRegion:
         return np.asarray(np.maximum(0.0, at_least[:, :-1] - at_least[:, 1:]))
 
     def _tail(self, masses: _Masses, fnr: Floats) -> Floats:
-        """Bound on Pr[R] in each cell, at this FNR."""
+        """Return an upper bound on Pr[R] in each cell, at this FNR."""
         least = self._groups[1][masses.group]
         within = np.clip(least, 1.0, self.n_in)
         # Pr[Bin(n_in, 1 - fnr) >= least]
@@ -198,14 +198,14 @@ class EventRegion:
         return np.bincount(masses.cell, masses.mass * hit, minlength=len(fnr)) + masses.rest
 
     def _solve(self, masses: _Masses, significance: float) -> Floats:
-        """Least FNR in each cell at which Pr[R] <= significance; rounded up; inf where there is none.
+        """Return the smallest FNR in each cell at which Pr[R] <= significance; rounded up; inf where there is none.
 
-        The normal deviate of Pr[R] is nearly a straight line in that of FNR: secants inside a bracket.
+        The normal deviate of Pr[R] is nearly linear in the normal deviate of FNR: secants inside a bracket.
         """
         target = special.ndtri(significance)
 
-        def excess(place: Floats, rows: NDArray[np.intp]) -> Floats:
-            tail = np.clip(self._tail(masses.of_rows(rows), special.ndtr(place)), 1e-300, 1.0 - 1e-16)
+        def excess(deviate: Floats, rows: NDArray[np.intp]) -> Floats:
+            tail = np.clip(self._tail(masses.of_rows(rows), special.ndtr(deviate)), 1e-300, 1.0 - 1e-16)
             return np.asarray(special.ndtri(tail) - target)
 
         rate = (self.n_in - self.hits_in + 0.5) / (self.n_in + 1.0)
@@ -217,19 +217,19 @@ class EventRegion:
 
 @lru_cache(maxsize=1024)
 def _edges(hits_out: int, n_out: int) -> Floats:
-    """`(m + 1,)` edges of the cells of FPR, increasing: quantiles of Beta(k0 + 1/2, n0 - k0 + 1/2)."""
+    """Return `(m + 1,)` increasing edges of the cells of FPR: quantiles of Beta(k0 + 1/2, n0 - k0 + 1/2)."""
     shape = hits_out + 0.5, n_out - hits_out + 0.5
     wide, (low, high) = 3.0 * _CELL, _NEAR
     near = np.arange(low, high, _CELL)
-    places = np.concatenate([np.arange(low - wide, -_REACH, -wide), near, np.arange(high, _REACH, wide)])
-    tails = special.ndtr(-np.abs(places))
-    inside = np.where(places < 0.0, special.betaincinv(*shape, tails), special.betainccinv(*shape, tails))
+    deviates = np.concatenate([np.arange(low - wide, -_REACH, -wide), near, np.arange(high, _REACH, wide)])
+    tails = special.ndtr(-np.abs(deviates))
+    inside = np.where(deviates < 0.0, special.betaincinv(*shape, tails), special.betainccinv(*shape, tails))
     return np.unique(np.concatenate([[0.0], inside, [1.0]]))
 
 
 @dataclass(frozen=True, eq=False)
 class _Masses:
-    """The probabilities that matter, one after the other, and the sum of the others in each cell."""
+    """The non-negligible probabilities as a flat list, and the sum of the others in each cell."""
 
     cell: NDArray[np.intp]
     group: NDArray[np.intp]
@@ -243,18 +243,19 @@ class _Masses:
         return cls(cell, group, table[large], np.where(large, 0.0, table).sum(axis=1))
 
     def of_rows(self, rows: NDArray[np.intp]) -> _Masses:
-        """Those of some cells, renumbered."""
+        """Return the probabilities of some cells, renumbered."""
         number = np.full(len(self.rest), -1)
         number[rows] = np.arange(len(rows))
-        kept = number[self.cell] >= 0
-        return _Masses(number[self.cell[kept]], self.group[kept], self.mass[kept], self.rest[rows])
+        chosen = number[self.cell] >= 0
+        return _Masses(number[self.cell[chosen]], self.group[chosen], self.mass[chosen], self.rest[rows])
 
 
 def _roots(excess: Callable[[Floats, NDArray[np.intp]], Floats], *, start: float, width: float, size: int) -> Floats:
-    """Where each of `size` decreasing functions falls to 0: the upper end of a bracket of 1e-3 widths; +-inf if never.
+    """Return the root of each of `size` decreasing functions: the upper end of a bracket of 1e-3 widths.
 
-    `excess(at, rows)` gives the values of the functions `rows`. The next probe is where the chord of the bracket
-    crosses 0, moved by half the tolerance to the side on which the bracket is open.
+    The root is inf or -inf if it lies beyond `_FURTHEST`. `excess(at, rows)` returns the values of the functions
+    `rows`. The next probe is where the chord of the bracket crosses 0, moved by half the tolerance to the side on
+    which the bracket is open.
     """
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     at_low, at_high = np.full(size, np.nan), np.full(size, np.nan)
@@ -265,8 +266,8 @@ def _roots(excess: Callable[[Floats, NDArray[np.intp]], Floats], *, start: float
         below, above = rows[value > 0.0], rows[value <= 0.0]
         low[below], at_low[below] = probe[below], value[value > 0.0]
         high[above], at_high[above] = probe[above], value[value <= 0.0]
-        lost = (low > _FURTHEST) | (high < -_FURTHEST)
-        rows = np.flatnonzero((high - low > tolerance) & ~lost)
+        outside = (low > _FURTHEST) | (high < -_FURTHEST)
+        rows = np.flatnonzero((high - low > tolerance) & ~outside)
         if len(rows) == 0:
             break
         a, b, fa, fb = low[rows], high[rows], at_low[rows], at_high[rows]

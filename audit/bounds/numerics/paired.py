@@ -1,8 +1,8 @@
-r"""Limits of a paired difference of two success rates: who was right, on the same rounds.
+r"""Limits of a paired difference of two success rates on the same rounds.
 
-In each of n independent rounds the first is right and the second wrong with probability p (b rounds), the second right
-and the first wrong with probability q (c rounds), and otherwise they tie. The gain is D = p - q; the rate of
-disagreement pi = p + q is not of interest, but unknown.
+In each of n independent rounds the first guess is right and the second wrong with probability p (b rounds), the second
+right and the first wrong with probability q (c rounds), and otherwise they tie. The gain is D = p - q; the rate of
+disagreement pi = p + q is a nuisance parameter.
 
 **Order.** Outcomes are ordered by a betting limit (Waudby-Smith and Ramdas 2024; Orabona and Jun 2021). With
 x = 1, 1/2, 0 for a round won, tied, lost and m = (1 + D) / 2 its mean, a share s of the wealth bet on it multiplies the
@@ -10,19 +10,19 @@ wealth by 1 - s + s x / m, so
 
     W_D(b, c) = average over s of (1 - s + s/m)^b (1 - s + s/(2m))^(n-b-c) (1 - s)^c,     T(b, c) = sup{D : W_D >= w}.
 
-W falls with D, rises when a tie becomes a win or a loss a tie; hence so does T. The order is fixed before the data.
+W falls with D, and rises when a tie becomes a win or a loss a tie; hence so does T. The order is fixed before the data.
 
 **Limit** (Buehler 1957: the largest lower limits that have a given order). For C a confidence interval of pi with error
 gamma (Clopper and Pearson 1934; Berger and Boos 1994), the gain D0 is rejected where
 
     gamma + sup{ Pr[T >= T observed; pi, min(D0, pi)] : pi in C } <= significance.
 
-Level: under the true (pi, D), either C misses pi (probability <= gamma), or a probability that is at most
-significance - gamma of T being as large as it is was met (probability <= significance - gamma). The probability rises
+Level: under the true (pi, D), an error needs either that C misses pi (probability <= gamma), or that T is so large that
+its tail probability is at most significance - gamma (probability <= significance - gamma). The tail probability rises
 with D0 for each pi (losses become wins), so rejected gains form an interval, and its end is the limit.
 
 Supremum: on a cell [pi1, pi2] the event is at most as likely as with p at its value in pi2 and q at its value in pi1
-(fewer losses, more wins), which is a probability that is computed: no grid is trusted in between.
+(fewer losses, more wins). That probability is computed, so the bound holds between the points of the grid as well.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST = 200_000
-"""Rounds up to which the limit is computed as above; beyond, it is that of two binomial limits at half the level."""
-_SHARES = np.geomspace(1e-3, 0.9, 9)  # of the wealth, bet in each round; their average is the order
-_WEALTH = 1.5  # w: the level is that of the test below, so that w only shapes the order
+"""Rounds up to which the limit is computed as above; beyond, it comes from two binomial limits at half the level."""
+_SHARES = np.geomspace(1e-3, 0.9, 9)  # shares of the wealth that are bet in each round; their average gives the order
+_WEALTH = 1.5  # w: the level comes from the test below, so w only affects the order
 _SPENT = 0.02  # gamma / significance
-_CELLS, _SPLIT = 24, 4  # of the interval C, and of each cell in it that is not small enough
-_BEYOND = 1e-5  # share of the level that lies too far out to be computed, and is counted in full
+_CELLS, _SPLIT = 24, 4  # number of cells of the interval C, and of each cell that must be split
+_BEYOND = 1e-5  # share of the level: tail probability that is not computed, and added in full
 _PRECISION = 2e-3  # of the limit, in lengths of the interval; always on the safe side
 
 
 @lru_cache(maxsize=4096)
 def lower(wins: int, losses: int, n: int, significance: float) -> float:
-    """Lower limit of the gain, above the truth with probability <= significance.
+    """Return the lower limit of the gain; it exceeds the true gain with probability <= significance.
 
     Args:
-        wins: rounds in which only the first is right, b.
-        losses: rounds in which only the second is right, c.
-        n: rounds, >= 1.
+        wins: number of rounds in which only the first guess is right, b.
+        losses: number of rounds in which only the second guess is right, c.
+        n: number of rounds, >= 1.
         significance: one-sided error, in (0, 1).
 
     Returns:
@@ -89,7 +89,7 @@ def lower(wins: int, losses: int, n: int, significance: float) -> float:
 
 
 def upper(wins: int, losses: int, n: int, significance: float) -> float:
-    """Upper limit of the gain: the lower one of the second over the first, negated.
+    """Return the upper limit of the gain: the negative lower limit of the gain with the roles swapped.
 
     Example:
         >>> upper(0, 50, 50, 0.025) < -0.85
@@ -100,15 +100,15 @@ def upper(wins: int, losses: int, n: int, significance: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Test:
-    """The event {T >= T observed}, and the rates among which its probability is looked for.
+    """The test of a gain with the event {T >= T observed}.
 
     Args:
-        n: rounds.
-        losses: `(k,)` numbers of losses that occur.
-        wins: `(k,)` the fewest wins at which T is that large, for each of them; more than n - losses: none.
-        log_choose: `(k,)` log of n over losses.
-        ends: of C, the interval of the rate of disagreement.
-        level: that the probability must not exceed.
+        n: number of rounds.
+        losses: `(k,)` possible numbers of losses.
+        wins: `(k,)` smallest number of wins in the event, for each number of losses; more than n - losses if none.
+        log_choose: `(k,)` log of the binomial coefficient n over losses.
+        ends: ends of C, the interval of the rate of disagreement.
+        level: significance level of the test, significance - gamma.
     """
 
     n: int
@@ -120,14 +120,14 @@ class _Test:
 
     @classmethod
     def of(cls, wins: int, losses: int, n: int, ends: tuple[float, float], level: float) -> _Test:
-        """The event that wins and losses as seen, or better ones, have happened."""
+        """Return the test with the event of outcomes at least as large, in T, as the observed wins and losses."""
         most = binomial.quantile_of_one(1.0 - _BEYOND * level, n, ends[1])
-        occur = np.arange(most + 1)
-        log_choose = special.gammaln(n + 1.0) - special.gammaln(occur + 1.0) - special.gammaln(n - occur + 1.0)
-        return cls(n, occur, _fewest_wins(_limit(wins, losses, n), occur, n), log_choose, ends, level)
+        counts = np.arange(most + 1)
+        log_choose = special.gammaln(n + 1.0) - special.gammaln(counts + 1.0) - special.gammaln(n - counts + 1.0)
+        return cls(n, counts, _fewest_wins(_limit(wins, losses, n), counts, n), log_choose, ends, level)
 
     def rejects(self, gain: float) -> bool:
-        """Whether every gain <= `gain` is rejected: at no pi in C it makes the event more likely than the level."""
+        """Return True if every gain <= `gain` is rejected: for no pi in C is the event more likely than the level."""
         from_, to = max(self.ends[0], -gain), self.ends[1]
         if from_ > to:
             return True
@@ -139,12 +139,12 @@ class _Test:
         return len(self._too_likely(np.stack([parts[:, :-1].ravel(), parts[:, 1:].ravel()], axis=1), gain)) == 0
 
     def _too_likely(self, cells: Floats, gain: float) -> Floats:
-        """`(j, 2)` the cells, out of `(k, 2)`, in which the event may be more likely than the level."""
+        """Return the cells `(j, 2)`, out of `(k, 2)`, in which the event may be more likely than the level."""
         (_, loss), (win, _) = _rates(cells[:, 0], gain), _rates(cells[:, 1], gain)
         return cells[self.probability(win, loss) > self.level]
 
     def probability(self, win: Floats, loss: Floats) -> Floats:
-        """`(k,)` of the event at rates of wins and losses; what lies far out is counted in full."""
+        """Return the probability `(k,)` of the event at rates of wins and losses; far tails are added in full."""
         beyond = _BEYOND * self.level
         first = binomial.quantile_of_one(beyond, self.n, float(loss.min()))
         last = binomial.quantile_of_one(1.0 - beyond, self.n, float(loss.max())) + 1
@@ -159,28 +159,28 @@ class _Test:
 
 
 def _rates(disagree: Floats, gain: float) -> tuple[Floats, Floats]:
-    """(p, q) of a rate of disagreement >= -gain with the largest gain that is <= `gain`; both rise with the rate."""
+    """Return (p, q) at a rate of disagreement >= -gain and the largest gain <= `gain`; both rise with the rate."""
     win = np.maximum(0.0, 0.5 * (disagree + np.minimum(gain, disagree)))
     return win, np.maximum(0.0, disagree - win)
 
 
 def _fewest_wins(limit: float, losses: Counts, n: int) -> Counts:
-    """`(k,)` for each number of losses the fewest wins with T >= `limit`; n - losses + 1 where there are none."""
+    """Return the smallest number of wins `(k,)` with T >= `limit` for each number of losses; n - losses + 1 if none."""
     low, high = np.full(len(losses), -1), n - losses + 1
     while (high - low > 1).any():
-        middle = (low + high) // 2  # where both have met, low: nothing moves any more
+        middle = (low + high) // 2  # equal to low, and without effect, once the bracket is closed
         reached = (_log_wealth(middle, losses, n, limit) >= math.log(_WEALTH)) & (middle > low)
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high
 
 
 def _limit(wins: int, losses: int, n: int) -> float:
-    """T, from below."""
+    """Return T, rounded down."""
     low, high = -1.0, 1.0
-    at = np.array([wins]), np.array([losses])
+    counts = np.array([wins]), np.array([losses])
     while high - low > 1e-9:
         middle = 0.5 * (low + high)
-        if _log_wealth(*at, n, middle)[0] >= math.log(_WEALTH):
+        if _log_wealth(*counts, n, middle)[0] >= math.log(_WEALTH):
             low = middle
         else:
             high = middle
@@ -188,7 +188,7 @@ def _limit(wins: int, losses: int, n: int) -> float:
 
 
 def _log_wealth(wins: Counts, losses: Counts, n: int, gain: float) -> Floats:
-    """`(k,)` log W at `gain` > -1."""
+    """Return log W, shape `(k,)`, at `gain` > -1."""
     mean = 0.5 * (1.0 + gain)
     win, tie, loss = (np.log1p(_SHARES * (x / mean - 1.0)) for x in (1.0, 0.5, 0.0))
     counts = np.stack([wins, n - wins - losses, losses], axis=1)

@@ -6,7 +6,7 @@ right, two need upper limits on FPR and FNR only:
     TPR <= e^epsilon FPR + delta          S more likely on side 1
     TNR <= e^epsilon FNR + delta          its complement more likely on side 0
 
-so that one rectangle serves both directions, and every delta at once.
+so that one rectangle is valid for both directions, and every delta simultaneously.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .binomial import lower, upper
 
 Floats = NDArray[np.float64]
 
-_LARGEST = 700.0  # epsilon, from which on a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1
+_LARGEST = 700.0  # epsilon above which a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1
 
 
 @dataclass(frozen=True, eq=False)
 class Rectangle:
-    """Upper limits on both error rates of the events {score >= threshold}, one rectangle an event.
+    """Upper limits on both error rates of the events {score >= threshold}, one rectangle per event.
 
     Args:
         fpr_upper, fnr_upper: upper limits, any common shape.
-        tnr_lower, tpr_lower: 1 - the above, to full relative precision.
+        tnr_lower, tpr_lower: 1 - fpr_upper and 1 - fnr_upper, to full relative precision.
     """
 
     fpr_upper: Floats
@@ -41,29 +41,29 @@ class Rectangle:
     def at(
         cls, hits_out: ArrayLike, hits_in: ArrayLike, *, n_out: float, n_in: float, significance: float
     ) -> Rectangle:
-        """Exact limits (Clopper and Pearson 1934), each exceeded with probability at most `significance`."""
+        """Return exact limits (Clopper and Pearson 1934), each exceeded with probability at most `significance`."""
         fpr_upper, tnr_lower = _upper_and_rest(np.asarray(hits_out, dtype=np.float64), n_out, significance)
         fnr_upper, tpr_lower = _upper_and_rest(n_in - np.asarray(hits_in, dtype=np.float64), n_in, significance)
         return cls(fpr_upper, fnr_upper, tnr_lower, tpr_lower)
 
     def log_ratios(self, delta: float) -> tuple[Floats, Floats]:
-        """ln((TPR - delta) / FPR) and ln((TNR - delta) / FNR) at the worst corner; -inf where delta explains all."""
+        """Return ln((TPR - delta) / FPR) and ln((TNR - delta) / FNR) at the worst corner; -inf if delta is larger."""
         forward = _log_or_minus_inf(self.tpr_lower - delta) - np.log(self.fpr_upper)
         backward = _log_or_minus_inf(self.tnr_lower - delta) - np.log(self.fnr_upper)
         return forward, backward
 
     def log_ratio(self, delta: float) -> Floats:
-        """The larger of the two."""
+        """Return the larger of the two `log_ratios`."""
         return np.maximum(*self.log_ratios(delta))
 
     def epsilon_lower(self, delta: float) -> Floats:
-        """Lower bound on epsilon at `delta` from each event; 0 where it shows nothing."""
+        """Return the lower bound on epsilon at `delta` from each event, >= 0."""
         return np.maximum(0.0, self.log_ratio(delta))
 
     def delta_lower(self, epsilon: ArrayLike) -> Floats:
-        """Lower bound on delta at each epsilon, `epsilon.shape` + the shape of the rectangles."""
-        at = np.minimum(np.asarray(epsilon, dtype=np.float64), _LARGEST)
-        growth = np.exp(at)[..., *(np.newaxis,) * self.fpr_upper.ndim]
+        """Return the lower bound on delta at each epsilon, shape `epsilon.shape` + the shape of the rectangles."""
+        exponent = np.minimum(np.asarray(epsilon, dtype=np.float64), _LARGEST)
+        growth = np.exp(exponent)[..., *(np.newaxis,) * self.fpr_upper.ndim]
         forward = self.tpr_lower - growth * self.fpr_upper
         backward = self.tnr_lower - growth * self.fnr_upper
         return np.maximum(0.0, np.maximum(forward, backward))

@@ -1,6 +1,7 @@
-r"""Wealth of a gambler who bets against "(epsilon, delta)-DP" on one event after another.
+r"""A test martingale against "(epsilon, delta)-DP" with bets on a sequence of events.
 
-**The null.** For an event S, p its probability on the side that is said to gain, q on the other; r = e^epsilon:
+**The null.** For an event S, p its probability on the gaining side (where it is more likely), q on the losing side, and
+r = e^epsilon:
 
     H(epsilon):  p <= r q + delta.
 
@@ -11,24 +12,24 @@ against a hit of the losing side. With y, x in {0, 1} the hits of one run on eit
 
     gain: hit 1 - ca + c/(r+delta), miss 1 - ca;      loss: hit 1 + ca - c, miss 1 + ca - c delta/(r+delta).
 
-All four are >= 0 when 0 <= c <= 1/(1-a), ca <= 1. Let s = r q + delta - b. Under H(epsilon), p - b <= s, runs being
-independent, the expectation of (*) is at most (1 + mu s)(1 - mu s) <= 1. So is that of a product of such factors with
-events and bets fixed by the past, and of every average with weights fixed beforehand: the wealth K is a non-negative
-supermartingale that starts at 1, and by Ville (1939) Pr[K ever reaches 1/significance] <= significance. With a = 0
-this is nearly the usual "1 + lambda Z, Z = y - r x - delta"; a > 0, near q, grows faster where runs are few (a perfect
-attack on epsilon = 0: by 4 a pair instead of 2). The form, one factor a stream, is that of the two-stream e-variables
-of Turner, Ly and Gruenwald (2024).
+All four are >= 0 when 0 <= c <= 1/(1-a), ca <= 1. Let s = r q + delta - b. Under H(epsilon), p - b <= s, and since runs
+are independent, the expectation of (*) is at most (1 + mu s)(1 - mu s) <= 1. So is the expectation of a product of such
+factors with events and bets fixed by the past, and of every average with weights fixed beforehand: the wealth K is a
+non-negative supermartingale that starts at 1, and by Ville (1939) Pr[K ever reaches 1/significance] <= significance.
+With a = 0 this is nearly the usual "1 + lambda Z, Z = y - r x - delta"; a > 0, near q, grows faster where runs are few
+(a perfect attack on epsilon = 0: by a factor of 4 per pair instead of 2). The form, one factor per stream, is the
+two-stream e-variable of Turner, Ly and Gruenwald (2024).
 
 **Unequal sides.** One step is one run of the smaller side and a block of m runs of the larger, each with mu / m:
 (1 + mu s / m)^m (1 - mu s) <= 1, as its logarithm is concave in s with slope 0 at 0 (and likewise for the other side).
 
-**Over epsilon.** For fixed (c, a) every factor falls when epsilon grows, but for the losing side's miss, which rises a
-little when delta > 0. Taking that one at the lower and the others at the upper end of an interval gives a wealth that
-is below K(epsilon) throughout: one evaluation rejects the whole interval.
+**Over epsilon.** For fixed (c, a) every factor falls when epsilon grows, except the losing side's miss, which rises a
+little when delta > 0. Taking that factor at the lower and the others at the upper end of an interval gives a wealth
+below K(epsilon) throughout: one evaluation rejects the whole interval.
 
 **Over time.** ln K is the log of a sum of exponentials that are linear in the running counts. Between two times no
-component gains more than its positive factors would, so whole blocks of steps are ruled out at once, and the largest
-wealth ever is found exactly without visiting every step.
+component gains more than its factors above 1 would, so whole blocks of steps can be skipped, and the largest wealth is
+computed exactly without visiting every step.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ from ...evidence.scores import Floats
 
 Flags = NDArray[np.bool_]
 
-_BLOCKS = (4096, 512, 64, 8, 1)  # steps that are ruled out together, at most; the last must be 1
-_FEW_STEPS = 512  # this many are simply all visited
+_BLOCKS = (4096, 512, 64, 8, 1)  # largest number of steps that are skipped together; the last must be 1
+_FEW_STEPS = 512  # fewer steps than this are all visited
 _LARGEST = 700.0  # epsilon, up to which e^epsilon is a float; beyond, each factor is rounded down to its limit
-_ROWS = 8192  # times whose wealth is computed together, which bounds the memory
+_ROWS = 8192  # number of times whose wealth is computed together, which bounds the memory
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Bets:
     """A prior over bets (stake, centre), all weights equal.
 
     Args:
-        stakes: `(j,)` each a share, in (0, 1), of the largest stake 1 / (1 - centre) that cannot go bankrupt.
+        stakes: `(j,)` shares, in (0, 1), of the largest stake 1 / (1 - centre) that keeps the wealth non-negative.
         centres: `(k,)` in [0, 1/2]; every stake is combined with every centre.
     """
 
@@ -68,16 +69,16 @@ class Bets:
         return len(self.stakes) * len(self.centres)
 
     def logs(self, low: float, high: float, delta: float, roles: tuple[tuple[bool, float], ...]) -> Floats:
-        """`(2 * len(roles), j * k)` logarithms of the factors, not above those of any epsilon in [low, high].
+        """Return logarithms of the factors, at most those of any epsilon in [low, high]; `(2 * len(roles), j * k)`.
 
-        Two rows, hit and miss, for each role: (whether the side gains, its share 1/m of the stake). Remembered, since
-        many events share their bets.
+        There are two rows, hit and miss, for each role: (True if the side gains, its share 1/m of the stake). The
+        result is cached, since many events share their bets.
         """
         return _logs(self, low, high, delta, roles)
 
     @cached_property
     def held(self) -> tuple[Floats, Floats]:
-        """Stake of each combination, and the part of it that the centre holds back."""
+        """Stake c and product c * a of each combination of a stake and a centre a."""
         centre = np.repeat(self.centres, len(self.stakes))
         stake = np.tile(self.stakes, len(self.centres)) / (1.0 - centre)
         return stake, stake * centre
@@ -99,12 +100,12 @@ def _logs(bets: Bets, low: float, high: float, delta: float, roles: tuple[tuple[
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Running counts of an event, over steps before whose first the event and the centres of its bets were fixed.
+    """Running counts of an event over consecutive steps; the event and the centres were fixed before the first step.
 
     Args:
-        counts: `(2 * len(roles), n_steps + 1)` hits and misses since the stretch began, two rows a role; at first 0.
-        roles: whether the side gains, and its share of the stake.
-        bets: what is bet.
+        counts: `(2 * len(roles), n_steps + 1)` hits and misses since the first step, two rows per role, from 0.
+        roles: (True if the side gains, its share of the stake) for each role.
+        bets: bets on the event.
     """
 
     counts: Floats
@@ -113,25 +114,25 @@ class Stretch:
 
     @classmethod
     def of(cls, gain: Flags, loss: Flags, bets: Bets) -> Stretch:
-        """The hits of both sides in run order."""
+        """Return the running counts from the hits of both sides in run order."""
         n_steps = min(len(gain), len(loss))
         parts = [(gains, *part) for gains, hits in ((True, gain), (False, loss)) for part in _blocks(hits, n_steps)]
         counts = np.zeros((2 * len(parts), n_steps + 1))
-        for at, (_, _, hit, ran) in enumerate(parts):
-            np.cumsum(hit, out=counts[2 * at, 1:], dtype=np.float64)
-            np.cumsum(ran, out=counts[2 * at + 1, 1:], dtype=np.float64)
-            counts[2 * at + 1] -= counts[2 * at]
+        for i, (_, _, hits, runs) in enumerate(parts):
+            np.cumsum(hits, out=counts[2 * i, 1:], dtype=np.float64)
+            np.cumsum(runs, out=counts[2 * i + 1, 1:], dtype=np.float64)
+            counts[2 * i + 1] -= counts[2 * i]
         return cls(counts, tuple((gains, 1.0 / size) for gains, size, _, _ in parts), bets)
 
     @classmethod
     def ending(cls, gain: int, n_gain: int, loss: int, n_loss: int, bets: Bets) -> Stretch:
-        """Only where it ends, for counts whose order is not known: valid at this one time.
+        """Return final counts only, for counts without a known order: valid at this one time.
 
         The larger side has the share n_small / n_large, by the same inequality as for blocks.
         """
-        fewer = min(n_gain, n_loss)
+        smaller = min(n_gain, n_loss)
         end = np.array([[gain], [n_gain - gain], [loss], [n_loss - loss]], dtype=np.float64)
-        return cls(end, ((True, fewer / max(n_gain, 1)), (False, fewer / max(n_loss, 1))), bets)
+        return cls(end, ((True, smaller / max(n_gain, 1)), (False, smaller / max(n_loss, 1))), bets)
 
 
 def highest(
@@ -143,14 +144,14 @@ def highest(
     delta: float,
     enough: float = math.inf,
 ) -> float:
-    """Logarithm of the largest average wealth ever against every epsilon in [low, high]; exact below `enough`.
+    """Return the logarithm of the largest average wealth, over time, against every epsilon in [low, high].
 
     Args:
-        stretches: one after another in time; in each, one stretch of each event, all of equal length. An event keeps
+        stretches: consecutive in time; each item has one stretch per event, all of equal length. An event keeps
             its number of bets throughout.
         weights: `(n_events,)` prior weights, sum 1.
-        low, high, delta: the nulls.
-        enough: stop searching once this is reached, or cannot be reached any more; inf finds the maximum.
+        low, high, delta: the null hypotheses.
+        enough: stop the search once this value is reached, or can no longer be reached; the result is exact below it.
 
     Example:
         >>> always, never = np.ones(10, dtype=bool), np.zeros(10, dtype=bool)
@@ -164,33 +165,34 @@ def highest(
         if not len(levels):
             n_bets = [len(event.bets) for event in events]
             levels = np.repeat(np.log(weights / n_bets), n_bets)
-        play = [(event.counts, event.bets.logs(low, high, delta, event.roles)) for event in events]
-        best = _highest_within(play, levels, best, enough)
+        counts_and_logs = [(event.counts, event.bets.logs(low, high, delta, event.roles)) for event in events]
+        best = _highest_within(counts_and_logs, levels, best, enough)
         if best >= enough:
             return best
-        levels = levels + np.concatenate([counts[:, -1] @ logs for counts, logs in play])
+        levels = levels + np.concatenate([counts[:, -1] @ logs for counts, logs in counts_and_logs])
     return best
 
 
-def _highest_within(play: list[tuple[Floats, Floats]], levels: Floats, best: float, enough: float) -> float:
-    """The larger of `best` and the highest wealth within one stretch that begins at the log wealths `levels`.
+def _highest_within(counts_and_logs: list[tuple[Floats, Floats]], levels: Floats, best: float, enough: float) -> float:
+    """Return the larger of `best` and the highest wealth within one stretch that starts at the log wealths `levels`.
 
-    Blocks of steps that cannot come above it, even if all were won and nothing lost in them, are not looked into.
+    Blocks of steps are skipped if they cannot exceed it, even if every bet in them were won.
     """
-    last = play[0][0].shape[1] - 1
+    last = counts_and_logs[0][0].shape[1] - 1
     if last < _FEW_STEPS:
-        every = np.arange(last + 1)
-        return max(best, float(_wealth(play, levels, every, every).max()))
+        steps = np.arange(last + 1)
+        return max(best, float(_wealth(counts_and_logs, levels, steps, steps).max()))
     starts = np.arange(0, last + 1, _BLOCKS[0])
     for size, inner in zip(_BLOCKS, (*_BLOCKS[1:], 1), strict=True):
-        kept = []
+        promising = []
         for part in (starts[i : i + _ROWS] for i in range(0, len(starts), _ROWS)):
-            best = max(best, float(_wealth(play, levels, part, part).max()))
+            best = max(best, float(_wealth(counts_and_logs, levels, part, part).max()))
             if best >= enough:
                 return best
             ends = np.minimum(part + size - 1, last)
-            kept.append(part[_wealth(play, levels, part, ends) > (best if enough == math.inf else enough)])
-        starts = np.concatenate(kept)
+            floor = best if enough == math.inf else enough
+            promising.append(part[_wealth(counts_and_logs, levels, part, ends) > floor])
+        starts = np.concatenate(promising)
         if size == 1 or len(starts) == 0:
             return best
         starts = (starts[:, np.newaxis] + np.arange(0, size, inner)).ravel()
@@ -199,15 +201,15 @@ def _highest_within(play: list[tuple[Floats, Floats]], levels: Floats, best: flo
 
 
 def _wealth(
-    play: list[tuple[Floats, Floats]], levels: Floats, starts: NDArray[np.intp], ends: NDArray[np.intp]
+    counts_and_logs: list[tuple[Floats, Floats]], levels: Floats, starts: NDArray[np.intp], ends: NDArray[np.intp]
 ) -> Floats:
-    """Log of the average wealth at `starts`, plus all that could be won, and nothing lost, until `ends`."""
+    """Return the log of the average wealth at `starts`, plus the largest possible gain until `ends`."""
     parts = []
-    for counts, logs in play:
-        then = counts[:, starts]
-        level = then.T @ logs
+    for counts, logs in counts_and_logs:
+        at_start = counts[:, starts]
+        level = at_start.T @ logs
         if ends is not starts:
-            level += (counts[:, ends] - then).T @ np.maximum(logs, 0.0)
+            level += (counts[:, ends] - at_start).T @ np.maximum(logs, 0.0)
         parts.append(level)
     level = np.concatenate(parts, axis=1) + levels
     top = level.max(axis=1)
@@ -216,18 +218,18 @@ def _wealth(
 
 
 def _blocks(hits: Flags, n_steps: int) -> list[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """For each size of block: (size, hits a step, runs a step), the steps with blocks of another size being 0."""
+    """Return (size, hits per step, runs per step) for each block size; steps with blocks of another size are 0."""
     if len(hits) == n_steps:
         return [(1, hits, np.ones(n_steps, dtype=bool))]
     edges = block_edges(len(hits), n_steps)
     sizes = np.diff(edges)
-    found = np.add.reduceat(hits.astype(np.int64), edges[:-1]) if n_steps else np.zeros(0)
-    of_size = [(int(size), sizes == size) for size in np.unique(sizes)]
-    return [(size, np.where(at, found, 0), np.where(at, size, 0)) for size, at in of_size]
+    block_hits = np.add.reduceat(hits.astype(np.int64), edges[:-1]) if n_steps else np.zeros(0)
+    masks = [(int(size), sizes == size) for size in np.unique(sizes)]
+    return [(size, np.where(mask, block_hits, 0), np.where(mask, size, 0)) for size, mask in masks]
 
 
 def block_edges(n: int, n_steps: int) -> NDArray[np.intp]:
-    """Where the blocks of `n` runs in `n_steps` steps begin and end, `(n_steps + 1,)`."""
+    """Return the edges `(n_steps + 1,)` of the blocks of `n` runs in `n_steps` steps."""
     return np.arange(n_steps + 1) * n // max(n_steps, 1)
 
 

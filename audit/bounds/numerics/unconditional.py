@@ -3,12 +3,12 @@
     K1 ~ Bin(n1, p), K0 ~ Bin(n0, q), independent; observed (k1, k0)
     null at epsilon:   p <= e^epsilon q + delta
 
-Two limits, one for each rate, spend half of the significance each although only their combination matters. This test
-takes both counts together.
+Two limits, one for each rate, use half of the significance each although only their combination matters. This test
+uses both counts jointly.
 
-1. Ordering. T(i, j) ranks outcomes by how much they say; it depends on neither epsilon nor the data. T increases in i
-   and decreases in j. R = {(i, j): T(i, j) >= T(k1, k0)} is everything at least as extreme as what was seen.
-2. Nuisance. gamma = significance / 1000 buys one-sided limits of gamma / 2 each: p_low from k1, q_high from k0. Let
+1. Ordering. T(i, j) ranks outcomes by the strength of evidence; it depends on neither epsilon nor the data. T increases
+   in i and decreases in j. R = {(i, j): T(i, j) >= T(k1, k0)} are the outcomes at least as extreme as the observed one.
+2. Nuisance. gamma = significance / 1000 is split between one-sided limits: p_low from k1, q_high from k0. Let
 
        D(epsilon) = {q: (p_low - delta) e^-epsilon <= q <= min(q_high, (1 - delta) e^-epsilon)}
 
@@ -21,7 +21,7 @@ in i and shrinks in j, so Pr[R] at (p, q) is at most Pr[R] at any point (e^epsil
 (p - delta) e^-epsilon <= q' <= q (where that p' exceeds 1, take q' = (1 - delta) e^-epsilon, which is then <= q). Such
 q' lie in D(epsilon), so P(epsilon) is an upper limit of Pr[R], and for a fixed ordering a tail probability is <= a
 with probability <= a: the test errs with probability <= gamma + (significance - gamma). Restricting the nuisance is
-the device of Berger and Boos (1994); unlike their interval, D shrinks whenever the outcome becomes more extreme.
+the method of Berger and Boos (1994); unlike their interval, D shrinks whenever the outcome becomes more extreme.
 
 Nested. In epsilon, delta and 1 / significance both D and Pr[R] at each of its points only grow; in k1 and -k0 they
 only shrink. So P is monotone in all of them; the rejected epsilons are an interval from 0, and its end is the first one
@@ -30,8 +30,8 @@ that is not rejected: Buehler's (1957) bound.
 Supremum. Along the boundary ln Pr[(i, j)] is concave in q. On a cell [a, b] with m inside, the tangents at m bound
 every term, their sum is a convex function H of q, and so Pr[R] <= max(H(a), H(b)) on the cell. H(a) is a constant,
 about exp(w^2 / 2) for w standard deviations from m to a, times Pr[R] at two slightly tilted rates. Where the boundary
-is long, the plainer Pr[R] <= Pr[R] at (e^epsilon b + delta, a) takes fewer cells. Every sum is rounded up: counts are
-taken together in blocks at the smallest i in R of a block, and what is left out is added.
+is long, the simpler Pr[R] <= Pr[R] at (e^epsilon b + delta, a) takes fewer cells. Every sum is rounded up: counts are
+grouped in blocks at the smallest i in R of a block, and omitted probability is added.
 """
 
 from __future__ import annotations
@@ -50,32 +50,33 @@ from .binomial import lower, quantile_of_one, upper
 
 Floats = NDArray[np.float64]
 
-_SHARE = 1e-3  # of the significance, for the limits on the nuisance
-_STEP = 0.003  # standard deviations of the bound that a plain cell may cost
-_CELLS = 48, 400  # plain cells, at least; and cells at most: beyond, they are wider and round up by more
-_FINE = 10_000  # trials on the smaller side; beyond, coarser steps cost as little of epsilon
+_SHARE = 1e-3  # share of the significance for the limits on the nuisance
+_STEP = 0.003  # largest loss of the bound due to a plain cell, in standard deviations
+_CELLS = 48, 400  # smallest number of plain cells, and largest number of cells: then they are wider and round up more
+_FINE = 10_000  # trials on the smaller side; beyond, coarser steps lose as little of epsilon
 _HALF_CELL = 0.14, 0.45  # standard deviations from the middle of a cell to its ends: 1 % to 10 % too large
-_BLOCKS = 512, 48  # counts on side 0 are taken together beyond this many
+_BLOCKS = 512, 48  # counts on side 0 are grouped beyond this many
 _PER_QUANTILE = 12  # terms of a binomial law take as long as one incomplete beta function
-_LEFT_OUT = 1e-5  # of the significance: probability of the counts that a sum leaves out, and adds as a whole
+_LEFT_OUT = 1e-5  # share of the significance: probability that a sum omits, and adds as a whole
 _FROM_0_TO_1 = np.sin(np.linspace(0.0, 0.5 * np.pi, 400)) ** 2  # densest at both ends
-_FEW = 8  # every so many cells are looked at first: where they do not reject, the others are not needed
+_FEW = 8  # every 8th cell is tested first: if it does not reject, the others are not needed
 _TOLERANCE = 1e-3  # relative, of a significance
 _LARGEST = 300.0  # where p_low e^-epsilon is far below any limit q_high of fewer than 10^100 trials, and P is 1
-_CLOSE = 1e-5  # relative: where a law is further from its quantile, rounding does not decide
+_CLOSE = 1e-5  # relative: if a law is further than this from its quantile, rounding cannot change the comparison
 
 
 @dataclass(frozen=True)
 class Ordering:
-    """How much an outcome says: nearly the lower limit of ln((p - delta) / q) at a fixed significance; free of epsilon.
+    """An ordering of the outcomes: approximately the lower limit of ln((p - delta) / q) at a fixed significance.
 
-    The two rates are taken to be independent gamma variables whose means and variances are those of the estimates
-    (k + 1/2) / (n + 1), so that the limit is a quantile of an F law. With many hits this is the limit of Katz et al.
-    (1978); with a handful it keeps the skewness that decides there. Where it is not positive, nothing was shown.
+    The ordering does not depend on epsilon. The two rates are approximated by independent gamma variables with the
+    means and variances of the estimates (k + 1/2) / (n + 1), so that the limit is a quantile of an F law. With many
+    hits this is the limit of Katz et al. (1978); with few hits it keeps the skewness. An outcome with a limit <= 0 is
+    no evidence.
 
     Args:
-        significance: the level at which the ordering is at its best; it is valid at every other.
-        delta: likewise.
+        significance: the level at which the ordering is most powerful; it is valid at every level.
+        delta: the delta at which the ordering is most powerful; it is valid at every delta.
 
     Guarantees:
         * never decreases in k1 and never increases in k0.
@@ -93,7 +94,7 @@ class Ordering:
         delta_range(delta=self.delta)
 
     def value(self, k1: Floats, k0: Floats, n1: Floats | float, n0: Floats | float) -> Floats:
-        """T at hits `k1` of `n1` and `k0` of `n0`, which need not be whole; -inf where nothing was shown."""
+        """Return T at hits `k1` of `n1` and `k0` of `n0`, which need not be whole; -inf if the limit is <= 0."""
         q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
         share = special.betaincinv(shape1, shape0, min(self.significance, 0.5))
         with np.errstate(divide="ignore"):
@@ -101,9 +102,10 @@ class Ordering:
         return np.where((gain > 1e-12) & (limit > 0.0), limit, -np.inf)
 
     def reached(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> NDArray[np.bool_]:
-        """Whether T >= `level`, all ties included; `level` is the T of some outcome.
+        """Return True where T >= `level`, all ties included; `level` is the T of some outcome.
 
-        Where the law behind T is not close to its quantile, it says so uninverted, in a quarter of the time.
+        Where the distribution function behind T is not close to its quantile, no inverse is computed, which takes a
+        quarter of the time.
         """
         significance = min(self.significance, 0.5)
         tail, blur = self.tail(level, k1, k0, n1, n0)
@@ -112,14 +114,14 @@ class Ordering:
         return np.asarray(reached)
 
     def tail(self, level: float, k1: Floats, k0: Floats, n1: float, n0: float) -> tuple[Floats, Floats]:
-        """The significance at which T would be `level`, and how far, relatively, T and it may be apart by rounding."""
+        """Return the significance at which T would be `level`, and its relative rounding error."""
         q, gain, shape1, shape0 = self._estimates(k1, k0, n1, n0)
         odds = math.exp(level) * shape1 / shape0 * q / gain
         tail = np.where(gain > 1e-12, special.betainc(shape1, shape0, odds / (1.0 + odds)), 1.0)
         return tail, _CLOSE * (1.0 + 1e-8 * odds)
 
     def spread(self, k1: Floats | float, k0: Floats | float, n1: Floats | float, n0: Floats | float) -> Floats:
-        """Standard deviation of the estimate behind T."""
+        """Return the standard deviation of the estimate behind T."""
         p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
         gain = np.maximum(p - self.delta, 1e-12)
         return np.asarray(np.sqrt(p * (1.0 - p) / (n1 * gain**2) + (1.0 - q) / (n0 * q)))
@@ -127,7 +129,7 @@ class Ordering:
     def _estimates(
         self, k1: Floats, k0: Floats, n1: Floats | float, n0: Floats | float
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """q, p - delta, and the shapes of both gamma variables."""
+        """Return q, p - delta, and the shapes of both gamma variables."""
         p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
         gain = np.maximum(p - self.delta, 1e-12)
         return q, gain, n1 * gain**2 / (p * (1.0 - p)), n0 * q / (1.0 - q)
@@ -138,8 +140,8 @@ class UnconditionalTest:
 
     Args:
         k1, n1: hits and trials on the side where the event is more likely.
-        k0, n0: likewise on the other.
-        ordering: fixed before the counts were seen.
+        k0, n0: hits and trials on the other side.
+        ordering: ordering of the outcomes, fixed before the counts were seen.
 
     Example:
         >>> test = UnconditionalTest(500, 1000, 184, 1000, Ordering(0.05))
@@ -161,18 +163,18 @@ class UnconditionalTest:
 
     @property
     def shows(self) -> bool:
-        """False where the outcome ranks with those that say nothing: the bound is 0 and the p-value 1."""
+        """False if the outcome is no evidence at any epsilon: the bound is 0 and the p-value 1."""
         return self.level > 0.0 and self.k1 > 0 and self.k0 < self.n0
 
     def rejects(self, epsilon: float, delta: float, significance: float) -> bool:
-        """Whether the null is rejected; all tests of one outcome and ordering hold together at the significance."""
+        """Return True if the null is rejected; all tests of one outcome and ordering hold simultaneously."""
         if not self.shows:
             return False
         allowed = (1.0 - _SHARE) * significance
         return self.probability(epsilon, delta, significance, enough=allowed) <= allowed
 
     def probability(self, epsilon: float, delta: float, significance: float, *, enough: float = math.inf) -> float:
-        """P(epsilon) with the nuisance limits of that significance, rounded up; less, if that is above `enough`."""
+        """Return P(epsilon) with the nuisance limits of `significance`, rounded up; or any lower bound > `enough`."""
         if epsilon > _LARGEST:
             return 1.0
         domain = self._domain(epsilon, delta, significance)
@@ -182,13 +184,13 @@ class UnconditionalTest:
         first, last = _reach(self.n0, q, _LEFT_OUT * significance)
         for cells in (slice(None, None, _FEW), slice(None)) if math.isfinite(enough) else (slice(None),):
             extreme = self._extreme(p[cells], q[cells], first, last, _LEFT_OUT * significance)
-            found = float(np.max(factor[cells] * extreme))
-            if found > enough:
+            probability = float(np.max(factor[cells] * extreme))
+            if probability > enough:
                 break
-        return found
+        return probability
 
     def epsilon_lower(self, delta: float, significance: float) -> float:
-        """The first epsilon, going up from 0, that is not rejected; rounded down."""
+        """Return the smallest epsilon that is not rejected; rounded down."""
         if not self.shows:
             return 0.0
         level = significance * (1.0 - _SHARE)
@@ -212,7 +214,7 @@ class UnconditionalTest:
         raise AssertionError("the bracket halves at least every fourth turn")
 
     def delta_lower(self, epsilon: float, significance: float) -> float:
-        """The first delta, going up from 0, that is not rejected at `epsilon`; rounded down."""
+        """Return the smallest delta that is not rejected at `epsilon`; rounded down."""
         low, high = 0.0, 1.0
         while high - low > 1e-3 * high and high > 1e-15:
             middle = 0.5 * (low + high)
@@ -220,7 +222,7 @@ class UnconditionalTest:
         return low
 
     def p_value(self, epsilon: float, delta: float) -> float:
-        """Smallest significance at which the null is rejected, rounded up; at least 1e-12."""
+        """Return the smallest significance at which the null is rejected, rounded up; at least 1e-12."""
         if not self.shows:
             return 1.0
         low, high, trial = 0.1 * SMALLEST_P_VALUE, 1.0, 0.5
@@ -234,7 +236,7 @@ class UnconditionalTest:
         return max(high, SMALLEST_P_VALUE)
 
     def limits(self, significance: float) -> tuple[float, float]:
-        """p_low and q_high."""
+        """Return p_low and q_high."""
         each = 0.5 * _SHARE * significance
         return float(lower(self.k1, self.n1, each)), float(upper(self.k0, self.n0, each))
 
@@ -245,7 +247,7 @@ class UnconditionalTest:
         return (a, b) if a <= b else None
 
     def _laws(self, epsilon: float, delta: float, low: float, high: float) -> tuple[Floats, Floats, Floats]:
-        """Rates p and q, and a factor, such that Pr[R] is at most the largest factor * Pr[R] anywhere on the domain."""
+        """Return rates p and q, and factors, such that Pr[R] on the domain is at most the largest factor * Pr[R]."""
         growth = math.exp(epsilon)
         ends = low + (high - low) * _FROM_0_TO_1
         q = 0.5 * (ends[1:] + ends[:-1])
@@ -265,7 +267,7 @@ class UnconditionalTest:
         return p, q, np.exp(factor0 + factor1)
 
     def _extreme(self, p: Floats, q: Floats, first: int, last: int, left_out: float) -> Floats:
-        """Pr[(K1, K0) in R] at each pair of rates, rounded up; K0 is in [first, last], but for `left_out`."""
+        """Return Pr[(K1, K0) in R] at each pair of rates, rounded up; K0 is in [first, last] except for `left_out`."""
         step = 2 ** max(0, math.ceil(math.log2((last - first + 1) / self._blocks)))
         starts, needed = self._region(first, last, step)
         inside = needed <= self.n1
@@ -278,7 +280,7 @@ class UnconditionalTest:
         return np.asarray(np.einsum("cj,cj->c", mass, tails) * rounding + 4.0 * left_out)
 
     def _region(self, first: int, last: int, step: int) -> tuple[Floats, Floats]:
-        """Starts of blocks of `step` counts of side 0 from `first` to `last`, and the smallest i in R at each start."""
+        """Return the starts of blocks of `step` counts of side 0 that cover [first, last], and the smallest i in R."""
         starts = np.arange(first - first % step, last + 1.0, step)
         known, needed = self._known
         if len(known) < 2 or known[1] - known[0] != step or known[0] > starts[0] or known[-1] < starts[-1]:
@@ -290,27 +292,28 @@ class UnconditionalTest:
         return known[at], needed[at]
 
     def _least(self, k0: Floats) -> Floats:
-        """Smallest k1 with (k1, k0) in R, n1 + 1 if there is none: a guess, and steps until both sides agree."""
+        """Return the smallest k1 with (k1, k0) in R, n1 + 1 if there is none, by bisection from a first guess."""
         low, high = np.full(len(k0), -1.0), np.full(len(k0), self.n1 + 1.0)
         probe, step = np.clip(np.ceil(self._likely(k0)), 0.0, self.n1), 1.0
-        while len(wide := np.flatnonzero(high - low > 1.0)):
-            at = probe[wide]
-            inside = self.ordering.reached(self.level, at, k0[wide], self.n1, self.n0)
-            low[wide], high[wide] = np.where(inside, low[wide], at), np.where(inside, at, high[wide])
-            next_one = np.where(inside, at - step, at + step)
-            between = (low[wide] < next_one) & (next_one < high[wide])
-            probe[wide] = np.where(between, next_one, np.floor(0.5 * (low[wide] + high[wide])))
+        while len(open_ := np.flatnonzero(high - low > 1.0)):
+            middle = probe[open_]
+            inside = self.ordering.reached(self.level, middle, k0[open_], self.n1, self.n0)
+            low[open_], high[open_] = np.where(inside, low[open_], middle), np.where(inside, middle, high[open_])
+            next_one = np.where(inside, middle - step, middle + step)
+            between = (low[open_] < next_one) & (next_one < high[open_])
+            probe[open_] = np.where(between, next_one, np.floor(0.5 * (low[open_] + high[open_])))
             step *= 2.0
         return high
 
     def _likely(self, k0: Floats) -> Floats:
-        """Real k1 where T is about the level, from the normal law behind T; then one step of Newton's on T itself."""
+        """Return the real k1 with T near the level, from a normal approximation and one Newton step."""
         sizes, order = (self.n1, self.n0), self.ordering
-        seen = math.log(max((self.k1 + 0.5) / (self.n1 + 1.0) - order.delta, 1e-12) * (self.n0 + 1.0) / (self.k0 + 0.5))
-        away, k1 = (seen - self.level) / self._spread, np.full(len(k0), float(self.k1))
+        excess = max((self.k1 + 0.5) / (self.n1 + 1.0) - order.delta, 1e-12)
+        estimate = math.log(excess * (self.n0 + 1.0) / (self.k0 + 0.5))
+        deviate, k1 = (estimate - self.level) / self._spread, np.full(len(k0), float(self.k1))
         q = (k0 + 0.5) / (self.n0 + 1.0)
         for _ in range(4):
-            gain = q * np.exp(np.minimum(self.level + away * order.spread(k1, k0, *sizes), 100.0))
+            gain = q * np.exp(np.minimum(self.level + deviate * order.spread(k1, k0, *sizes), 100.0))
             k1 = np.clip((gain + order.delta) * (self.n1 + 1.0) - 0.5, 0.0, self.n1)
         tail, _ = order.tail(self.level, k1, k0, *sizes)
         off = special.ndtri(np.clip(tail, 1e-300, 1.0 - 1e-16)) - special.ndtri(min(order.significance, 0.5))
@@ -318,19 +321,19 @@ class UnconditionalTest:
 
 
 def _tilted(rate: Floats, shift: Floats, n: int) -> tuple[Floats, Floats]:
-    """A rate and the logarithm of a factor: factor * Bin(rate) is, term by term, the tangent of ln Bin at `rate`."""
+    """Return a rate and a log factor: factor * Bin(rate) is, term by term, the tangent of ln Bin at `rate`."""
     tilt = shift / (rate * (1.0 - rate))
     growth = np.log1p(rate * np.expm1(tilt))
     return np.minimum(rate * np.exp(tilt - growth), 1.0), n * (growth - tilt * rate)
 
 
 def _reach(n: int, rates: Floats, left_out: float) -> tuple[int, int]:
-    """Counts outside of which each law has probability at most `left_out` on either side."""
+    """Return the range of counts outside of which each law has probability at most `left_out` on either side."""
     return quantile_of_one(left_out, n, float(rates.min())), n - quantile_of_one(left_out, n, float(1.0 - rates.max()))
 
 
 def _law(k: Floats, n: int, rates: Floats) -> Floats:
-    """Pr[Bin(n, rate) = k] for each rate and each of consecutive counts, shape `(rates, k)`."""
+    """Return Pr[Bin(n, rate) = k] for each rate and each of consecutive counts, shape `(rates, k)`."""
     ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
     rates = np.clip(rates, 1e-300, 1.0 - 1e-16)[:, None]
     law = k * np.log(rates)
@@ -340,7 +343,7 @@ def _law(k: Floats, n: int, rates: Floats) -> Floats:
 
 
 def _masses(starts: Floats, step: int, n: int, rates: Floats) -> Floats:
-    """Probability of each block of `step` counts under each rate."""
+    """Return the probability of each block of `step` counts under each rate."""
     if step <= _PER_QUANTILE:
         law = _law(np.arange(starts[0], min(starts[-1] + step, n + 1.0)), n, rates)
         if step == 1:
@@ -359,7 +362,7 @@ def _masses(starts: Floats, step: int, n: int, rates: Floats) -> Floats:
 
 
 def _tails(needed: Floats, n: int, rates: Floats, left_out: float) -> Floats:
-    """Pr[Bin(n, rate) >= needed] for each rate, but for `left_out`, for needed in increasing order."""
+    """Return Pr[Bin(n, rate) >= needed] for each rate, up to `left_out`, for `needed` in increasing order."""
     first, last = _reach(n, rates, left_out)
     if last - first > _PER_QUANTILE * len(needed):
         inner = np.clip(needed, 1.0, n)

@@ -1,15 +1,15 @@
-"""The bound that may be looked at as often as one likes: a gambler's wealth against every epsilon.
+"""The anytime-valid bound: one test martingale against every epsilon.
 
-**Null and level.** For each epsilon, K_t(epsilon) is the wealth, after t steps, of a gambler who starts with 1 and bets
-against "the pair is (epsilon, delta)-DP"; `numerics.test_martingale` shows that it is a non-negative supermartingale
-when that is so, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the first
-epsilon, going up from 0, whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) did: one
-event, one payment, however fine the search, and at every time together.
+**Null and level.** For each epsilon, K_t(epsilon) is the wealth, after t steps, of bets with initial wealth 1 against
+"the pair is (epsilon, delta)-DP"; `numerics.test_martingale` shows that it is a non-negative supermartingale under this
+null, hence Pr[sup_t K_t(epsilon) >= 1/significance] <= significance (Ville 1939). The bound is the smallest epsilon
+whose wealth never reached 1/significance. It exceeds the true epsilon e only if K(e) reached it: a single event, so no
+correction is needed for the search over epsilon or for the time of looking.
 
-**Fixed before looking.** The prior weights over bets, directions and thresholds (they are averaged, which costs nothing
-but the logarithm of a weight; a maximum over them would be wrong), and the order of the runs. The event bet on in step
-t is fixed by the steps before t: a number, the choice of a pilot, or learned online. No bet is ever chosen after the
-runs that it is settled on.
+**Fixed before looking.** The prior weights over bets, directions and thresholds (their wealth is averaged, which loses
+only the logarithm of a weight; a maximum over them would be invalid), and the order of the runs. The event of the bet
+in step t is fixed by the steps before t: a number, the choice of a pilot, or learned online. Every bet is chosen before
+the runs that decide it.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ from .learned_events import best_thresholds, rounds
 from .pilot import IN, OUT, PILOT
 
 RESOLUTION = 2.0**-13
-"""The bound is a multiple of this (about 0.0001)."""
+"""Resolution of the bound: it is a multiple of this number (about 0.0001)."""
 STAKES = (0.01, 0.025, 0.05, 0.09, 0.14, 0.2, 0.28, 0.4, 0.6, 0.9)
 FIRST_CENTRE = 0.25
 CENTRES_UNORDERED = (0.02, 0.1, 0.2, 0.35)
 AUTO, BOTH, ONLINE = "auto", "both", "online"
 DIRECTIONS = {BOTH: (True, False), IN: (True,), OUT: (False,)}
-"""Direction -> whether each of its bets is on {score >= threshold}, or on the complement."""
-_GRID_EVENTS = 32  # thresholds of a grid of counts that an online bound averages over
+"""Direction -> for each of its bets, True if the event is {score >= threshold}, False if it is the complement."""
+_GRID_EVENTS = 32  # number of thresholds of a grid of counts that an online bound averages over
 
 
 @dataclass(frozen=True)
 class Betting(PairBound):
-    """A confidence sequence for epsilon: valid at every number of trials at once, so that one may stop at any time.
+    """A confidence sequence for epsilon: valid at every number of trials simultaneously, with any stopping rule.
 
     Args:
-        threshold: "online", the event is learned from the runs before, again and again; a number, or several, fixed
-            beforehand, which are averaged; or "pilot", chosen by `fix` on pilot scores.
-        weights: prior weights of several thresholds, positive; None gives all the same.
-        direction: "in" bets on {score >= threshold} being likelier on side 1, "out" on its complement being likelier on
-            side 0, "both" (half the wealth each) on either; "auto" is "in" where the threshold is fixed beforehand,
+        threshold: "online" learns the event repeatedly from the previous runs; a number, or several, are fixed
+            beforehand and averaged; "pilot" lets `fix` choose the threshold on pilot scores.
+        weights: prior weights of several thresholds, positive; None gives equal weights.
+        direction: "in" bets that {score >= threshold} is likelier on side 1, "out" that its complement is likelier on
+            side 0, "both" (half the wealth each) on either; "auto" is "in" if the threshold is fixed beforehand,
             else "both".
         stakes: shares of the largest possible stake, in (0, 1): a grid that covers orders of magnitude, averaged.
-        centre: where the losing side's rate is guessed to be, in [0, 1/2]; "online" learns it from the runs before. A
-            wrong guess costs power, never validity.
+        centre: guess of the losing side's rate, in [0, 1/2]; "online" learns it from the previous runs. A wrong guess
+            loses power, never validity.
 
     Guarantees:
-        * exact at every number of trials, and at all of them together: the probability that the bound *ever* exceeds
-          the true epsilon is at most 1 - confidence, whatever rule says when to look and when to stop;
+        * exact at every number of trials, and at all of them simultaneously: the probability that the bound *ever*
+          exceeds the true epsilon is at most 1 - confidence, for every rule of looking and stopping;
         * never falls when trials are added, as long as both sides have equally many;
-        * with n scores a side, at most about ln(n / ln(1 / significance)).
+        * with n scores per side, at most about ln(n / ln(1 / significance)).
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -97,10 +97,10 @@ class Betting(PairBound):
             non_negative(centre=self.centre)
         if self.weights is not None:
             object.__setattr__(self, "weights", _numbers("weights", self.weights, 0.0, math.inf))
-            given = self.threshold if isinstance(self.threshold, tuple) else ()
-            if len(self.weights or ()) != len(given):
+            thresholds = self.threshold if isinstance(self.threshold, tuple) else ()
+            if len(self.weights or ()) != len(thresholds):
                 raise ParameterError(
-                    f"weights must be one for each threshold that is fixed beforehand ({len(given)}), "
+                    f"weights must be one for each threshold that is fixed beforehand ({len(thresholds)}), "
                     f"but are {self.weights}.",
                     argument="weights",
                 )
@@ -110,26 +110,28 @@ class Betting(PairBound):
         return self.threshold == PILOT
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBetting:
-        """With a threshold for each direction, chosen on the pilot scores, if that is what is asked for."""
-        given = self.threshold if isinstance(self.threshold, tuple) else ()
+        """Return the bound with fixed thresholds, or with one per direction chosen on the pilot scores."""
+        thresholds = self.threshold if isinstance(self.threshold, tuple) else ()
         if not self.needs_pilot:
-            return FixedBetting(statement, self, given)
-        seen = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
-        if pilot is None or min(seen) == 0:
+            return FixedBetting(statement, self, thresholds)
+        pilot_size = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
+        if pilot is None or min(pilot_size) == 0:
             raise PilotMissingError(
-                f'threshold "pilot" needs pilot scores on both sides, but there are {seen[0]} and {seen[1]}. '
-                'Run pilot trials, or take threshold="online".'
+                f'threshold "pilot" needs pilot scores on both sides, but there are {pilot_size[0]} and '
+                f'{pilot_size[1]}. Run pilot trials, or take threshold="online".'
             )
-        return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), seen)
+        return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), pilot_size)
 
 
 @dataclass(frozen=True)
 class FixedBetting(FixedBound[Scores]):
-    """With the options of `Betting`.
+    """The betting bound for one statement.
 
     Args:
-        fixed: thresholds that were fixed beforehand, given or chosen on a pilot; empty where they are learned online.
-        pilot_size: scores of the pilot on each side.
+        statement: the statement.
+        options: options of the bound.
+        fixed: thresholds that were fixed beforehand or chosen on a pilot; empty if they are learned online.
+        pilot_size: number of pilot scores on each side.
     """
 
     statement: Statement
@@ -157,24 +159,24 @@ class FixedBetting(FixedBound[Scores]):
         )
 
     def confidence_sequence(self, scores: PairScores, at: Sequence[int]) -> list[float]:
-        """The bounds after the first `at` runs of each side; all of them hold together with the confidence."""
+        """Return the bounds after the first `at` runs of each side; they hold simultaneously with the confidence."""
         prefixes = (PairScores(scores.out[:n], scores.in_[:n]) for n in at)
         return [self.lower_bound(prefix).epsilon for prefix in prefixes]
 
     def exceeds_claim(self, evidence: Scores) -> bool:
         epsilon, significance = self.statement.epsilon, self.statement.significance
         game, enough = self._game(evidence), -math.log(significance)
-        if game.highest(epsilon, epsilon, enough) < enough:  # then no interval that holds epsilon is rejected
+        if game.highest(epsilon, epsilon, enough) < enough:  # then no interval that contains epsilon is rejected
             return False
         return game.first_not_rejected(significance, beyond=epsilon) > epsilon
 
     def p_value(self, evidence: Scores) -> float:
-        """1 / the largest wealth ever against the claimed epsilon: valid at any stopping time; not below 1e-12."""
+        """Return 1 / the largest wealth against the claimed epsilon, at least 1e-12; valid at any stopping time."""
         epsilon = self.statement.epsilon
         return float(np.clip(math.exp(-self._game(evidence).highest(epsilon, epsilon)), SMALLEST_P_VALUE, 1.0))
 
     def _ceiling(self, n_out: int, n_in: int) -> float:
-        """The bound on sides that are told apart without an error."""
+        """Return the bound for scores that separate the sides without an error."""
         perfect = PairScores(np.zeros(n_out), np.ones(n_in))
         known = replace(self, options=replace(self.options, threshold=0.5, weights=None, direction=IN), fixed=(0.5,))
         stretches = tuple(known._stretches(perfect))[1 if self.options.threshold == ONLINE else 0 :]
@@ -182,13 +184,13 @@ class FixedBetting(FixedBound[Scores]):
 
     @property
     def _direction(self) -> str:
-        """What "auto" means here."""
+        """Direction of the bets, with "auto" resolved."""
         if self.options.direction != AUTO:
             return self.options.direction
         return BOTH if isinstance(self.options.threshold, str) else IN
 
     def _game(self, scores: Scores) -> _Game:
-        """What is bet on, with its prior weights."""
+        """Return the bets on the scores, with their prior weights."""
         if min(scores.n_out, scores.n_in) == 0:
             raise ParameterError(
                 f"betting needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
@@ -202,29 +204,29 @@ class FixedBetting(FixedBound[Scores]):
             bets = self._bets(CENTRES_UNORDERED)
             stretches = (tuple(_ending(scores, *event, bets) for event in events),)
             n_events = len(events)
-        given = self.options.weights or (1.0,)
-        weights = np.repeat(given, n_events // len(given))
+        prior = self.options.weights or (1.0,)
+        weights = np.repeat(prior, n_events // len(prior))
         return _Game(stretches, weights / weights.sum(), self.statement.delta)
 
     def _stretches(self, scores: PairScores) -> Iterator[tuple[Stretch, ...]]:
-        """What is bet on in each round: events and centres from the past alone."""
+        """Yield the bets of each round, with events and centres from the past alone."""
         online, delta = self.options.threshold == ONLINE, self.statement.delta
-        for past, now in rounds(scores):
+        for past, current in rounds(scores):
             if online and past.n_out == 0:
-                yield tuple(_nothing(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self._direction])
+                yield tuple(_empty_stretch(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self._direction])
                 continue
             events = self._events(best_thresholds(past.tally, delta) if online else self.fixed)
-            yield tuple(self._stretch(past, now, *event) for event in events)
+            yield tuple(self._stretch(past, current, *event) for event in events)
 
     def _events(self, thresholds: tuple[float, ...]) -> list[tuple[float, bool]]:
-        """(threshold, forward) of each event; thresholds that were learned are one for each direction."""
+        """Return (threshold, forward) of each event; two learned thresholds are one per direction."""
         directions = DIRECTIONS[self._direction]
         if isinstance(self.options.threshold, str) and len(thresholds) == 2:
             return [(thresholds[not forward], forward) for forward in directions]
         return [(threshold, forward) for threshold in thresholds for forward in directions]
 
-    def _stretch(self, past: PairScores, now: PairScores, threshold: float, forward: bool) -> Stretch:
-        gain, loss = _hits(now, threshold, forward)
+    def _stretch(self, past: PairScores, current: PairScores, threshold: float, forward: bool) -> Stretch:
+        gain, loss = _hits(current, threshold, forward)
         if self.options.centre != ONLINE:
             return Stretch.of(gain, loss, self._bets((float(self.options.centre),)))
         before = past.hits(threshold) if forward else (past.n_in - past.hits(threshold)[1], 0)
@@ -237,23 +239,23 @@ class FixedBetting(FixedBound[Scores]):
         return Bets(self.options.stakes, centres if centre == ONLINE else (float(centre),))
 
     def _ledger(self, scores: Scores) -> tuple[LedgerEntry, ...]:
-        paid = "average of their wealth, weights fixed beforehand"
+        averaged = "wealth averaged with weights fixed beforehand"
         ordered = isinstance(scores, PairScores)
         if self.options.needs_pilot:
-            how = LedgerEntry(
+            threshold = LedgerEntry(
                 "threshold", "one on {} + {} pilot scores".format(*self.pilot_size), "chosen on pilot trials only"
             )
         elif self.options.threshold != ONLINE:
-            how = LedgerEntry("threshold", f"{len(self.fixed)}, fixed beforehand", paid)
+            threshold = LedgerEntry("threshold", f"{len(self.fixed)}, fixed beforehand", averaged)
         elif ordered:
-            how = LedgerEntry("threshold", "learned again and again", "each on earlier trials only")
+            threshold = LedgerEntry("threshold", "learned repeatedly", "each on earlier trials only")
         else:
-            how = LedgerEntry("threshold", f"up to {_GRID_EVENTS} of the grid", paid)
+            threshold = LedgerEntry("threshold", f"up to {_GRID_EVENTS} of the grid", averaged)
         return (
-            how,
-            LedgerEntry("direction", self._direction, paid if self._direction == BOTH else "fixed beforehand"),
-            LedgerEntry("bets", f"{len(self.options.stakes)} stakes, fixed beforehand", paid),
-            LedgerEntry("time", "after every trial", "free: Ville's inequality")
+            threshold,
+            LedgerEntry("direction", self._direction, averaged if self._direction == BOTH else "fixed beforehand"),
+            LedgerEntry("bets", f"{len(self.options.stakes)} stakes, fixed beforehand", averaged),
+            LedgerEntry("time", "after every trial", "no correction needed: Ville's inequality")
             if ordered
             else LedgerEntry("time", "once, at the end", "no correction needed"),
         )
@@ -261,7 +263,7 @@ class FixedBetting(FixedBound[Scores]):
 
 @dataclass(frozen=True, eq=False)
 class _Game:
-    """Everything that the wealth depends on, but for epsilon."""
+    """The bets and their outcomes: everything that determines the wealth, except epsilon."""
 
     stretches: tuple[tuple[Stretch, ...], ...]
     weights: Floats
@@ -271,10 +273,10 @@ class _Game:
         return highest(self.stretches, self.weights, low=low, high=high, delta=self.delta, enough=enough)
 
     def first_not_rejected(self, significance: float, beyond: float = math.inf) -> float:
-        """The largest multiple of RESOLUTION below which every interval of the grid is rejected.
+        """Return the largest multiple of RESOLUTION below which every interval of the grid is rejected.
 
-        A rejected interval has rejected parts, so large steps find the same end as small ones. Stops at the first
-        value beyond `beyond`.
+        The parts of a rejected interval are rejected, so large steps reach the same end as small ones. The search
+        stops at the first value above `beyond`.
         """
         enough, reached, step = -math.log(significance), 0, round(1.0 / RESOLUTION)
         while step >= 1 and reached * RESOLUTION <= beyond:
@@ -286,24 +288,24 @@ class _Game:
 
 
 def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Flags, Flags]:
-    """Hits of the side that gains and of the one that loses, in run order."""
+    """Return the hits of the gaining side and of the losing side, in run order."""
     over_in, over_out = scores.in_ >= threshold, scores.out >= threshold
     return (over_in, over_out) if forward else (~over_out, ~over_in)
 
 
-def _nothing(bets: Bets) -> Stretch:
+def _empty_stretch(bets: Bets) -> Stretch:
     return Stretch.of(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), bets)
 
 
 def _spread(grid: Floats) -> tuple[float, ...]:
-    """At most `_GRID_EVENTS` thresholds of a grid, by their places on it: never by the hits that were counted on it."""
+    """Return at most `_GRID_EVENTS` thresholds of a grid, chosen by their positions, never by the hits."""
     last = len(grid) - 1
-    places = np.unique(np.linspace(min(1, last), last, _GRID_EVENTS).round().astype(np.intp))
-    return tuple(grid[places].tolist())
+    indices = np.unique(np.linspace(min(1, last), last, _GRID_EVENTS).round().astype(np.intp))
+    return tuple(grid[indices].tolist())
 
 
 def _ending(scores: PairCounts, threshold: float, forward: bool, bets: Bets) -> Stretch:
-    """The end of the path of one event, where the order of the runs is not known."""
+    """Return the final counts of one event, for runs whose order is not known."""
     (out, in_), n_out, n_in = scores.hits(threshold), scores.n_out, scores.n_in
     if forward:
         return Stretch.ending(in_, n_in, out, n_out, bets)
@@ -311,11 +313,11 @@ def _ending(scores: PairCounts, threshold: float, forward: bool, bets: Bets) -> 
 
 
 def _numbers(name: str, value: object, above: float, most: float) -> tuple[float, ...]:
-    """A number or several as a tuple; raises `ParameterError` unless all lie above `above` and at most at `most`."""
-    several = value if isinstance(value, (tuple, list, np.ndarray)) else (value,)
-    numeric = all(isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in several)
-    numbers = tuple(float(one) for one in several) if numeric else ()
-    if not numbers or not all(above < one <= most for one in numbers):
+    """Return a number or several as a tuple; raise `ParameterError` unless all lie in (above, most]."""
+    items = value if isinstance(value, (tuple, list, np.ndarray)) else (value,)
+    numeric = all(isinstance(item, (int, float, np.number)) and not isinstance(item, bool) for item in items)
+    numbers = tuple(float(item) for item in items) if numeric else ()
+    if not numbers or not all(above < number <= most for number in numbers):
         raise ParameterError(
             f"{name} must be a number or several, above {above:g} and at most {most:g}, but is {value!r}.",
             argument=name,

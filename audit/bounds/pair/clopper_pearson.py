@@ -1,4 +1,4 @@
-"""The bound from one event: exact binomial limits at a threshold that was fixed before the counted trials."""
+"""The bound from one event: exact binomial limits at a threshold that was fixed before the evaluation trials."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .second_event import WithSecondEvent, event_against
 class ClopperPearson(PairBound):
     """Exact limits on both error rates of {score >= threshold} (Clopper and Pearson 1934; Jagielski et al. 2020).
 
-    With each limit at half the significance, both hold together, and
+    With each limit at half the significance, both hold simultaneously, and
 
         epsilon >= max(ln((TPR_lower - delta) / FPR_upper), ln((TNR_lower - delta) / FNR_upper), 0).
 
     Args:
-        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
-            bound, on pilot scores; and a second one, as `JointExact` does.
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the threshold with the largest
+            expected bound on pilot scores; and possibly a second one, as in `JointExact`.
 
     Guarantees:
         * exact at every number of trials: exceeds the true epsilon with probability at most 1 - confidence;
-        * holds for both directions, and for all delta at once;
-        * the largest value it can take is about ln(n / ln(2 / significance)), with n scores on each side.
+        * holds for both directions, and for all delta simultaneously;
+        * the largest possible value is about ln(n / ln(2 / significance)), with n scores on each side.
 
     Example:
         >>> import numpy as np
@@ -62,16 +62,15 @@ class ClopperPearson(PairBound):
         return self.threshold == PILOT
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
-        """With the threshold that promises the largest bound on the scores to come.
+        """Return the bound at the threshold with the largest expected bound on the evaluation scores.
 
-        The promise is the bound at the counts to expect if both rates were as bad as their limits on the pilot.
+        The expected bound is the bound at the expected counts, with both rates at their limits on the pilot.
         """
         if not isinstance(self.threshold, str):
             return FixedClopperPearson(statement, Event(self.threshold))
         n_out, n_in = sizes
 
-        def promise(limits: Rectangle) -> tuple[Floats, Floats]:
-            """The bound at the counts to expect at these rates, in both directions."""
+        def expected_bounds(limits: Rectangle) -> tuple[Floats, Floats]:
             expected = Rectangle.at(
                 n_out * limits.fpr_upper,
                 n_in * limits.tpr_lower,
@@ -81,7 +80,7 @@ class ClopperPearson(PairBound):
             )
             return expected.log_ratios(statement.delta)
 
-        first = choose_event(pilot, promise)
+        first = choose_event(pilot, expected_bounds)
         against = event_against(statement, pilot, sizes, first)
         fixed = FixedClopperPearson(statement, first)
         if against is None:
@@ -91,7 +90,7 @@ class ClopperPearson(PairBound):
 
 @dataclass(frozen=True)
 class FixedClopperPearson(FixedBound[Scores]):
-    """At one event, whose direction is of no use here."""
+    """The Clopper-Pearson bound at one event, for both directions."""
 
     statement: Statement
     event: Event
@@ -110,13 +109,13 @@ class FixedClopperPearson(FixedBound[Scores]):
             method=ClopperPearson.name,
             n_trials=n_out + n_in,
             ceiling=float(self._limits((0, n_in), n_out, n_in).epsilon_lower(delta)),
-            ledger=(self.event.entry, LedgerEntry("direction", "both", "one rectangle of limits serves both")),
+            ledger=(self.event.entry, LedgerEntry("direction", "both", "one rectangle of limits is valid for both")),
             threshold=self.event.threshold,
             hits=hits,
         )
 
     def p_value(self, evidence: Scores) -> float:
-        """By bisection on the counts of the one event."""
+        """Return the p-value, by bisection on the significance at the observed counts."""
         stated = self.statement
         at_delta = self._least_significance(
             evidence, lambda limits: bool(limits.log_ratio(stated.delta) > stated.epsilon)
@@ -133,7 +132,7 @@ class FixedClopperPearson(FixedBound[Scores]):
         return _rectangle(hits, n_out, n_in, self.statement.significance)
 
     def _least_significance(self, scores: Scores, shows: Callable[[Rectangle], bool]) -> float:
-        """Smallest significance at which the rectangle shows something, rounded up."""
+        """Return the smallest significance at which `shows` is true for the rectangle, rounded up."""
         hits = scores.hits(self.event.threshold)
 
         def refuted(log_significance: float) -> bool:
@@ -155,5 +154,5 @@ def _contradicts(limits: Rectangle, stated: Statement) -> bool:
 
 
 def _rectangle(hits: tuple[ArrayLike, ArrayLike], n_out: int, n_in: int, significance: float) -> Rectangle:
-    """Both limits at half of the significance, so that they hold together."""
+    """Return limits with half of the significance each, so that both hold simultaneously."""
     return Rectangle.at(hits[0], hits[1], n_out=n_out, n_in=n_in, significance=0.5 * significance)

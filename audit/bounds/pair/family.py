@@ -1,20 +1,20 @@
-"""The least member of the claim's own family of curves that one event does not refute.
+"""The bound from the smallest member of the claim's family of curves that one event does not refute.
 
 Null at theta: the trade-off curve of the pair lies nowhere below f_theta, where f_theta are the curves of guarantees
 that differ in one number and are ordered (GaussianDP in mu, PrivacyLossDP in the noise, ...). The nulls are nested, so
-the first theta, going up, that is not refuted is a lower bound at the confidence of one test. The test is the joint one
+the smallest theta that is not refuted is a lower bound at the confidence of one test. The test is the joint test
 of `numerics.event_region`; fixed before looking: the family (by the claim), the threshold and the ranking
 (by the pilot and the confidence).
 
-What it says, with the stated confidence:
+With the stated confidence:
 
     always                no member below theta_lower is a true guarantee of the mechanism;
-    under the assumption  that the curve of the pair is that of a member, its epsilon at delta is at least that of
-                          theta_lower. The assumption stands in the result and in every table.
+    under the assumption  that the curve of the pair belongs to a member, its epsilon at delta is at least the epsilon
+                          of theta_lower. The assumption is reported in the result and in every table.
 
-The epsilon is a bound of the family and not of the counts: one event cannot show it. Laplace noise with epsilon = 1
+The epsilon depends on the family and not only on the counts: one event cannot show it. Laplace noise with epsilon = 1
 looks like GaussianDP with mu = 1.03 at the middle threshold, and its epsilon at delta = 1e-5 under that family is 4.5.
-Take the family that theory gives, or none.
+Use the family that theory gives, or none.
 """
 
 from __future__ import annotations
@@ -40,37 +40,37 @@ from ..numerics.rectangle import Rectangle
 from .pilot import PILOT, Event, checked_threshold, chosen_threshold, pilot_scores
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
-_PILOT_LEVEL = 0.01  # each pilot rate is taken at this one-sided limit
+_PILOT_LEVEL = 0.01  # one-sided significance of the limits on the pilot rates
 _ROUGH = 0.02  # relative precision of the parameter while a threshold is chosen
 
 
 @dataclass(frozen=True)
 class Family(PairBound):
-    """The bound on epsilon under the assumption that the curve is one of the claim's family.
+    """Lower bound on epsilon under the assumption that the trade-off curve belongs to the claim's family.
 
     Args:
-        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises most.
-        curve_family: of the curves; None takes that of the claim. A claim is judged by its own only.
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the threshold with the largest
+            expected parameter on pilot scores.
+        curve_family: family of curves; None takes the family of the claim. No other family is accepted.
 
     Guarantees:
         * if the curve of the pair is a member of the family: exceeds the true epsilon with probability at most
           1 - confidence, at every number of trials;
-        * exceeds the epsilon of a claim of that family only where the claim itself is false, whatever the curve, but
-          for that probability;
-        * 0 where nothing is shown: scores that order the sides the wrong way are no evidence.
+        * exceeds the epsilon of a true claim of that family with probability at most 1 - confidence, for every curve;
+        * 0 if no member is refuted: scores that order the sides the wrong way are no evidence.
 
     Example:
         >>> from dpassay.mechanisms.guarantees import GaussianDP
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 159]), np.array([1000, 500]), 1000, 1000)
         >>> fixed = Family(threshold=1.0).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (1000, 1000))
-        >>> found = fixed.lower_bound(PairCounts(counts))
-        >>> round(found.epsilon, 2), found.assumptions
+        >>> bound = fixed.lower_bound(PairCounts(counts))
+        >>> round(bound.epsilon, 2), bound.assumptions
         (3.84, ('the trade-off curve is that of GaussianDP for some mu',))
 
     References:
-        Nasr et al. (2023), arXiv:2302.07956 (mu from one rectangle). Dong, Roth, Su (2019). Here the two counts are
-        judged jointly (Buehler 1957; Berger and Boos 1994) instead of by two limits.
+        Nasr et al. (2023), arXiv:2302.07956 (mu from one rectangle). Dong, Roth, Su (2019). This class tests the two
+        counts jointly (Buehler 1957; Berger and Boos 1994) instead of by two limits.
     """
 
     name: ClassVar[str] = "accountant-family"
@@ -87,10 +87,10 @@ class Family(PairBound):
         return self.threshold == PILOT
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedFamily:
-        """With the ranking for this confidence, and the threshold that promises the largest parameter.
+        """Return the bound with the ranking for this confidence and the threshold with the largest expected parameter.
 
-        The promise is that of limits on the scores to come, if both rates were as bad as their one-sided 99 % limits
-        on the pilot.
+        The expected parameter comes from limits on the evaluation scores, with both rates at their one-sided 99 %
+        limits on the pilot.
         """
         family = family_for(statement.claim, self.curve_family)
         ranking = float(np.clip(-special.ndtri(statement.significance), 0.5, 7.0))
@@ -98,23 +98,23 @@ class Family(PairBound):
             return FixedFamily(statement, family, ranking, Event(self.threshold))
         pilot = pilot_scores(pilot)
         (n_out, n_in), tally = sizes, pilot.tally
-        looked_at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-        looked_at = looked_at[looked_at > 0] if len(tally.thresholds) > 1 else looked_at
-        fpr = upper(tally.hits_out[looked_at], tally.n_out, _PILOT_LEVEL)
-        tpr = lower(tally.hits_in[looked_at], tally.n_in, _PILOT_LEVEL)
+        indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+        indices = indices[indices > 0] if len(tally.thresholds) > 1 else indices
+        fpr = upper(tally.hits_out[indices], tally.n_out, _PILOT_LEVEL)
+        tpr = lower(tally.hits_in[indices], tally.n_in, _PILOT_LEVEL)
         each = float(special.ndtr(-ranking / math.sqrt(2.0)))
         expected = Rectangle.at(n_out * fpr, n_in * tpr, n_out=n_out, n_in=n_in, significance=each)
-        promise = _promise(family, expected)
-        if promise is None:
-            promise = tally.hits_in[looked_at] / tally.n_in - tally.hits_out[looked_at] / tally.n_out
-        best = int(looked_at[np.argmax(promise)])
-        among = f"best of {len(looked_at)} on {tally.n_out} + {tally.n_in} pilot scores"
+        merit = _distances_to_curve(family, expected)
+        if merit is None:
+            merit = tally.hits_in[indices] / tally.n_in - tally.hits_out[indices] / tally.n_out
+        best = int(indices[np.argmax(merit)])
+        among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
         return FixedFamily(statement, family, ranking, Event(chosen_threshold(pilot, best), among=among))
 
 
 @dataclass(frozen=True)
 class FixedFamily(FixedBound[Scores]):
-    """At one event, in one family, with the ranking of the outcomes by `dpassay.audit.bounds.numerics.event_region`."""
+    """The family bound at one event, in one family, with the ranking of the outcomes in `numerics.event_region`."""
 
     statement: Statement
     family: CurveFamily
@@ -143,11 +143,11 @@ class FixedFamily(FixedBound[Scores]):
         )
 
     def exceeds_claim(self, evidence: Scores) -> bool:
-        """Whether the claimed curve is refuted, a member of the family: one curve instead of a search."""
+        """Return True if the claimed curve, a member of the family, is refuted: one test instead of a search."""
         return self._region(evidence).refutes(self.statement.claim.tradeoff, self.statement.significance)
 
     def p_value(self, evidence: Scores) -> float:
-        """Smallest significance at which the claimed curve is refuted."""
+        """Return the smallest significance at which the claimed curve is refuted."""
         return self._region(evidence).p_value(self.statement.claim.tradeoff)
 
     def _region(self, scores: Scores) -> EventRegion:
@@ -158,10 +158,10 @@ class FixedFamily(FixedBound[Scores]):
             return 0.0
         fpr, fnr = _points(region, self.statement.significance)
 
-        def spared(member: Guarantee) -> bool:
+        def not_refuted(member: Guarantee) -> bool:
             return bool(np.any(member.tradeoff(fpr) < fnr))
 
-        return least_member(self.family, spared, start=self.family.claimed)
+        return least_member(self.family, not_refuted, start=self.family.claimed)
 
     def _ledger(self, theta: float, without: float) -> tuple[LedgerEntry, ...]:
         family = self.family
@@ -169,22 +169,25 @@ class FixedFamily(FixedBound[Scores]):
             self.event.entry,
             LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {theta:.6g}"),
             LedgerEntry(
-                "without it",
+                "without family",
                 f"epsilon >= {without:.6g} at delta = {self.statement.delta:g}",
-                "the same test serves every curve",
+                "the same test is valid for every curve",
             ),
         )
 
 
-def _promise(family: CurveFamily, expected: Rectangle) -> Floats | None:
-    """How far each rectangle lies below the first curve that all but the best of them contradict."""
+def _distances_to_curve(family: CurveFamily, expected: Rectangle) -> Floats | None:
+    """Return the distance of each rectangle below the curve of the largest parameter that a rectangle refutes.
+
+    Returns None if the rectangles refute no member of the family.
+    """
     fpr, fnr = expected.fpr_upper, expected.fnr_upper
     rough = replace(family, precision=max(family.precision, _ROUGH))
 
-    def spared(member: Guarantee) -> bool:
+    def not_refuted(member: Guarantee) -> bool:
         return not np.any(member.tradeoff(fpr) > fnr)
 
-    theta = least_member(rough, spared, start=family.claimed)
+    theta = least_member(rough, not_refuted, start=family.claimed)
     return None if theta == 0.0 else family.search(theta).tradeoff(fpr) - fnr
 
 
@@ -195,7 +198,7 @@ def _points(region: EventRegion, significance: float) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=4096)
 def _without_family(region: EventRegion, significance: float, delta: float) -> float:
-    """Lower bound on epsilon that holds for every curve, from the same test."""
+    """Return the lower bound on epsilon that holds for every curve, from the same test."""
     fpr, fnr = _points(region, significance)
     family = CurveFamily("", "epsilon", 1.0, lambda e: ApproximateDP(e, delta), lambda e: ApproximateDP(e, delta), 1e-6)
     return least_member(family, lambda member: bool(np.any(member.tradeoff(fpr) < fnr)), start=1.0)

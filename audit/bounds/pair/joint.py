@@ -1,15 +1,15 @@
-"""The bound from both counts of one event together, at a threshold and in a direction fixed before the counted trials.
+"""The bound from a joint test of both counts of one event, at a threshold and in a direction fixed beforehand.
 
 Null at epsilon, in the direction "in":   Pr[score >= t | side 1] <= e^epsilon Pr[score >= t | side 0] + delta
                  in the direction "out":  Pr[score < t | side 0] <= e^epsilon Pr[score < t | side 1] + delta
 
-Fixed before looking: t, the direction, the sizes and the ordering of the outcomes (tuned to the delta and confidence
-asked for). The test and the proof of its level are in `numerics.unconditional`. The whole significance
-goes to one inequality; with both directions, half of it to each.
+Fixed before looking: t, the direction, the sizes and the ordering of the outcomes (tuned to the delta and the
+confidence of the statement). The test and the proof of its level are in `numerics.unconditional`. The whole
+significance is used for one inequality; with both directions, half of it for each.
 
-Of all the epsilons and deltas that the test rejects at one significance, each is rejected on one and the same event:
-the outcome is among the most extreme ones at the true rates, or a limit on those rates fails. So the statements hold
-together, and the test reads the whole claimed curve at no price.
+All wrong rejections, at any epsilon and delta, happen on one and the same event: the outcome is among the most extreme
+ones at the true rates, or a limit on those rates fails. So the statements hold simultaneously, and the test reads the
+whole claimed curve without a further correction.
 """
 
 from __future__ import annotations
@@ -35,30 +35,29 @@ from .second_event import SHARE, WithSecondEvent, event_against
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
-_FAR = 0.5  # standard errors from which on a promise at another delta is tested
+_FAR = 0.5  # smallest distance, in standard errors, at which a point of the curve is tested
 
 
 @dataclass(frozen=True)
 class JointExact(PairBound):
-    """Exact unconditional test of one event on both counts at once (Barnard 1945), inverted (Buehler 1957).
+    """Exact unconditional test of one event on both counts jointly (Barnard 1945), inverted (Buehler 1957).
 
-    Two limits, one for each rate, are right together when each is right; this asks the one question that matters. Where
-    Clopper-Pearson pays for the worst corner of a rectangle, this pays 1.64 instead of 1.96 * sqrt(2) standard errors
-    at 95 %, and about half of the trials do.
+    The joint test is tighter than two limits, one per rate: at 95 %, Clopper-Pearson loses 1.96 * sqrt(2) standard
+    errors at the worst corner of its rectangle, this test 1.64. About half as many trials give the same bound.
 
     Args:
-        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the one that promises the largest
-            bound, on pilot scores; and a second one at a tenth of the significance, where that is likelier to refute
-            the claimed curve (`second_event`).
+        threshold: a number that was fixed beforehand, or "pilot": `fix` chooses the threshold with the largest expected
+            bound on pilot scores; and a second one with a tenth of the significance, if that event is likelier to
+            refute the claimed curve (`second_event`).
         direction: "in", {score >= threshold} is more likely on side 1; "out", its complement is more likely on side 0;
-            "both", at half of the significance each; "auto" is chosen with the threshold, and "in" where that is fixed.
-        ordering: of the outcomes; None lets `fix` tune it to delta and confidence. Valid whatever it is.
+            "both", with half of the significance each; "auto" is chosen with the threshold, and "in" if that is fixed.
+        ordering: ordering of the outcomes; None lets `fix` tune it to delta and confidence. Every ordering is valid.
 
     Guarantees:
         * exact at every number of trials: exceeds the true epsilon with probability at most 1 - confidence;
-        * holds at all delta at once;
-        * never falls when the hits on the likelier side grow or those on the other fall, but for the rounding of sums,
-          always to the safe side: about 0.01 standard errors of epsilon at 10,000 trials a side, 0.1 at a million.
+        * holds for all delta simultaneously;
+        * never falls when the hits on the likelier side grow or those on the other side fall, up to rounding to the
+          safe side: about 0.01 standard errors of epsilon at 10,000 trials per side, 0.1 at a million.
 
     Example:
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
@@ -69,8 +68,8 @@ class JointExact(PairBound):
         0.879
 
     References:
-        Barnard (1945), Nature 156. Buehler (1957), JASA 52. Berger and Boos (1994), JASA 89. Where this departs from
-        them: the limits on the nuisance are one-sided, so that the bound stays monotone in the counts.
+        Barnard (1945), Nature 156. Buehler (1957), JASA 52. Berger and Boos (1994), JASA 89. Departure from these: the
+        limits on the nuisance rate are one-sided, so that the bound is monotone in the counts.
     """
 
     name: ClassVar[str] = "joint-exact"
@@ -88,10 +87,10 @@ class JointExact(PairBound):
         return self.threshold == PILOT
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
-        """With the ordering tuned to the level, and the threshold and direction that promise the largest bound.
+        """Return the bound with the ordering tuned to the level, at the event with the largest expected bound.
 
-        The promise is the place in the ordering of the counts to expect if both rates were as bad as their limits on
-        the pilot: it is nearly the bound.
+        The expected bound is approximated by the value of the ordering at the expected counts, with both rates at
+        their limits on the pilot.
         """
         each = statement.significance / (2 if self.direction == BOTH else 1)
         ordering = Ordering(each, statement.delta) if self.ordering is None else self.ordering
@@ -100,25 +99,25 @@ class JointExact(PairBound):
             return FixedJointExact(statement, Event(self.threshold, direction), ordering)
         (n_out, n_in), rank = sizes, ordering.value
 
-        def promise(limits: Rectangle) -> tuple[Floats, Floats]:
+        def expected_bounds(limits: Rectangle) -> tuple[Floats, Floats]:
             inside = rank(n_in * limits.tpr_lower, n_out * limits.fpr_upper, n_in, n_out)
             outside = rank(n_out * limits.tnr_lower, n_in * limits.fnr_upper, n_out, n_in)
-            nothing = np.full_like(inside, -np.inf)
-            return (nothing if self.direction == OUT else inside), (nothing if self.direction == IN else outside)
+            excluded = np.full_like(inside, -np.inf)
+            return (excluded if self.direction == OUT else inside), (excluded if self.direction == IN else outside)
 
-        chosen = choose_event(pilot, promise)
+        chosen = choose_event(pilot, expected_bounds)
         direction = chosen.direction if self.direction == AUTO else self.direction
         first = FixedJointExact(statement, replace(chosen, direction=direction), ordering)
         against = event_against(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
         if against is None:
             return first
-        of_curve = Ordering(SHARE * statement.significance, against.delta) if self.ordering is None else self.ordering
-        return WithSecondEvent(statement, first, FixedJointExact(statement, against.event, of_curve))
+        second = Ordering(SHARE * statement.significance, against.delta) if self.ordering is None else self.ordering
+        return WithSecondEvent(statement, first, FixedJointExact(statement, against.event, second))
 
 
 @dataclass(frozen=True)
 class FixedJointExact(FixedBound[Scores]):
-    """At one event, in one direction or "both", with an ordering of the outcomes."""
+    """The joint bound at one event, in one direction or "both", with an ordering of the outcomes."""
 
     statement: Statement
     event: Event
@@ -130,11 +129,11 @@ class FixedJointExact(FixedBound[Scores]):
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
         stated, each = self.statement, self._each()
-        found = max(_bound(*counts, self.ordering, stated.delta, each) for counts in self._counts(evidence))
+        lower_bound = max(_bound(*counts, self.ordering, stated.delta, each) for counts in self._counts(evidence))
         perfect = self._perfect(evidence.n_out, evidence.n_in)
         ceiling = max(_bound(*counts, self.ordering, stated.delta, each) for counts in perfect)
         return LowerBound(
-            epsilon=float(min(found, ceiling)),
+            epsilon=float(min(lower_bound, ceiling)),
             delta=stated.delta,
             confidence=stated.confidence,
             method=JointExact.name,
@@ -146,21 +145,21 @@ class FixedJointExact(FixedBound[Scores]):
         )
 
     def exceeds_claim(self, evidence: Scores) -> bool:
-        """One test, and no search."""
-        at = self.statement.epsilon, self.statement.delta, self._each()
-        return any(_rejected(*counts, self.ordering, *at) for counts in self._counts(evidence))
+        """Return True if the claimed epsilon is rejected: one test instead of a search."""
+        null = self.statement.epsilon, self.statement.delta, self._each()
+        return any(_rejected(*counts, self.ordering, *null) for counts in self._counts(evidence))
 
     def p_value(self, evidence: Scores) -> float:
-        """Rounded up by about 1 %."""
+        """Return the p-value, rounded up by about 1 %."""
         stated, tests = self.statement, self._tests(evidence)
         at_delta = min(1.0, len(tests) * min(test.p_value(stated.epsilon, stated.delta) for test in tests))
         return min(at_delta, self._curve_p_value(tests))
 
     def curve_test(self, evidence: Scores) -> CurveViolation | None:
-        """The promise (epsilon, delta) of the claim that the counts contradict most, if the test rejects it."""
+        """Return the point (epsilon, delta) of the claim that the counts contradict most, if the test rejects it."""
         claim, each = self.statement.claim, self._each()
         for test in self._tests(evidence):
-            epsilon, distance = _weakest_promise(test, claim)
+            epsilon, distance = _most_contradicted_point(test, claim)
             delta = float(claim.delta(epsilon))
             if distance > _FAR and test.rejects(epsilon, delta, each):
                 return self._violation(evidence, epsilon, delta, test.delta_lower(epsilon, each), each)
@@ -169,7 +168,7 @@ class FixedJointExact(FixedBound[Scores]):
     def _curve_p_value(self, tests: list[UnconditionalTest]) -> float:
         claim, smallest = self.statement.claim, 1.0
         for test in tests:
-            epsilon, distance = _weakest_promise(test, claim)
+            epsilon, distance = _most_contradicted_point(test, claim)
             if distance > _FAR:
                 smallest = min(smallest, test.p_value(epsilon, float(claim.delta(epsilon))))
         return float(np.clip(len(tests) * smallest, SMALLEST_P_VALUE, 1.0))
@@ -179,31 +178,33 @@ class FixedJointExact(FixedBound[Scores]):
         return (IN, OUT) if self.event.direction == BOTH else (self.event.direction,)
 
     def _each(self) -> float:
-        """The significance of each direction."""
+        """Return the significance of each direction."""
         return self.statement.significance / len(self._directions)
 
     def _counts(self, scores: Scores) -> list[tuple[int, int, int, int]]:
-        """Hits and trials on the likelier side, and on the other, for each direction."""
+        """Return hits and trials on the likelier side, and on the other side, for each direction."""
         false, true = scores.hits(self.event.threshold)
         n_out, n_in = scores.n_out, scores.n_in
         counts = {IN: (true, n_in, false, n_out), OUT: (n_out - false, n_out, n_in - true, n_in)}
         return [counts[direction] for direction in self._directions]
 
     def _perfect(self, n_out: int, n_in: int) -> list[tuple[int, int, int, int]]:
-        """The same for sides that are told apart without an error."""
+        """Return the counts of scores that separate the sides without an error."""
         counts = {IN: (n_in, n_in, 0, n_out), OUT: (n_out, n_out, 0, n_in)}
         return [counts[direction] for direction in self._directions]
 
     def _tests(self, scores: Scores) -> list[UnconditionalTest]:
         return [_test(*counts, self.ordering) for counts in self._counts(scores)]
 
-    def _violation(self, scores: Scores, epsilon: float, delta: float, shown: float, each: float) -> CurveViolation:
+    def _violation(
+        self, scores: Scores, epsilon: float, delta: float, delta_lower: float, each: float
+    ) -> CurveViolation:
         hits = scores.hits(self.event.threshold)
         fpr = float(upper(hits[0], scores.n_out, 0.5 * each))
         return CurveViolation(
             epsilon=epsilon,
             delta=delta,
-            delta_lower=max(shown, delta),
+            delta_lower=max(delta_lower, delta),
             fpr=fpr,
             fnr=float(upper(scores.n_in - hits[1], scores.n_in, 0.5 * each)),
             claimed_fnr=float(self.statement.claim.tradeoff(fpr)),
@@ -215,18 +216,20 @@ class FixedJointExact(FixedBound[Scores]):
     def _ledger(self) -> tuple[LedgerEntry, ...]:
         both, on_pilot = self.event.direction == BOTH, bool(self.event.among)
         likelier = {IN: "{score >= threshold} on side 1", OUT: "{score < threshold} on side 0"}
-        way = "both" if both else f"1, {likelier[self.event.direction]}"
-        paid = "half of the significance each" if both else "fixed beforehand"
+        directions = "both" if both else f"1, {likelier[self.event.direction]}"
+        correction = "half of the significance each" if both else "fixed beforehand"
+        if on_pilot and not both:
+            correction = "chosen on pilot trials only"
         return (
             self.event.entry,
-            LedgerEntry("direction", way, "chosen on pilot trials only" if on_pilot and not both else paid),
-            LedgerEntry("nuisance rate", "all within its limits", "worst case; limits cost 1/1000 of the significance"),
+            LedgerEntry("direction", directions, correction),
+            LedgerEntry("nuisance rate", "all within its limits", "worst case; limits use 1/1000 of the significance"),
         )
 
 
 @lru_cache(maxsize=64)
 def _test(k1: int, n1: int, k0: int, n0: int, ordering: Ordering) -> UnconditionalTest:
-    """One test an outcome, since a bound, a p-value and a curve ask it in turn."""
+    """Return the cached test of an outcome, which the bound, the p-value and the curve test share."""
     return UnconditionalTest(k1, n1, k0, n0, ordering)
 
 
@@ -239,14 +242,14 @@ def _bound(k1: int, n1: int, k0: int, n0: int, ordering: Ordering, delta: float,
 def _rejected(
     k1: int, n1: int, k0: int, n0: int, ordering: Ordering, epsilon: float, delta: float, significance: float
 ) -> bool:
-    """Remembered, since every audit of the same size asks the same about what it could have detected."""
+    """Return True if the test rejects; cached, since power calculations of the same size repeat the same tests."""
     return _test(k1, n1, k0, n0, ordering).rejects(epsilon, delta, significance)
 
 
-def _weakest_promise(test: UnconditionalTest, claim: Guarantee) -> tuple[float, float]:
-    """The epsilon whose promised delta the counts contradict by most standard errors, and by how many.
+def _most_contradicted_point(test: UnconditionalTest, claim: Guarantee) -> tuple[float, float]:
+    """Return the epsilon whose claimed delta the counts contradict by most standard errors, and their number.
 
-    Searching costs nothing: the tests of all promises hold together.
+    The search needs no correction: the tests of all points hold simultaneously.
     """
     p, q = (test.k1 + 0.5) / (test.n1 + 1.0), (test.k0 + 0.5) / (test.n0 + 1.0)
     low, high = 0.0, max(math.log(p / q), 0.0) + 1e-3
@@ -255,10 +258,10 @@ def _weakest_promise(test: UnconditionalTest, claim: Guarantee) -> tuple[float, 
         grid = np.linspace(low, high, 25)
         growth = np.exp(grid)
         spread = np.sqrt(p * (1.0 - p) / test.n1 + growth**2 * q * (1.0 - q) / test.n0)
-        away = (p - growth * q - np.asarray(claim.delta(grid))) / spread
-        best = int(np.argmax(away))
-        if away[best] > distance:
-            epsilon, distance = float(grid[best]), float(away[best])
+        distances = (p - growth * q - np.asarray(claim.delta(grid))) / spread
+        best = int(np.argmax(distances))
+        if distances[best] > distance:
+            epsilon, distance = float(grid[best]), float(distances[best])
         low, high = grid[max(0, best - 1)], grid[min(24, best + 1)]
     return epsilon, distance
 

@@ -1,4 +1,4 @@
-"""What the bounds share that read one event: a threshold is fixed beforehand, or chosen on pilot scores."""
+"""The event of the bounds that read one event: the threshold is fixed beforehand, or chosen on pilot scores."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ IN, OUT = "in", "out"
 """Directions: {score >= threshold} is more likely on side 1, or its complement on side 0."""
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
-_PILOT_LEVEL = 0.05  # each pilot rate is taken at this one-sided limit, so that a lucky tail is not taken for a leak
-_HOPEFUL = 0.5, 0.8, 0.95  # where these promise nothing, limits at which the direction is chosen: medians, and beyond
-_NEARLY = 0.02  # relative: promises so close count as equal, and the fewest errors decide
+_PILOT_LEVEL = 0.05  # one-sided significance of the limits on the pilot rates, which guard against random extremes
+_OPTIMISTIC = 0.5, 0.8, 0.95  # levels for the choice of the direction if no bound is expected: medians, and beyond
+_NEARLY = 0.02  # relative: expected bounds this close count as equal, and the fewest errors decide
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Event:
     """An event that was fixed before the evidence.
 
     Args:
-        threshold: of {score >= threshold}.
+        threshold: threshold of {score >= threshold}.
         direction: "in" if the event is likelier on side 1, "out" if its complement is likelier on side 0.
-        among: how many a pilot had to choose from, for the ledger; empty where the threshold was given.
+        among: description of the candidates on the pilot, for the ledger; empty if the threshold was fixed beforehand.
     """
 
     threshold: float
@@ -41,66 +41,69 @@ class Event:
 
     @property
     def entry(self) -> LedgerEntry:
-        """How the threshold was fixed."""
+        """Ledger entry on the choice of the threshold."""
         if self.among:
             return LedgerEntry("threshold", self.among, "chosen on pilot trials only")
         return LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
 
 
-def choose_event(pilot: Scores | None, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> Event:
-    """The event that promises the largest bound.
+def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> Event:
+    """Return the event with the largest expected bound.
 
     Args:
-        pilot: scores that will not be counted; None, or none on a side, is refused.
-        promise: from limits on the rates of several events, `(m,)` each, to the bounds to expect in the directions
-            "in" and "out" if both rates were that bad; <= 0 where none is.
+        pilot: pilot scores, with at least one score on each side.
+        expected_bounds: function from limits on the rates of several events, `(m,)` each, to the expected bounds in
+            the directions "in" and "out" if both rates equal their limits; <= 0 if no bound is expected.
 
-    A promise is made at one-sided 95 % limits on the pilot: a few lucky scores in the tail of a small pilot do not win.
-    Those limits barely tell no false positive at one threshold from no false positive at another, and the lower
-    of the two, with a few more hits, has false positives that the pilot was too small to show. So among promises that
-    are nearly equal the fewest errors win, and then the fewest hits.
+    The expected bounds use one-sided 95 % limits on the pilot, which guard against a few extreme scores in the tail of
+    a small pilot. The limits are nearly equal at neighbouring thresholds without false positives, of which the lower
+    one, with a few more hits, has false positives that a small pilot cannot show. So among nearly equal expected
+    bounds, the event with the fewest errors is chosen, and then the one with the fewest hits.
 
-    Where a pilot is too small to promise anything, the largest difference of the rates decides about the threshold, and
-    what the event or its complement promises at medians in the place of limits about the direction: of a rate near 0
-    the ratio shows far more than of a rate near 1.
+    If the pilot is too small for any positive expected bound, the threshold has the largest difference of the rates,
+    and the direction comes from the expected bounds at medians instead of limits: a ratio of rates is more informative
+    for an event with rates near 0 than for its complement with rates near 1.
+
+    Raises:
+        PilotMissingError: there are no pilot scores on one of the sides.
     """
     pilot = pilot_scores(pilot)
     tally = pilot.tally
-    places = looked_at(tally)
-    among = f"best of {len(places)} on {tally.n_out} + {tally.n_in} pilot scores"
-    hits_out, hits_in = tally.hits_out[places], tally.hits_in[places]
+    indices = looked_at(tally)
+    among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
+    hits_out, hits_in = tally.hits_out[indices], tally.hits_in[indices]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
-    promises = np.concatenate(promise(limits))
-    if not promises.max() > 0.0:
-        at = int(places[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
-        return Event(chosen_threshold(pilot, at), _likely_direction(tally, at, promise), among)
+    bounds = np.concatenate(expected_bounds(limits))
+    if not bounds.max() > 0.0:
+        index = int(indices[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
+        return Event(chosen_threshold(pilot, index), _likely_direction(tally, index, expected_bounds), among)
     errors = np.concatenate([hits_out, tally.n_in - hits_in])
     hits = np.concatenate([hits_in, tally.n_out - hits_out])
-    good = np.flatnonzero(promises >= (1.0 - _NEARLY) * promises.max())
+    good = np.flatnonzero(bounds >= (1.0 - _NEARLY) * bounds.max())
     best = int(good[np.lexsort((hits[good], errors[good]))[0]])
-    way, at = divmod(best, len(places))
-    return Event(chosen_threshold(pilot, int(places[at])), (IN, OUT)[way], among)
+    direction, position = divmod(best, len(indices))
+    return Event(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
 
 
 def looked_at(tally: Tally) -> NDArray[np.intp]:
-    """Return the indices of the thresholds that are tried; not the lowest one, which all scores reach."""
-    places = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-    return places[places > 0] if len(tally.thresholds) > 1 else places
+    """Return the indices of the thresholds that are tried, without the lowest threshold, which all scores reach."""
+    indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+    return indices[indices > 0] if len(tally.thresholds) > 1 else indices
 
 
-def _likely_direction(tally: Tally, at: int, promise: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:
-    """The direction that promises more at the first limits, from medians on, at which one promises anything."""
-    hits_out, hits_in = tally.hits_out[[at]], tally.hits_in[[at]]
-    for level in _HOPEFUL:
+def _likely_direction(tally: Tally, index: int, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> str:
+    """Return the direction with the larger expected bound at the first level with a positive one."""
+    hits_out, hits_in = tally.hits_out[[index]], tally.hits_in[[index]]
+    for level in _OPTIMISTIC:
         limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=level)
-        inside, outside = promise(limits)
+        inside, outside = expected_bounds(limits)
         if max(inside[0], outside[0]) > 0.0:
             return OUT if outside[0] > inside[0] else IN
     return IN
 
 
 def checked_threshold(threshold: float | str) -> float | str:
-    """The number as a float, or "pilot"; raises `ParameterError` if it is neither."""
+    """Return the number as a float, or "pilot"; raise `ParameterError` for any other value."""
     if threshold == PILOT:
         return PILOT
     number = not isinstance(threshold, (bool, str)) and isinstance(threshold, (int, float, np.number))
@@ -114,7 +117,7 @@ def checked_threshold(threshold: float | str) -> float | str:
 
 
 def pilot_scores(pilot: Scores | None) -> Scores:
-    """The pilot; raises `PilotMissingError` if there is none, or a side has none."""
+    """Return the pilot; raise `PilotMissingError` if there are no scores on one of the sides."""
     sizes = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
     if pilot is None or min(sizes) == 0:
         raise PilotMissingError(
@@ -124,12 +127,12 @@ def pilot_scores(pilot: Scores | None) -> Scores:
     return pilot
 
 
-def chosen_threshold(pilot: Scores, at: int) -> float:
-    """The threshold number `at`; midway to the pilot score below, so that the rounding of an atom cannot cross it."""
+def chosen_threshold(pilot: Scores, index: int) -> float:
+    """Return a threshold midway between a pilot score and the next lower one, so that rounding cannot cross it."""
     thresholds = pilot.tally.thresholds
-    high = float(thresholds[at])
-    if at == 0 or not isinstance(pilot, PairScores):
+    high = float(thresholds[index])
+    if index == 0 or not isinstance(pilot, PairScores):
         return high
-    low = float(thresholds[at - 1])
+    low = float(thresholds[index - 1])
     middle = low + 0.5 * (high - low)
     return middle if low < middle < high else high

@@ -1,19 +1,21 @@
-"""A second event where the first one, which promises the largest bound, is not the one that refutes the claim.
+"""A second event, for claims that are refuted by another event than the one with the largest expected bound.
 
-The event with the largest bound at delta may obey the claim by far while another one breaks it. An example: (1, 0.05)
-is claimed, an event of probability 0.62 against 0.36 promises epsilon >= 0.47, and an event that only side 1 has, of
-probability 0.0511, breaks the claim by so little that a small pilot promises no bound from it.
+The event with the largest bound at delta may satisfy the claim by a wide margin while another event violates it. An
+example: the claim is (1, 0.05), an event of probability 0.62 against 0.36 gives an expected bound epsilon >= 0.47, and
+an event that only side 1 has, of probability 0.0511, violates the claim by so little that a small pilot expects no
+bound from it.
 
-The pilot therefore asks of every event, in both directions, how likely the scores to come are to refute the claimed
-curve with it. With pilot estimates p and q of its probabilities on the likelier and the other side, the largest excess
+The pilot therefore predicts for every event, in both directions, the probability that the evaluation scores refute the
+claimed curve with it. With pilot estimates p and q of its probabilities on the likelier and the other side, the largest
+excess
 
     p - e^epsilon q - delta(epsilon)        over all epsilon, delta(.) being the claimed curve
 
 is known with the error of the pilot, and will be measured with the error of the evaluation: the predicted probability
-of a rejection is Phi((excess - z s_eval) / sqrt(s_eval^2 + s_pilot^2)). Where that of another event is clearly larger
-than that of the first one, both are tested: the second at `SHARE` of the significance, the first at the rest
-(Bonferroni). Everything is chosen on pilot scores, so that the level holds whatever is chosen. The first event stays
-that of the largest bound, which the second one costs at most the difference between the significance and 9/10 of it.
+of a rejection is Phi((excess - z s_eval) / sqrt(s_eval^2 + s_pilot^2)). If this is clearly larger for another event
+than for the first one, both are tested: the second at `SHARE` of the significance, the first at the rest (Bonferroni).
+Everything is chosen on pilot scores, so the level holds for every choice. The first event remains the one with the
+largest expected bound, at 9/10 of the significance.
 """
 
 from __future__ import annotations
@@ -31,17 +33,17 @@ from ..curve import CurveViolation
 from .pilot import IN, OUT, Event, chosen_threshold, looked_at, pilot_scores
 
 SHARE = 0.1
-"""Of the significance, for the second event."""
+"""Share of the significance for the second event."""
 LEAST = 0.02
-"""Predicted probability of a rejection from which on a second event is tested."""
+"""Smallest predicted probability of a rejection at which a second event is tested."""
 MORE = 2.0, 0.2
-"""It must be so many times that of the first event, or exceed it by so much."""
-_GRID = 60  # epsilons at which the claimed curve is read
+"""Smallest ratio to, or difference from, the probability of the first event; one of the two is required."""
+_GRID = 60  # number of epsilons at which the claimed curve is read
 
 
 @dataclass(frozen=True)
 class Against:
-    """An event, and the delta of the promise that it contradicts most."""
+    """An event, and the delta of the point of the claim that it contradicts most."""
 
     event: Event
     delta: float
@@ -53,32 +55,33 @@ def event_against(statement: Statement, pilot: Scores | None, sizes: tuple[int, 
     Args:
         statement: the claim, at the whole confidence.
         pilot: scores that will not be counted.
-        sizes: of the scores to come, `(n_out, n_in)`.
-        first: the event that promises the largest bound; its direction does not matter.
+        sizes: numbers of evaluation scores, `(n_out, n_in)`.
+        first: the event with the largest expected bound; its direction does not matter.
     """
     pilot = pilot_scores(pilot)
-    tally, places = pilot.tally, looked_at(pilot.tally)
+    tally, indices = pilot.tally, looked_at(pilot.tally)
     hits_first = pilot.hits(first.threshold)
     predict = _Prediction(statement.claim, statement.epsilon, (tally.n_out, tally.n_in), sizes)
     z_first, z_second = (float(-special.ndtri(part * statement.significance)) for part in (1.0 - SHARE, SHARE))
-    of_first, _ = predict.power(np.array([hits_first[0]]), np.array([hits_first[1]]), z_first)
-    power, delta = predict.power(tally.hits_out[places], tally.hits_in[places], z_second)
+    power_first, _ = predict.power(np.array([hits_first[0]]), np.array([hits_first[1]]), z_first)
+    power, delta = predict.power(tally.hits_out[indices], tally.hits_in[indices], z_second)
     best = int(np.argmax(power))
-    if power[best] < max(LEAST, min(MORE[0] * of_first.max(), of_first.max() + MORE[1])):
+    if power[best] < max(LEAST, min(MORE[0] * power_first.max(), power_first.max() + MORE[1])):
         return None
-    way, at = divmod(best, len(places))
-    among = f"best of {len(places)} on {tally.n_out} + {tally.n_in} pilot scores"
-    return Against(Event(chosen_threshold(pilot, int(places[at])), (IN, OUT)[way], among), float(delta[best]))
+    direction, position = divmod(best, len(indices))
+    among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
+    threshold = chosen_threshold(pilot, int(indices[position]))
+    return Against(Event(threshold, (IN, OUT)[direction], among), float(delta[best]))
 
 
 @dataclass(frozen=True)
 class _Prediction:
-    """How likely events are to refute a claimed curve, as far as a pilot can tell.
+    """The predicted power of events to refute a claimed curve, from pilot counts.
 
     Args:
         claim: the claimed curve.
-        epsilon: one of its epsilons that is looked at in any case: the curve may have its corner there.
-        pilot, sizes: scores of side 0 and of side 1, of the pilot and of the evaluation.
+        epsilon: an epsilon that is always tested: the curve may have a corner there.
+        pilot, sizes: numbers of scores of side 0 and of side 1, of the pilot and of the evaluation.
     """
 
     claim: Guarantee
@@ -104,9 +107,9 @@ class _Prediction:
         deltas, growth = np.asarray(self.claim.delta(epsilons), dtype=np.float64), np.exp(epsilons)
         excess = p - growth * q - deltas
         spread1, spread0 = p * (1.0 - p), growth**2 * q * (1.0 - q)
-        of_evaluation = np.sqrt(spread1 / n1 + spread0 / n0)
-        of_both = np.sqrt(spread1 * (1.0 / n1 + 1.0 / m1) + spread0 * (1.0 / n0 + 1.0 / m0))
-        power = special.ndtr((excess - z * of_evaluation) / of_both)
+        evaluation_error = np.sqrt(spread1 / n1 + spread0 / n0)
+        total_error = np.sqrt(spread1 * (1.0 / n1 + 1.0 / m1) + spread0 * (1.0 / n0 + 1.0 / m0))
+        power = special.ndtr((excess - z * evaluation_error) / total_error)
         best = power.argmax(axis=1)
         return power[np.arange(len(power)), best], deltas[best]
 
@@ -117,7 +120,7 @@ class _Prediction:
 
 @dataclass(frozen=True)
 class WithSecondEvent(FixedBound[Scores]):
-    """Two fixed bounds that share the significance: the first at 1 - SHARE of it, the second at SHARE."""
+    """Two fixed bounds that share the significance: 1 - SHARE of it for the first, SHARE for the second."""
 
     statement: Statement
     first: FixedBound[Scores]
@@ -128,13 +131,13 @@ class WithSecondEvent(FixedBound[Scores]):
         return tuple(dict.fromkeys(self.first.thresholds + self.second.thresholds))
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
-        found = [part.lower_bound(evidence) for _, part in self._parts]
-        best = max(found, key=lambda one: one.epsilon)
+        bounds = [part.lower_bound(evidence) for _, part in self._parts]
+        best = max(bounds, key=lambda bound: bound.epsilon)
         shared = LedgerEntry("events", "2: the largest bound, and the claimed curve", _shares())
         return replace(
             best,
             confidence=self.statement.confidence,
-            ceiling=max(one.ceiling for one in found),
+            ceiling=max(bound.ceiling for bound in bounds),
             ledger=(shared, *best.ledger),
         )
 
@@ -142,12 +145,12 @@ class WithSecondEvent(FixedBound[Scores]):
         return any(part.exceeds_claim(evidence) for _, part in self._parts)
 
     def p_value(self, evidence: Scores) -> float:
-        """The smaller of both, each divided by its share."""
+        """Return the smaller of the two p-values, each divided by its share of the significance."""
         return min(1.0, *(part.p_value(evidence) / share for share, part in self._parts))
 
     def curve_test(self, evidence: Scores) -> CurveViolation | None:
-        found = [part.curve_test(evidence) for _, part in self._parts]
-        return max(filter(None, found), key=lambda one: one.delta_lower - one.delta, default=None)
+        violations = [part.curve_test(evidence) for _, part in self._parts]
+        return max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
 
     @property
     def _parts(self) -> tuple[tuple[float, FixedBound[Scores]], ...]:

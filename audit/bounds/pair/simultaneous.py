@@ -1,4 +1,4 @@
-"""The bound over all thresholds at once: limits on both error rates that hold at every threshold together."""
+"""The bound over all thresholds: limits on both error rates that hold at every threshold simultaneously."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from ..numerics.candidates import candidates
 from ..numerics.noncrossing import both_miss, local_level
 from ..numerics.rectangle import Rectangle
 
-_PER_SIDE, _TAIL = 500, 64  # thresholds with limits of their own: at most about 2000
+_PER_SIDE, _TAIL = 500, 64  # thresholds with limits: at most about 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Confidence limits on (FPR, FNR) that hold at every threshold together.
+    """Confidence limits on (FPR, FNR) that hold at every threshold simultaneously.
 
     Args:
         thresholds: `(m,)` increasing; the events are {score >= threshold}.
         fpr, tpr: `(m,)` observed rates.
         limits: the rectangle at each threshold.
-        local_level: error of each single limit.
-        confidence: of all of them together.
-        n_out, n_in: scores on each side.
+        local_level: significance of each single limit.
+        confidence: simultaneous confidence of all limits.
+        n_out, n_in: numbers of scores on each side.
 
     Example:
         >>> normal = np.random.default_rng(5).normal(size=(2, 4000))
         >>> from dpassay.audit.evidence.scores import PairScores
-        >>> found = band(PairScores(normal[0], normal[1] + 1.0).tally, confidence=0.95)
-        >>> 0.0 < found.epsilon_lower(0.1) < found.epsilon_lower(0.0)
+        >>> limits = band(PairScores(normal[0], normal[1] + 1.0).tally, confidence=0.95)
+        >>> 0.0 < limits.epsilon_lower(0.1) < limits.epsilon_lower(0.0)
         True
-        >>> found.tradeoff_upper([0.0, 1.0]).tolist()
+        >>> limits.tradeoff_upper([0.0, 1.0]).tolist()
         [1.0, 0.0]
     """
 
@@ -58,25 +58,25 @@ class Band:
 
     @property
     def fpr_upper(self) -> Floats:
-        """`(m,)` upper limits on the false positive rate."""
+        """Upper limits on the false positive rate, shape `(m,)`."""
         return self.limits.fpr_upper
 
     @property
     def fnr_upper(self) -> Floats:
-        """`(m,)` upper limits on the false negative rate."""
+        """Upper limits on the false negative rate, shape `(m,)`."""
         return self.limits.fnr_upper
 
     def epsilon_lower(self, delta: float) -> float:
-        """Lower bound on epsilon; holds for all delta together."""
+        """Return the lower bound on epsilon; valid for all delta simultaneously."""
         delta_range(delta=delta)
         return float(self.limits.epsilon_lower(delta).max())
 
     def delta_lower(self, epsilons: ArrayLike) -> Floats:
-        """Lower bound on the privacy profile at each epsilon >= 0, shape as `epsilons`; holds for all together."""
+        """Return the lower bound on delta at each epsilon >= 0, shape as `epsilons`; valid simultaneously."""
         return np.asarray(self.limits.delta_lower(epsilons).max(axis=-1), dtype=np.float64)
 
     def tradeoff_upper(self, fpr: ArrayLike) -> Floats:
-        """Upper limit of the trade-off curve at each fpr in [0, 1]: the lower convex hull of the limits.
+        """Return the upper limit of the trade-off curve at each fpr in [0, 1]: the lower convex hull of the limits.
 
         The true curve of the pair is convex and passes under every (fpr_upper, fnr_upper); so it passes under their
         hull with (0, 1) and (1, 0).
@@ -85,7 +85,7 @@ class Band:
         return np.interp(np.asarray(fpr, dtype=np.float64), x, y)
 
     def refutes(self, claim: Guarantee) -> CurveViolation | None:
-        """Where the limits lie below the claimed trade-off curve, at whatever delta; None where they nowhere do."""
+        """Return the point at which the limits lie furthest below the claimed curve; None if they nowhere do."""
         hits = np.rint(self.fpr * self.n_out).astype(np.int64), np.rint(self.tpr * self.n_in).astype(np.int64)
         events = Tally(self.thresholds, *hits, self.n_out, self.n_in)
         return refute(self.limits, claim, method=SimultaneousBand.name, events=events)
@@ -96,8 +96,8 @@ class Band:
         x = np.concatenate([[0.0, 1.0], self.fpr_upper])
         y = np.concatenate([[1.0, 0.0], self.fnr_upper])
         hull: list[tuple[float, float]] = []
-        for at in np.lexsort((y, x)):
-            point = float(x[at]), float(y[at])
+        for i in np.lexsort((y, x)):
+            point = float(x[i]), float(y[i])
             while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
                 hull.pop()
             if not hull or point[0] > hull[-1][0]:
@@ -107,20 +107,20 @@ class Band:
 
 
 def band(tally: Tally, *, confidence: float) -> Band:
-    """The exact simultaneous Clopper-Pearson band: limits on both rates at every threshold, all right together.
+    """Return the exact simultaneous Clopper-Pearson band: limits on both rates at every threshold.
 
     The survival probabilities of the ordered scores of a side are ordered uniform variables (at atoms, no larger than
-    such), so the limits BetaInv(1 - eta; k + 1, n - k) after k hits hold at every threshold together with a
-    probability that `numerics.noncrossing` computes. eta is the largest local level at which the bands of
-    both sides together miss with probability at most 1 - confidence; with equal sizes, half of that each.
+    such), so the limits BetaInv(1 - eta; k + 1, n - k) after k hits hold at every threshold simultaneously with a
+    probability that `numerics.noncrossing` computes. eta is the largest local level at which either band misses with
+    probability at most 1 - confidence; with equal sizes, half of that each.
 
     Args:
         tally: hits of both sides; at every distinct score, or on a coarse grid of thresholds.
-        confidence: of the whole band, in (0, 1).
+        confidence: confidence of the whole band, in (0, 1).
 
     Returns:
-        The band, at all thresholds where there are at most 2256, and at about 2000 of them where there are more:
-        limits that hold at all hold at some.
+        The band, at all thresholds if there are at most 2256, and at about 2000 of them otherwise; limits that hold at
+        all thresholds also hold at a subset.
 
     Raises:
         ParameterError: confidence outside (0, 1), or a side without scores.
@@ -134,23 +134,23 @@ def band(tally: Tally, *, confidence: float) -> Band:
 
 
 def _band_at_level(tally: Tally, eta: float, confidence: float) -> Band:
-    at = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-    hits_out, hits_in = tally.hits_out[at], tally.hits_in[at]
+    indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
+    hits_out, hits_in = tally.hits_out[indices], tally.hits_in[indices]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=eta)
     rates = hits_out / tally.n_out, hits_in / tally.n_in
-    return Band(tally.thresholds[at], *rates, limits, eta, confidence, tally.n_out, tally.n_in)
+    return Band(tally.thresholds[indices], *rates, limits, eta, confidence, tally.n_out, tally.n_in)
 
 
 @dataclass(frozen=True)
 class SimultaneousBand(PairBound):
-    """Exact limits at every threshold at once; the best threshold is chosen on the counted scores themselves.
+    """Exact simultaneous limits at every threshold; the best threshold is chosen on the evaluation scores themselves.
 
-    Needs no pilot and no fixed threshold, and costs little: about 3.6 instead of 2.2 standard deviations a limit at
-    a million scores.
+    The bound needs no pilot and no fixed threshold, and loses little: each limit is about 3.6 instead of 2.2 standard
+    deviations wide at a million scores.
 
     Guarantees:
-        * holds at every number of trials and for every law, ties included (conservative there): exceeds the true
-          epsilon with probability at most 1 - confidence, over all thresholds, both directions and all delta together;
+        * valid at every number of trials and for every law, including ties (conservative): exceeds the true epsilon
+          with probability at most 1 - confidence, simultaneously over all thresholds, both directions and all delta;
         * unchanged under increasing maps of the scores.
 
     Example:
@@ -170,22 +170,22 @@ class SimultaneousBand(PairBound):
     name: ClassVar[str] = "simultaneous-band"
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedSimultaneousBand:
-        """Nothing has to be chosen beforehand."""
+        """Return the bound for this statement; there is nothing to choose."""
         return FixedSimultaneousBand(statement)
 
 
 @dataclass(frozen=True)
 class FixedSimultaneousBand(FixedBound[Scores]):
-    """At every threshold of the evidence."""
+    """The simultaneous bound for one statement."""
 
     statement: Statement
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
         stated, n_out, n_in = self.statement, evidence.n_out, evidence.n_in
-        found = band(evidence.tally, confidence=stated.confidence)
-        epsilons = found.limits.epsilon_lower(stated.delta)
+        limits = band(evidence.tally, confidence=stated.confidence)
+        epsilons = limits.limits.epsilon_lower(stated.delta)
         best = int(np.argmax(epsilons))
-        threshold = float(found.thresholds[best])
+        threshold = float(limits.thresholds[best])
         eta = local_level(n_out, n_in, stated.significance)
         perfect = Rectangle.at(0, n_in, n_out=n_out, n_in=n_in, significance=eta)
         return LowerBound(
@@ -195,13 +195,13 @@ class FixedSimultaneousBand(FixedBound[Scores]):
             method=SimultaneousBand.name,
             n_trials=n_out + n_in,
             ceiling=float(perfect.epsilon_lower(stated.delta)),
-            ledger=_ledger(found, len(evidence.tally.thresholds)),
+            ledger=_ledger(limits, len(evidence.tally.thresholds)),
             threshold=threshold,
             hits=evidence.hits(threshold),
         )
 
     def p_value(self, evidence: Scores) -> float:
-        """Found on the local level; rounded up."""
+        """Return the p-value, by bisection on the local level; rounded up."""
         stated = self.statement
         at_delta = _least_significance(evidence.tally, lambda limits: limits.log_ratio(stated.delta) > stated.epsilon)
         return min(at_delta, _least_significance(evidence.tally, lambda limits: contradicting(limits, stated.claim)))
@@ -210,41 +210,43 @@ class FixedSimultaneousBand(FixedBound[Scores]):
         return band(evidence.tally, confidence=self.statement.confidence).refutes(self.statement.claim)
 
 
-def _ledger(found: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
+def _ledger(limits: Band, n_thresholds: int) -> tuple[LedgerEntry, ...]:
     return (
         LedgerEntry(
             "threshold",
             f"best of {n_thresholds}",
-            f"simultaneous band, local level {found.local_level:.4g} for each limit",
+            f"simultaneous band, local level {limits.local_level:.4g} for each limit",
         ),
-        LedgerEntry("direction", "both", "one rectangle of limits serves both"),
+        LedgerEntry("direction", "both", "one rectangle of limits is valid for both"),
     )
 
 
 def _least_significance(tally: Tally, shows: Callable[[Rectangle], NDArray[np.bool_]]) -> float:
-    """Smallest significance of the band at which some rectangle shows something, found on the local level; rounded up.
+    """Return the smallest significance of the band at which `shows` is true for some rectangle; rounded up.
 
-    A threshold that shows nothing at one level shows nothing at a smaller one, and is looked at no more.
+    The search is a bisection on the local level. A threshold that is not significant at one level is not significant
+    at a smaller one, and is dropped.
     """
 
-    def showing(at: NDArray[np.intp], log_level: float) -> NDArray[np.intp]:
-        hits = tally.hits_out[at], tally.hits_in[at]
-        return at[shows(Rectangle.at(*hits, n_out=tally.n_out, n_in=tally.n_in, significance=math.exp(log_level)))]
+    def significant(indices: NDArray[np.intp], log_level: float) -> NDArray[np.intp]:
+        hits = tally.hits_out[indices], tally.hits_in[indices]
+        limits = Rectangle.at(*hits, n_out=tally.n_out, n_in=tally.n_in, significance=math.exp(log_level))
+        return indices[shows(limits)]
 
     low, high = math.log(1e-4 * SMALLEST_P_VALUE), math.log(0.5)
-    at = showing(candidates(tally, per_side=_PER_SIDE, tail=_TAIL), high)
-    if len(at) == 0:
+    indices = significant(candidates(tally, per_side=_PER_SIDE, tail=_TAIL), high)
+    if len(indices) == 0:
         return 1.0
     while high - low > 1e-3:
         middle = 0.5 * (low + high)
-        still = showing(at, middle)
-        if len(still):
-            at, high = still, middle
+        remaining = significant(indices, middle)
+        if len(remaining):
+            indices, high = remaining, middle
         else:
             low = middle
     return float(np.clip(both_miss(tally.n_out, tally.n_in, math.exp(high)) * 1.0002, SMALLEST_P_VALUE, 1.0))
 
 
 def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    """Whether b lies on or above the line from a to c."""
+    """Return True if b lies on or above the line from a to c."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) <= 0.0

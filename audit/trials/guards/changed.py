@@ -1,4 +1,4 @@
-"""What audited code changed in the process that ran it, over all chunks: warnings of a result."""
+"""Changes that audited code made in its process, over all chunks, as warnings of a result."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ RANDOM = "global random state of "
 
 
 class Changed:
-    """Collects the names from the chunks of one audit, those of the store included.
+    """The names of changes, from all chunks of one audit, including stored ones.
 
     Args:
-        name: of the mechanism, for the warnings.
+        name: name of the mechanism, for the warnings.
     """
 
     def __init__(self, name: str) -> None:
@@ -21,36 +21,36 @@ class Changed:
         self._names: set[str] = set()
 
     def noting(self, into: Reduction) -> Reduction:
-        """`into`, and what changed is noted on the way."""
+        """Return a reduction that records changes in this object and passes chunks on to `into`."""
         return _Noting(into, self._names)
 
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on what was put back, and one on randomness that is not the audit's own."""
+        """Return a warning on changes that were restored, and one on the use of global random states."""
         drawn = sorted(name.removeprefix(RANDOM) for name in self._names if name.startswith(RANDOM))
         others = sorted(name for name in self._names if not name.startswith(RANDOM))
-        found = []
+        texts = []
         if others:
-            found.append(
-                f"{self._name} changes the process that it runs in: {', '.join(others)}. It was put back after every "
-                "chunk of runs."
+            texts.append(
+                f"{self._name} changes the process that it runs in: {', '.join(others)}. The changes were undone after "
+                "every chunk of runs."
             )
         if drawn:
-            found.append(
+            texts.append(
                 f"{self._name} draws from the global random state of {' and of '.join(drawn)}, which other code may "
-                "reset. It should draw from the rng that it is given. (The state was put back.)"
+                "reset. It should draw from the rng that it receives. (The state was restored.)"
             )
-        return tuple(found)
+        return tuple(texts)
 
 
 class _Noting:
-    """A reduction that notes names before it hands chunks on."""
+    """A reduction that records names before it passes chunks on."""
 
     def __init__(self, into: Reduction, names: set[str]) -> None:
         self._into = into
         self._names = names
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk."""
+        """Add one finished chunk."""
         if "changed" in arrays:
             self._names.update(arrays["changed"].tolist())
         self._into.add(chunk, arrays)

@@ -1,4 +1,4 @@
-"""Outputs that never vary: no noise, or a function that remembers an earlier run."""
+"""Detection of outputs that never vary: no noise, or a function that remembers an earlier run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..store import Arrays
 
 
 def only_output(outputs: Outputs) -> NDArray[np.uint8]:
-    """A digest of the output that all runs of a chunk share, 16 bytes; empty where they differ.
+    """Return a digest of the output that all runs of a chunk share, 16 bytes; empty if they differ.
 
     >>> len(only_output(Outputs(np.ones(3)))), len(only_output(Outputs(np.arange(3.0))))
     (16, 0)
     """
     values, events = outputs.values, outputs.events
-    alike = bool((values == values[:1]).all()) and (events is None or bool((events == events[:1]).all()))
-    if not alike or not len(outputs):
+    equal = bool((values == values[:1]).all()) and (events is None or bool((events == events[:1]).all()))
+    if not equal or not len(outputs):
         return np.empty(0, dtype=np.uint8)
     event = "" if events is None else str(events[0])
     numbers = values[0] + 0.0 if values.dtype.kind in "biuf" else values[0]  # of one type, and without -0.0
@@ -29,25 +29,25 @@ def only_output(outputs: Outputs) -> NDArray[np.uint8]:
 
 
 class Unvarying:
-    """Gathers which outputs the chunks of each side have, in any order."""
+    """The distinct outputs of each side, from chunks in any order."""
 
     def __init__(self) -> None:
-        self._seen: tuple[set[bytes], set[bytes]] = (set(), set())
+        self._digests: tuple[set[bytes], set[bytes]] = (set(), set())
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """One finished chunk."""
-        self._seen[chunk.side].add(arrays["only_output"].tobytes())
+        """Add one finished chunk."""
+        self._digests[chunk.side].add(arrays["only_output"].tobytes())
 
     @property
     def sides(self) -> tuple[int, ...]:
-        """The sides on which every run gave the same output."""
-        return tuple(side for side in (0, 1) if len(self._seen[side]) == 1 and b"" not in self._seen[side])
+        """Sides on which every run gave the same output."""
+        return tuple(side for side in (0, 1) if len(self._digests[side]) == 1 and b"" not in self._digests[side])
 
     @property
     def differs(self) -> bool:
-        """Whether every run of a side gave the same output, and that of the other side is another one."""
-        return self.sides == (0, 1) and self._seen[0] != self._seen[1]
+        """True if all runs of each side gave the same output, and the two outputs differ."""
+        return self.sides == (0, 1) and self._digests[0] != self._digests[1]
 
     def is_only(self, side: int, digest: bytes) -> bool:
-        """Whether this is the digest of the only output of a side."""
-        return self._seen[side] == {digest}
+        """Return True if this is the digest of the only output of a side."""
+        return self._digests[side] == {digest}

@@ -68,7 +68,9 @@ def test_models_see_exactly_the_records_of_their_row(design):
 def test_the_population_is_in_no_model():
     learner = EstimatorLearner(KNeighborsClassifier(1))
     outside = (X + 10.0, Y)
-    with pytest.raises(ParameterError, match="population must be records that no model sees, but holds the scored"):
+    with pytest.raises(
+        ParameterError, match="population must be records that no model is trained on, but holds the scored"
+    ):
         train_shadows(learner, (X, Y), 4, seed=4, population=(X, Y))
     shadows = train_shadows(learner, (X, Y), 4, seed=4, population=outside)
     assert shadows.population is not None

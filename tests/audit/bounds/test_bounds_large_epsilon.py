@@ -1,4 +1,4 @@
-"""Claims of weak noise: every bound is a number on whatever evidence, and whole audits end in a verdict."""
+"""Claims of weak noise: every bound is a number for all evidence, and whole audits end in a verdict."""
 
 import math
 
@@ -27,7 +27,7 @@ N = 60
 
 
 def evidence(kind):
-    """Perfect separation, none, and ties."""
+    """Return evidence with perfect separation, with none, and with ties."""
     rng = np.random.default_rng(0)
     if kind == "PairScores":
         pairs = [(np.zeros(N), np.ones(N)), (rng.normal(size=N), rng.normal(size=N)), (np.zeros(N), np.zeros(N))]

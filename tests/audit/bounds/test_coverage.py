@@ -1,4 +1,4 @@
-"""Bounds on laws whose exact curve is known: too high no more often than they may, and broken twins are caught.
+"""Coverage of the bounds on laws with a known exact curve; broken twins are detected.
 
 False alarms: 1e-6 a test. At significance 0.2 a missing correction shows best.
 """
@@ -48,7 +48,7 @@ def label(value):
 
 
 def rates(law):
-    """How often each side reaches each threshold: `(m,)` and `(m,)`, exactly."""
+    """Return the exact rates at which each side reaches each threshold, `(m,)` and `(m,)`."""
     if isinstance(law, FiniteLaw):
         return tuple(np.cumsum(side[::-1])[::-1].clip(0.0, 1.0) for side in (law.p_out, law.p_in))
     noise = {"laplace, epsilon 1": stats.laplace, "gaussian, mu 1": stats.norm}[law.name]
@@ -83,11 +83,11 @@ def test_bound_at_any_threshold_exceeds_exact_epsilon_no_more_often_than_it_may(
 )
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot, law, confidence, repeats):
     level = {"confidence": confidence, "delta": law[1], "n_pilot": n_pilot}
-    found = [
+    coverages = [
         misses(bound, law[0], repeats=repeats, n_out=n_out, n_in=n_in, seed=seed, **level)
         for seed, (n_out, n_in) in enumerate(SIZES)
     ]
-    assert all(one.holds for one in found), found
+    assert all(one.holds for one in coverages), coverages
 
 
 @pytest.mark.slow
@@ -100,15 +100,17 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, n_pilot
 )
 def test_bound_never_exceeds_exact_epsilon_in_long_runs(bound, n_pilot, law, confidence):
     sizes = {"n_out": 1000, "n_in": 1000}
-    found = misses(bound, law[0], repeats=4000, **sizes, confidence=confidence, seed=99, delta=law[1], n_pilot=n_pilot)
-    assert found.holds, found
+    coverage = misses(
+        bound, law[0], repeats=4000, **sizes, confidence=confidence, seed=99, delta=law[1], n_pilot=n_pilot
+    )
+    assert coverage.holds, coverage
 
 
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
 class _Twin(asked.Own, PairBound):
-    """A bound that is wrong on purpose."""
+    """An intentionally broken bound."""
 
     name: ClassVar[str] = "twin"
 
@@ -126,28 +128,28 @@ def limits(tally, significance, **changes):
 
 
 class _BestThreshold(_Twin):
-    """The largest of all thresholds, each at the full level."""
+    """Bug: the largest bound over all thresholds, each at the full level."""
 
     def epsilon(self, scores, delta, significance):
         return limits(scores.tally, significance).epsilon_lower(delta)
 
 
 class _PlugIn(_Twin):
-    """The observed rates, without limits."""
+    """Bug: the observed rates, without limits."""
 
     def epsilon(self, scores, delta, significance):
         return limits(scores.tally, 1 - 1e-9).epsilon_lower(delta)
 
 
 class _ForgetsDelta(_Twin):
-    """The bound at delta 0, whatever delta is asked for."""
+    """Bug: the bound is computed at delta 0 for every delta."""
 
     def found(self, scores, *, delta, confidence):
         return replace(asked.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence), delta=delta)
 
 
 class _MixesTies(_Twin):
-    """Counts side 0 above each threshold and side 1 at or above it."""
+    """Bug: side 0 is counted above each threshold, and side 1 at or above it."""
 
     def epsilon(self, scores, delta, significance):
         tally = scores.tally
@@ -156,7 +158,7 @@ class _MixesTies(_Twin):
 
 
 class _OneSize(_Twin):
-    """Takes both sides to have the size of the larger."""
+    """Bug: both sides have the size of the larger side."""
 
     def epsilon(self, scores, delta, significance):
         return limits(scores.tally, significance / 100, n_out=max(scores.n_out, scores.n_in)).epsilon_lower(delta)
@@ -177,8 +179,8 @@ class _OneSize(_Twin):
     ids=lambda value: type(value).__name__ if isinstance(value, _Twin) else None,
 )
 def test_broken_twin_is_caught(twin, law, delta, sizes, confidence):
-    found = misses(twin, law, repeats=300, n_out=sizes[0], n_in=sizes[1], confidence=confidence, seed=5, delta=delta)
-    assert not found.holds, found
+    coverage = misses(twin, law, repeats=300, n_out=sizes[0], n_in=sizes[1], confidence=confidence, seed=5, delta=delta)
+    assert not coverage.holds, coverage
 
 
 # --- the harness itself ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A whole claimed curve against the limits of a bound: refuted where it is false, at whatever delta, and seldom else.
+"""The test of a whole claimed curve by the limits of a bound: its power at every delta, and its level.
 
 Null: the curve of the pair lies nowhere below the claimed one. False alarms of the random tests: 1e-6 each.
 """
@@ -41,7 +41,7 @@ def laplace_noise(scale):
 
 
 def publishes_one_in_fifty(dataset, size, rng):
-    """The secret itself now and then, and noise otherwise: (0, 0.02)-DP and no better."""
+    """Release the secret itself with probability 0.02, and noise otherwise: (0, 0.02)-DP and no better."""
     return np.where(rng.random(size) < 0.02, 10.0 + dataset[0], rng.random(size))
 
 
@@ -76,20 +76,20 @@ def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim
 
 @pytest.mark.parametrize(("claimed", "false"), [(0.9, True), (1.0, False), (1.1, False)])
 def test_noise_free_gaussian_scores_refute_the_gaussian_claims_that_are_false(claimed, false):
-    found = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
-    assert (found.refutes(GaussianDP(claimed)) is not None) == false
+    limits = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    assert (limits.refutes(GaussianDP(claimed)) is not None) == false
 
 
 def test_curve_violation_names_a_promise_that_the_limits_break():
-    found = band(exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).tally, confidence=0.95)
+    limits = band(exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).tally, confidence=0.95)
     claim = GaussianDP(1.0)
-    where = found.refutes(claim)
+    where = limits.refutes(claim)
     assert where.delta == pytest.approx(claim.delta(where.epsilon))
-    assert where.delta_lower == pytest.approx(float(found.delta_lower(where.epsilon)))
+    assert where.delta_lower == pytest.approx(float(limits.delta_lower(where.epsilon)))
     assert where.fnr < where.claimed_fnr
     assert where.claimed_fnr == pytest.approx(float(claim.tradeoff(where.fpr)))
     grid = np.linspace(0, 4, 2001)
-    gap = found.delta_lower(grid) - claim.delta(grid)
+    gap = limits.delta_lower(grid) - claim.delta(grid)
     assert where.delta_lower - where.delta == pytest.approx(gap.max(), abs=1e-5)  # where it is largest
     assert gap.max() > 0.05
     assert where.hits == exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).hits(where.threshold)
@@ -99,10 +99,10 @@ def test_curve_violation_names_a_promise_that_the_limits_break():
 @given(seed=st.integers(0, 300), mu=st.floats(0.3, 2.5))
 def test_curve_is_refuted_exactly_where_the_hull_of_the_limits_leaves_it(seed, mu):
     rng = np.random.default_rng(seed)
-    found = band(PairScores(rng.normal(size=80), 1.5 + rng.laplace(size=80)).tally, confidence=0.8)
+    limits = band(PairScores(rng.normal(size=80), 1.5 + rng.laplace(size=80)).tally, confidence=0.8)
     claim = GaussianDP(mu)
-    x, y = found._hull
-    assert (found.refutes(claim) is not None) == bool(np.any(y * (1 + 1e-9) < claim.tradeoff(x)))
+    x, y = limits._hull
+    assert (limits.refutes(claim) is not None) == bool(np.any(y * (1 + 1e-9) < claim.tradeoff(x)))
 
 
 def test_curve_violation_needs_a_contradiction():
@@ -134,7 +134,7 @@ def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significanc
 
 
 class _EveryThresholdAtFullLevel(asked.Own, PairBound):
-    """A band that forgot its correction."""
+    """Bug: a band without its correction."""
 
     name = "twin"
 
@@ -268,6 +268,6 @@ def test_asymmetric_pair_is_held_against_its_symmetric_curve():
     law = ExactDP([0.5, 0.5, 0.0], [0.4, 0.3, 0.3])
     out, in_ = (np.repeat(np.arange(3.0), [round(1000 * p) for p in side]) for side in (law.p0, law.p1))
     for scores in (PairScores(out, in_), PairScores(-in_, -out)):
-        found = band(scores.tally, confidence=0.8)
-        assert found.refutes(law) is None
-        assert found.refutes(PureDP(2.0)) is not None
+        limits = band(scores.tally, confidence=0.8)
+        assert limits.refutes(law) is None
+        assert limits.refutes(PureDP(2.0)) is not None

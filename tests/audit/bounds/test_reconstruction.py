@@ -104,10 +104,10 @@ def test_no_attack_on_any_small_mechanism_succeeds_more_often_than_allowed():
 
 def test_ceiling_is_reached_when_every_guess_is_right():
     perfect = Successes(200, 200, prior_success=1e-6)
-    found = bound_of(perfect)
-    assert found.epsilon == found.ceiling == pytest.approx(math.log(0.05 ** (1 / 200) / 1e-6), rel=1e-12)
-    found = bound_of(Successes(200, 200, prior_success=0.1))
-    assert found.ceiling == pytest.approx(math.log(0.9 / -math.expm1(math.log(0.05) / 200)), rel=1e-12)
+    lower_bound = bound_of(perfect)
+    assert lower_bound.epsilon == lower_bound.ceiling == pytest.approx(math.log(0.05 ** (1 / 200) / 1e-6), rel=1e-12)
+    lower_bound = bound_of(Successes(200, 200, prior_success=0.1))
+    assert lower_bound.ceiling == pytest.approx(math.log(0.9 / -math.expm1(math.log(0.05) / 200)), rel=1e-12)
     among_ten = bound_of(Successes(120, 200, prior_success=0.1), candidates=10)
     assert among_ten.ceiling == epsilon(Successes(200, 200, prior_success=0.1), candidates=10)
 
@@ -135,8 +135,8 @@ def test_twin_from_scipy_stats_agrees():
         gamma = stats.beta.ppf(level, w, n - w + 1) if w else 0.0
         lines = [(gamma - delta) / prior_success, (1 - delta - prior_success) / (1 - gamma)]
         expected = max([0.0] + [math.log(x) for x in lines if x > 0])
-        found = epsilon(Successes(w, n, prior_success), delta=delta, confidence=1 - level)
-        assert found == pytest.approx(expected, abs=1e-4 if level == 1e-12 else 1e-9)
+        lower_bound = epsilon(Successes(w, n, prior_success), delta=delta, confidence=1 - level)
+        assert lower_bound == pytest.approx(expected, abs=1e-4 if level == 1e-12 else 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -208,19 +208,19 @@ options = st.sampled_from([{}, {"candidates": 10}, {"curve_family": GAUSSIAN}])
 )
 def test_bound_falls_as_confidence_or_delta_grow(w, level, other, delta, more, o):
     (low, high), (few, many) = sorted((level, other)), sorted((delta, more))
-    seen = Successes(w, 100, prior_success=0.1)
-    found = epsilon(seen, delta=few, confidence=high, **o)
-    assert found <= epsilon(seen, delta=few, confidence=low, **o) + 1e-12
-    assert found >= epsilon(seen, delta=many, confidence=high, **o) - 1e-12
+    successes = Successes(w, 100, prior_success=0.1)
+    lower_bound = epsilon(successes, delta=few, confidence=high, **o)
+    assert lower_bound <= epsilon(successes, delta=few, confidence=low, **o) + 1e-12
+    assert lower_bound >= epsilon(successes, delta=many, confidence=high, **o) - 1e-12
 
 
 @given(w=st.integers(0, 99), prior_success=st.floats(0.01, 0.99), delta=st.floats(0.0, 0.4), confidence=levels)
 def test_bound_grows_with_success_and_falls_with_what_chance_gives(w, prior_success, delta, confidence):
     level = {"delta": delta, "confidence": confidence}
-    found = epsilon(Successes(w, 100, prior_success), **level)
-    assert epsilon(Successes(w + 1, 100, prior_success), **level) >= found
-    assert epsilon(Successes(w, 100, min(1.0, prior_success * 1.1)), **level) <= found
-    assert found <= bound_of(Successes(w, 100, prior_success), **level).ceiling
+    lower_bound = epsilon(Successes(w, 100, prior_success), **level)
+    assert epsilon(Successes(w + 1, 100, prior_success), **level) >= lower_bound
+    assert epsilon(Successes(w, 100, min(1.0, prior_success * 1.1)), **level) <= lower_bound
+    assert lower_bound <= bound_of(Successes(w, 100, prior_success), **level).ceiling
 
 
 @given(w=successes_of_hundred, k=st.integers(2, 40), delta=st.floats(0.0, 0.4), confidence=levels)
@@ -230,21 +230,26 @@ def test_candidates_never_weaken_the_bound(w, k, delta, confidence):
 
 
 def test_a_guess_that_is_close_to_many_of_many_candidates_shows_what_the_reference_shows():
-    seen = Successes(60, 100, prior_success=0.1)
-    assert epsilon(seen, candidates=10**9) == pytest.approx(epsilon(seen), rel=1e-8)
+    successes = Successes(60, 100, prior_success=0.1)
+    assert epsilon(successes, candidates=10**9) == pytest.approx(epsilon(successes), rel=1e-8)
 
 
 def test_json_round_trip_through_a_result():
     result = audit(Laplace(epsilon=1.0), trials=100, seed=0)
-    found = bound_of(GUESSED, candidates=10)
-    with_it = replace(result, bounds=(found,), claim=found.epsilon)
-    assert AuditResult.from_json(with_it.to_json()).bounds == (found,)
+    lower_bound = bound_of(GUESSED, candidates=10)
+    with_it = replace(result, bounds=(lower_bound,), claim=lower_bound.epsilon)
+    assert AuditResult.from_json(with_it.to_json()).bounds == (lower_bound,)
 
 
 def test_result_holds_what_was_counted_and_what_is_assumed():
-    found = bound_of(GUESSED)
-    assert (found.method, found.n_trials, found.hits, found.assumptions) == ("reconstruction", 100, None, ())
-    assert found.ledger[0].looked_at == "60 of 100 rounds, prior success 0.1"
+    lower_bound = bound_of(GUESSED)
+    assert (lower_bound.method, lower_bound.n_trials, lower_bound.hits, lower_bound.assumptions) == (
+        "reconstruction",
+        100,
+        None,
+        (),
+    )
+    assert lower_bound.ledger[0].looked_at == "60 of 100 rounds, prior success 0.1"
     known = bound_of(GUESSED, candidates=10)
     assert known.assumptions == ()  # how the secret is drawn is known, as its prior is; the curve may be any
     assert "neighbours of each other" in known.ledger[2].looked_at
@@ -275,7 +280,7 @@ def response_law(e, k):
 
 
 def removal_law(e, prior_success, delta=0.0):
-    """Against one reference: tight on the first line, so that pairs of candidates are up to 2 epsilon apart."""
+    """Return the law of comparisons with one reference: tight, with pairs of candidates at up to 2 epsilon."""
     return SecretLaw(
         f"removal, epsilon {e}", ApproximateDP(e, delta), prior_success, math.exp(e) * prior_success + delta
     )
@@ -312,7 +317,7 @@ COVERED = [
 @pytest.mark.parametrize(("bound", "law", "delta"), COVERED, ids=lambda v: v.name if isinstance(v, SecretLaw) else None)
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, law, delta, confidence, repeats):
     for n in (20, 300):
-        found = misses(
+        coverage = misses(
             bound,
             law,
             repeats=repeats if bound.curve_family is None else repeats // 5,
@@ -323,17 +328,17 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, law, de
             delta=delta,
             claim=asked.claim_of(bound, delta),
         )
-        assert found.holds, found
+        assert coverage.holds, coverage
 
 
 @pytest.mark.parametrize(("bound", "law", "delta"), COVERED[1:3] + COVERED[4:7], ids=str)
 def test_bound_at_a_tight_success_rate_misses_almost_as_often_as_it_may(bound, law, delta):
-    found = misses(bound, law, repeats=2000, n_out=5000, n_in=5000, confidence=0.8, seed=1, delta=delta)
-    assert found.misses / found.repeats > 0.16
+    coverage = misses(bound, law, repeats=2000, n_out=5000, n_in=5000, confidence=0.8, seed=1, delta=delta)
+    assert coverage.misses / coverage.repeats > 0.16
 
 
 class _PlugIn(asked.Own, PairBound):
-    """The observed success rate, without a limit."""
+    """Bug: the observed success rate, without a limit."""
 
     name: ClassVar[str] = "plug-in"
 
@@ -343,7 +348,7 @@ class _PlugIn(asked.Own, PairBound):
 
 
 class _Changed(_PlugIn):
-    """The bound, asked another question than the one that was asked."""
+    """Bug: the bound for another statement."""
 
     name: ClassVar[str] = "changed"
 
@@ -372,7 +377,7 @@ PAIRS_UNDER_REMOVAL = _Changed(lambda delta, confidence: {}, candidates=10)
     ids=["plug-in", "level of two sides", "forgets delta", "pairs under add-remove", "gaussian family on laplace"],
 )  # fmt: skip
 def test_broken_twin_is_caught(twin, law, delta):
-    found = misses(
+    coverage = misses(
         twin,
         law,
         repeats=200,
@@ -383,7 +388,7 @@ def test_broken_twin_is_caught(twin, law, delta):
         delta=delta,
         claim=asked.claim_of(twin, delta),
     )
-    assert not found.holds, found
+    assert not coverage.holds, coverage
 
 
 def test_reconstruction_of_randomized_responses_finds_their_epsilon():
@@ -391,8 +396,8 @@ def test_reconstruction_of_randomized_responses_finds_their_epsilon():
     rounds = rng.multinomial(n, np.full(10, 0.1))  # fresh secrets, uniform on the candidates
     guesses = [mechanism.release(secret, int(size), rng).values for secret, size in enumerate(rounds)]
     right = sum(int(np.count_nonzero(guess == secret)) for secret, guess in enumerate(guesses))
-    found = bound_of(Successes(right, n, prior_success=0.1), candidates=10)
-    assert 0.9 < found.epsilon <= 1.0
+    lower_bound = bound_of(Successes(right, n, prior_success=0.1), candidates=10)
+    assert 0.9 < lower_bound.epsilon <= 1.0
 
 
 # --- wrong input -----------------------------------------------------------------------------------------------------

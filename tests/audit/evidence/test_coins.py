@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 
 
 def half(n_runs, n):
-    """Exactly half of the canaries in each run."""
+    """Return bits with exactly half of the canaries in each run."""
     return np.stack([RNG.permutation(n) < n // 2 for _ in range(n_runs)])
 
 

@@ -67,9 +67,9 @@ def test_e_from_p_is_the_mean_over_its_family(p):
 
 def test_e_from_p_has_mean_one_under_the_null_and_falls_with_p():
     grid = np.concatenate([[0.0], np.geomspace(1e-300, 1.0, 2000)])
-    found = e_from_p(grid)
-    assert found[0] == math.inf
-    assert np.all(np.diff(found) < 0)
+    e_values = e_from_p(grid)
+    assert e_values[0] == math.inf
+    assert np.all(np.diff(e_values) < 0)
     # int_0^p of it is (1 - p) / ln(1 / p): check the whole from 1e-12, and that nothing is left below
     total, _ = integrate.quad(lambda x: float(e_from_p([math.exp(-x)])[0]) * math.exp(-x), 0, 27.6, epsabs=1e-9)
     assert total + (1 - 1e-12) / 27.6 == pytest.approx(1 + 1e-12, abs=2e-3)
@@ -91,9 +91,9 @@ def test_holm_is_at_least_as_strong_as_bonferroni_and_neither_beats_no_correctio
 @given(p=probabilities, seed=st.integers(0, 99))
 def test_corrections_follow_a_permutation_and_the_scale_of_weights_does_not_matter(correct, p, seed):
     w, order = weights_of(p, seed), np.random.default_rng(seed).permutation(len(p))
-    found = correct(p, weights=w)
+    adjusted = correct(p, weights=w)
     mixed = correct([p[i] for i in order], weights=[7.0 * w[i] for i in order])
-    assert mixed == pytest.approx([found[i] for i in order], rel=1e-12)
+    assert mixed == pytest.approx([adjusted[i] for i in order], rel=1e-12)
     assert correct(p) == pytest.approx(correct(p, weights=[0.3] * len(p)), rel=1e-12)
 
 
@@ -143,7 +143,7 @@ def opposed(rng):
 
 
 def disjoint(rng):
-    """Small p-values never come together: the case in which Bonferroni's inequality is an equality."""
+    """Return p-values that are never small simultaneously, for which Bonferroni's inequality is an equality."""
     return (rng.uniform(size=(REPEATS, 1)) + np.arange(K) / K) % 1.0
 
 
@@ -151,14 +151,14 @@ DEPENDENCE = [independent, positive, opposed, disjoint]
 
 
 def least_of_the_null(correct, p, n_false):
-    """The least corrected p-value of a true null, in each repeat; the first `n_false` are not null and rejected."""
+    """Return the smallest corrected p-value of a true null in each repeat; the first `n_false` are not null."""
     p = p.copy()
     p[:, :n_false] = 1e-12
     return np.array([min(correct(row.tolist())[n_false:]) for row in p])
 
 
 def wrong(correct, p, a, n_false):
-    """Repeats in which a true null is rejected."""
+    """Return the repeats in which a true null is rejected."""
     return int(np.count_nonzero(least_of_the_null(correct, p, n_false) <= a))
 
 
@@ -204,7 +204,7 @@ def test_weaker_correction_is_caught(twin, law, n_false):
 
 
 def false_discovery_rate(correct, e, a, n_false):
-    """Mean share of true nulls among the rejected; the first `n_false` are not null."""
+    """Return the mean share of true nulls among the rejected; the first `n_false` are not null."""
     shares = []
     for row in e:
         rejected = np.array(correct(row.tolist())) <= a
@@ -213,7 +213,7 @@ def false_discovery_rate(correct, e, a, n_false):
 
 
 def disjoint_bets(a, n_false):
-    """Null e-values that just suffice, never together; the others are always rejected."""
+    """Return null e-values that just suffice, never simultaneously; the others are always rejected."""
     size = K / (a * (n_false + 1)) * (1 + 1e-9)
     chance = 1.0 / size
     which = np.random.default_rng(2).uniform(size=REPEATS)[:, None]
@@ -256,7 +256,7 @@ def test_e_values_without_correction_are_caught():
 
 
 def best_of(n, *, confidence, repeats):
-    """The largest of `n` bounds on fresh scores of the same law, repeated."""
+    """Return the largest of `n` bounds on fresh scores of the same law, repeatedly."""
     level = {"n_out": 150, "n_in": 150, "confidence": confidence, "seed": 7}
     bound = ClopperPearson(threshold=0.999)
     return bounds_drawn(bound, laplace_ratio(1.0), repeats=repeats * n, **level).reshape(repeats, n).max(axis=1)

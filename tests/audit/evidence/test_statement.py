@@ -1,4 +1,4 @@
-"""One place checks what is claimed: for the API, for scores, for a configuration."""
+"""The checks of a statement, which the API, scores and configurations share."""
 
 import tomllib
 
@@ -51,7 +51,7 @@ def test_a_claim_of_its_own_is_asked_at_its_own_delta():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, ParameterError, "claim must be given where only scores are known"),
+        ({}, ParameterError, "claim must be given if there are only scores"),
         ({"claim": 1.0}, ParameterError, r"claim must be a guarantee, such as PureDP\(1\.0\), but is 1\.0"),
         ({"claim": GaussianDP(1.0)}, ParameterError, "delta must be given: the claim GaussianDP"),
         ({"claim": GaussianDP(1.0), "delta": 0.0}, AccountingError, "delta is 0, where the claim .* is infinite"),

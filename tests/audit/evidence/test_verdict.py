@@ -1,4 +1,4 @@
-"""Bound against claim, and what the trials could have shown."""
+"""The verdict from bound, claim and ceiling."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""From scores that are there already to a verdict."""
+"""Audits of given scores."""
 
 import math
 
@@ -136,7 +136,7 @@ def test_scores_alone_are_judged_by_the_claim_that_is_given(without_power):
 
 
 def test_scores_alone_without_a_claim_and_what_is_no_mechanism_are_named():
-    with pytest.raises(ParameterError, match=r"claim must be given where only scores are known"):
+    with pytest.raises(ParameterError, match=r"claim must be given if there are only scores"):
         audit_scores(perfect(), delta=1e-5)
     with pytest.raises(ParameterError, match=r"delta must be given"):
         audit_scores(perfect(), claim=GaussianDP(1.0))
@@ -172,7 +172,7 @@ def test_bits_of_one_run_may_have_one_dimension():
 
 
 def seen_in_an_audit(monkeypatch, **options):
-    """An audit by the API, with the pilot and the evaluation scores that it saw."""
+    """Return an audit by the API, with its pilot and evaluation scores."""
     seen = {}
 
     def tracked(self, scorer, pilot, part):

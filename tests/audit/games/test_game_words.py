@@ -1,4 +1,4 @@
-"""What every game is called: a new one is tested by its line in `Game` alone; and where a result says it."""
+"""The words of every game, and their use in results. A new game is tested through its line in `Game`."""
 
 import re
 from dataclasses import astuple
@@ -37,7 +37,10 @@ def test_its_trials_are_said_with_their_numbers(game, runs):
             BitScores([[True, False] * 20], [[0.0, 1.0] * 20]),
             "canaries    add_remove: each is in the run, or not",
         ),
-        (Successes(3, 10, 0.5), "secret      add_remove: drawn from a known prior, afresh in each round, and guessed"),
+        (
+            Successes(3, 10, 0.5),
+            "secret      add_remove: drawn from a known prior, independently in each round, and guessed",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )

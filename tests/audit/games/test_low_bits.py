@@ -1,4 +1,4 @@
-"""What is shown without the low bits of floats: beside the rest, and at a share of the significance."""
+"""Results without the low bits of floats, reported with the main result at a share of the significance."""
 
 from dataclasses import dataclass
 
@@ -68,7 +68,7 @@ def test_counts_on_a_grid_show_the_same_as_scores(monkeypatch):
 
 @dataclass(frozen=True)
 class Reaches:
-    """1 for an output from a category on; another score of the same outputs without the low bits of floats."""
+    """A scorer that gives 1 for categories from a number on, and a second one without the low bits of floats."""
 
     category: int
     without_low_bits: "Reaches | None" = None
@@ -79,7 +79,7 @@ class Reaches:
 
 @dataclass(frozen=True)
 class TwoScores(Attack):
-    """Of three categories the last one is e times as likely on side 1, and the first one on side 0."""
+    """An attack on three categories, of which the last is e times as likely on side 1, and the first on side 0."""
 
     def fit(self, target, pilot0, pilot1, rng):
         return Reaches(2, without_low_bits=Reaches(1))

@@ -1,4 +1,4 @@
-"""Audits of the matrix mechanism come near its claim, and find noise that is scaled to the workload."""
+"""Audits of the matrix mechanism are near its claim, and detect noise that is scaled to the workload."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_lower_bound_comes_near_the_claim_and_not_above_it(relation):
     ],
 )
 def test_noise_for_the_workload_is_found_and_noise_for_the_strategy_is_not(broken, twin, delta):
-    found = audit(broken, delta=delta, **AUDIT)
-    assert found.verdict is Verdict.VIOLATION
-    assert found.bound.epsilon <= broken.exact_guarantee().epsilon(delta)
+    result = audit(broken, delta=delta, **AUDIT)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.bound.epsilon <= broken.exact_guarantee().epsilon(delta)
     assert audit(twin, delta=delta, **AUDIT).verdict is not Verdict.VIOLATION

@@ -69,7 +69,7 @@ COVERED = {
 
 
 def best_success(mechanism, prior, close):
-    """Probability that the guess with the largest posterior probability of being close is close: exact."""
+    """Return the exact probability that the guess with the largest posterior probability of being close is close."""
     outputs = Outputs(np.array(CATEGORIES))
     law = np.exp([mechanism.output_law().log_density(outputs, one) for one in CATEGORIES])  # (secret, output)
     joint = law * np.full((4, 1), 0.25) if prior is None else law * np.array(prior)[:, None]
@@ -85,8 +85,8 @@ def test_the_bound_covers_the_true_epsilon_at_every_prior(case):
     success = best_success(mechanism, prior, close)
     assert FALSE_ALARM < stats.binom.cdf(game.n_success, 2_000, success) < 1 - FALSE_ALARM
     fixed = bound.fix(Statement(mechanism.guarantee(), delta=0.0, confidence=1 - SIGNIFICANCE), None, (60,))
-    found = [fixed.lower_bound(replace(game, n_success=k, n_runs=60)).epsilon for k in range(61)]
-    missed = stats.binom.pmf(np.arange(61), 60, success) @ (np.array(found) > 0.3)
+    epsilons = [fixed.lower_bound(replace(game, n_success=k, n_runs=60)).epsilon for k in range(61)]
+    missed = stats.binom.pmf(np.arange(61), 60, success) @ (np.array(epsilons) > 0.3)
     assert missed <= SIGNIFICANCE
     if bound.candidates:  # tight: the bound exceeds the truth nearly as often as it may
         assert missed >= 0.5 * SIGNIFICANCE

@@ -39,14 +39,14 @@ def noise_of_a_call(dataset, size, rng):
 
 
 def alternating(dataset, size, rng):
-    """Broken: every second run turns the noise of the one before round."""
+    """Broken: every second run uses the negative noise of the previous run."""
     noise = rng.laplace(size=size)
     noise[1::2] = -noise[: 2 * (size // 2) : 2]
     return dataset[0] + noise
 
 
 def remembering(dataset, rng):
-    """Broken: what was drawn first is given again."""
+    """Broken: the first noise is used in every run."""
     return KEPT.setdefault(dataset[0], dataset[0] + rng.laplace())
 
 
@@ -61,10 +61,10 @@ KEPT = {}
 
 @dataclass(frozen=True)
 class Nearest(Reconstructor):
-    """The nearest value, between 0 and 1; of each of two bits, whether its noisy count lies above one half."""
+    """An attack that guesses the nearest value between 0 and 1, and a bit by its noisy count."""
 
     def fit(self, target, rng):
-        rng.random(1_000)  # on a stream of its own
+        rng.random(1_000)  # on a separate stream
         return _Nearest()
 
 
@@ -77,7 +77,7 @@ class _Nearest:
 
 @dataclass(frozen=True)
 class Says(Reconstructor):
-    """Returns what it was given, whatever is asked."""
+    """An attack that returns fixed guesses."""
 
     what: object
 
@@ -201,7 +201,7 @@ def test_what_cannot_be_played_is_refused():
         )
     with pytest.raises(ParameterError, match="claim must be given for a function"):
         reconstruction_game(noisy, secret_of(0.0, 1.0), n_rounds=10, seed=0)
-    with pytest.raises(ParameterError, match="claim is that of a function"):
+    with pytest.raises(ParameterError, match="claim is for functions only"):
         reconstruction_game(K_ARY, secret_of(0, 1), n_rounds=10, seed=0, claim=PureDP(1.0))
 
 

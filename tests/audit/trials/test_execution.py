@@ -1,4 +1,4 @@
-"""Attacks learn where the audit runs, whatever backend the caller has set for trials."""
+"""Execution of chunks on workers. Attacks learn in the process of the audit, for every joblib backend."""
 
 import joblib
 import numpy as np
@@ -18,7 +18,7 @@ from dpassay.mechanisms.base import Workers
 
 
 class Elsewhere(SequentialBackend):
-    """Counts what it is handed, as a cluster would be."""
+    """A joblib backend that counts its tasks, in the place of a cluster."""
 
     handed = 0
 
@@ -47,7 +47,7 @@ def test_a_classifier_of_the_library_is_not_handed_to_the_backend_of_the_trials(
 
 
 class ThreadsSeen:
-    """A reduction that keeps how many threads of BLAS each chunk has seen."""
+    """A reduction that records the number of BLAS threads of each chunk."""
 
     def __init__(self):
         self.threads = []
@@ -65,14 +65,14 @@ def in_threads(chunk):
 
 
 def in_processes(chunk):
-    """Takes two threads, which the next chunk must not see."""
-    found = in_threads(chunk)
+    """Set two threads, which the next chunk must not inherit."""
+    n_threads = in_threads(chunk)
     threadpool_limits(limits=2)
-    return found
+    return n_threads
 
 
 class HandedOut(list):
-    """Chunks that note how many threads BLAS has when each of them is handed out, which is when its work may begin."""
+    """Chunks that record the number of BLAS threads when each of them is submitted."""
 
     def __iter__(self):
         for chunk in super().__iter__():

@@ -1,4 +1,4 @@
-"""No write leaves its folder, and two writers of one file never meet."""
+"""All writes stay in their folder, and concurrent writers of one file do not interfere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINK = "is a symbolic link, and nothing is written or read through it"
 
 @pytest.fixture
 def outside(tmp_path):
-    """A folder that nobody may write to, with a file in it."""
+    """Return a folder outside of the allowed one, with a file in it."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "file").write_bytes(SECRET)
@@ -75,7 +75,7 @@ def test_appending_refuses_links_of_both_kinds_and_what_is_no_file(folder, outsi
     with pytest.raises(StoreError, match=LINK):
         folder.append("soft")
     for name in ("hard", "pipe"):
-        with pytest.raises(StoreError, match=f"{name} has a second name elsewhere, or is no file"):
+        with pytest.raises(StoreError, match=f"{name} has a second name elsewhere, or is not a file"):
             folder.append(name)
     (folder.root / "hard").unlink()
 
@@ -92,7 +92,7 @@ def test_reading_refuses_links_and_does_not_wait_for_a_pipe(folder, outside):
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "a//x", ".", "a/.."])
 def test_a_name_that_leads_up_is_refused(folder, name):
-    with pytest.raises(StoreError, match="does not name something below a folder"):
+    with pytest.raises(StoreError, match="is not the name of a file or folder below the root"):
         folder.write(name, b"")
 
 
@@ -104,7 +104,7 @@ def test_the_folder_itself_may_be_reached_through_a_link(tmp_path):
 
 
 def test_writers_of_one_file_never_meet(folder):
-    """Each of many writers leaves the whole of its own content, and nothing else."""
+    """The file holds the whole content of one of many writers, and nothing else."""
     contents = [bytes([65 + i]) * 200_000 for i in range(8)]
     threads = [threading.Thread(target=folder.write, args=("x", content)) for content in contents * 3]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Chunks that are intact by the journal, but are not what the run has written: another version, or somebody's work."""
+"""Chunks with a valid checksum that the run has not written: from another version, or forged."""
 
 import hashlib
 import io
@@ -45,7 +45,7 @@ def of_models(store):
 
 
 def forged(arrays, rng):
-    """One array taken out, renamed, or of another shape or type."""
+    """Return the chunk with one array removed, renamed, or changed in shape or type."""
     name = sorted(arrays)[rng.integers(len(arrays))]
     values = arrays.pop(name)
     acts = [

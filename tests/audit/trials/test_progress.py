@@ -9,7 +9,7 @@ from dpassay.audit.trials.progress import Bar
 
 
 def shown(monkeypatch, width):
-    """The line of a bar with a long name and large numbers on a terminal of that width."""
+    """Return the line of a bar with a long name and large numbers on a terminal of that width."""
     terminal = rich.console.Console
 
     def narrow(**options):

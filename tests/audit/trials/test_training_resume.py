@@ -50,7 +50,7 @@ def gradient_canaries(**options):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """How many models each call trained."""
+    """Record the number of models that each call trained."""
     sizes = []
     final, release = DPSGD.fit_subsets, DPSGD.release_subsets
     monkeypatch.setattr(DPSGD, "fit_subsets", lambda *given: sizes.append(len(given[2])) or final(*given))

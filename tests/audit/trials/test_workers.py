@@ -1,4 +1,4 @@
-"""What worker processes leave in shared memory, where nobody was left to remove it."""
+"""Shared memory of worker processes whose owners were killed."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def shared(tmp_path, monkeypatch):
 
 
 def owner(shared):
-    """A process that starts workers, and what it keeps in shared memory."""
+    """Start a process that owns workers, and create its files in shared memory; return the process."""
     process = subprocess.Popen([sys.executable, "-c", OWNER, shared], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"noted\n"
     (shared / f"sem.loky-{process.pid}-abc").write_bytes(b"")

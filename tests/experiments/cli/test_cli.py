@@ -95,7 +95,7 @@ def test_a_check_records_what_a_function_does_with_its_noise(call, tmp_path):
 def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
     done = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "anytime", "--confidence", 0.95)
     assert done.exit_code == 1
-    assert "of 99,500 trials a side; free" in done.stdout
+    assert "of 99,500 trials a side; no correction needed" in done.stdout
     refused = call("check", "counting.py:release", "--epsilon", 0.1, *PAIR, "--stop", "soon")
     assert refused.exit_code == 2
     assert 'stop must be None or "anytime"' in refused.stderr

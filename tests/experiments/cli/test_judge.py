@@ -135,7 +135,7 @@ def rows(kind):
     [
         ("side", {"bound-claim", "audit-01-tradeoff", "audit-01-profile", "audit-01-scores"}, "two datasets"),
         ("bit", {"bound-claim", "audit-01-tradeoff", "audit-01-scores"}, "a coin was tossed for each of many canaries"),
-        ("success", {"bound-claim", "audit-01-success"}, "a secret was drawn afresh"),
+        ("success", {"bound-claim", "audit-01-success"}, "a new secret was drawn"),
     ],
 )
 def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind, figures, said, tmp_path):
@@ -234,8 +234,8 @@ def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
         ("claimed-method-99.npz", "is compressed by method 99"),
         ("nested.npz", "has a header of 10,000 bytes"),
         ("descr-deep.npz", "has a header that cannot be read"),
-        ("not-an-array.npz", "'score.txt', which is no array"),
-        ("two-of-one-name.npz", "two arrays of one name"),
+        ("not-an-array.npz", "'score.txt', which is not an array"),
+        ("two-of-one-name.npz", "two arrays with the same name"),
         ("bool-2.npz", "holds bytes other than 0 and 1"),
         ("complex.csv", r"score must be a number in every row .* but is '1\+2j' in row 1"),
         ("no-run.csv", "run must be a number in every row .* but is nan in row 1"),
@@ -277,7 +277,7 @@ def test_what_is_no_regular_file_is_refused_at_once(ending, tmp_path):
     os.mkfifo(pipe)
     folder.mkdir()
     for file in (pipe, folder):
-        with pytest.raises(ParameterError, match="no regular file"):
+        with pytest.raises(ParameterError, match="not a regular file"):
             read_evidence(file)
 
 

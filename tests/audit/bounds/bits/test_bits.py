@@ -1,4 +1,4 @@
-"""What every bound of bits in the catalogue must do. A new one is tested by its catalogue line alone.
+"""Conformance tests of all bounds of bits in the catalogue. A new bound is tested through its catalogue line.
 
 Those of pairs: test_certificate.py.
 """
@@ -17,8 +17,8 @@ every = pytest.mark.parametrize("name", [name for name in catalogue if catalogue
 @every
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(name, epsilon):
-    found = bit_misses(build(name), response(epsilon), shape=(1, 60), repeats=1000, confidence=0.8)
-    assert found.holds, found
+    coverage = bit_misses(build(name), response(epsilon), shape=(1, 60), repeats=1000, confidence=0.8)
+    assert coverage.holds, coverage
 
 
 @every

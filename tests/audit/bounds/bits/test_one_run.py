@@ -38,7 +38,7 @@ LEVEL = {"delta": 0.0, "confidence": 0.95}
 
 
 def game(n_correct, n_guesses, n_bits):
-    """Guesses at score +-1, of which the first are right; the others abstain at 0."""
+    """Return guesses at score +-1, of which the first are right; the others abstain at 0."""
     bits = np.arange(n_bits) % 2 == 0
     say = np.where(np.arange(n_bits) < n_correct, bits, ~bits)
     return BitScores(bits[None, :], np.where(np.arange(n_bits) < n_guesses, 2.0 * say - 1.0, 0.0)[None, :])
@@ -97,11 +97,11 @@ def test_p_values_agree_with_the_published_theorem():
     ],
 )
 def test_bounds_agree_with_the_published_theorem(counts, delta, expected):
-    found = least_epsilon(*counts, delta=delta, significance=0.05, delta_term="published")
-    assert found == pytest.approx(expected, abs=6e-6)
+    epsilon = least_epsilon(*counts, delta=delta, significance=0.05, delta_term="published")
+    assert epsilon == pytest.approx(expected, abs=6e-6)
     bound = OneRun(guesses=counts[1], center=0.0, delta_term="published")
     one = game(counts[2], counts[1], counts[0])
-    assert asked.lower_bound(bound, one, delta=delta, confidence=0.95).epsilon == pytest.approx(found, abs=1e-12)
+    assert asked.lower_bound(bound, one, delta=delta, confidence=0.95).epsilon == pytest.approx(epsilon, abs=1e-12)
 
 
 GOLDEN = [
@@ -124,18 +124,18 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, e
         assert max(least_epsilon(20_000, *count, **level) for count in counts) == 0.0
         return
     assert best in counts
-    found = least_epsilon(20_000, *best, **level)
-    assert found == pytest.approx(expected, rel=1e-5)
-    at = {"epsilon": found + 1e-6, "delta": 1e-6, "delta_term": "published"}
+    epsilon = least_epsilon(20_000, *best, **level)
+    assert epsilon == pytest.approx(expected, rel=1e-5)
+    at = {"epsilon": epsilon + 1e-6, "delta": 1e-6, "delta_term": "published"}
     assert all(guess_p_value(20_000, *count, **at) > level["significance"] for count in counts)
 
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 2.36), (2, 4.49), (4, 7.72)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    found = asked.lower_bound(OneRun(), quantile_scores(mu), delta=1e-6, confidence=0.95)
+    bound = asked.lower_bound(OneRun(), quantile_scores(mu), delta=1e-6, confidence=0.95)
     truth = float(gaussian(mu).curve.epsilon(1e-6))
-    assert least < found.epsilon < truth
-    assert found.epsilon > 1.7 * {row[0]: row[3] for row in GOLDEN}[mu]
+    assert least < bound.epsilon < truth
+    assert bound.epsilon > 1.7 * {row[0]: row[3] for row in GOLDEN}[mu]
 
 
 def test_ceiling_of_all_right_is_the_closed_form():
@@ -164,7 +164,7 @@ def test_p_value_is_the_largest_probability_over_all_mechanisms(m, r, v, epsilon
 
 
 def stein_factor(r, v, epsilon):
-    """max u of the proof, from the recursion k u(k - 1) - e^epsilon (r - k) u(k) = 1{k >= v} - F(v), by brute force."""
+    """Return max u of the proof from its recursion, k u(k - 1) - e^epsilon (r - k) u(k) = 1{k >= v} - F(v)."""
     rate = special.expit(epsilon)
     tail = stats.binom.sf(v - 1, r, rate)
     up = [tail / (math.exp(epsilon) * r)]
@@ -229,12 +229,16 @@ BOUNDS = [OneRun(), OneRun(guesses=50), OneRun(guesses=(0.1, 0.5), negatives=0.0
 def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
     scores = random_game(seed)
     alpha = 10**-exponent
-    found = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
+    lower_bound = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
     assert (
-        0.0 <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-9
+        0.0
+        <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon
+        <= lower_bound.epsilon + 1e-9
     )
-    assert asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
-    assert found.epsilon <= found.ceiling + 1e-9
+    assert (
+        asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= lower_bound.epsilon + 1e-9
+    )
+    assert lower_bound.epsilon <= lower_bound.ceiling + 1e-9
 
 
 @given(m=st.integers(1, 500), r=st.integers(1, 500), v=st.integers(0, 499), delta=st.sampled_from([0.0, 1e-6, 1e-3]))
@@ -252,14 +256,14 @@ def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
     scores = random_game(seed, n_runs=2)
-    found = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
+    epsilon = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
     order = np.random.default_rng(seed).permutation(scores.n_bits)
     for other in (
         BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
         BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
         BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
     ):
-        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == found
+        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
 
 
 @given(seed=st.integers(0, 10**6))
@@ -302,15 +306,15 @@ def test_grid_of_sizes_depends_on_the_number_of_bits_only():
 
 
 def test_result_says_what_was_looked_at_and_survives_json():
-    found = asked.lower_bound(OneRun(), random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
-    looked_at = {entry.what: (entry.looked_at, entry.correction) for entry in found.ledger}
+    bound = asked.lower_bound(OneRun(), random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
+    looked_at = {entry.what: (entry.looked_at, entry.correction) for entry in bound.ledger}
     assert looked_at["bits"] == ("800 in 4 independent runs", "independent fair coins, recorded before the run")
     assert "best of 100, 400" in looked_at["guesses"][0]
     assert looked_at["guesses"][1] == "fixed beforehand, Bonferroni over 2"
-    assert found.assumptions == ()
-    assert found.n_trials == 800
-    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,), claim=found.epsilon)
-    assert AuditResult.from_json(result.to_json()).bounds == (found,)
+    assert bound.assumptions == ()
+    assert bound.n_trials == 800
+    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
+    assert AuditResult.from_json(result.to_json()).bounds == (bound,)
 
 
 def test_catalogue_builds_it():
@@ -370,8 +374,8 @@ COVERED = [
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
     bound, law, delta, shape = case
-    found = bit_misses(bound, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
-    assert found.holds, found
+    coverage = bit_misses(bound, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
+    assert coverage.holds, coverage
 
 
 @pytest.mark.parametrize("worst", [WORST, (1.0, 1e-3, 40, 40, 32), (0.2, 1e-2, 300, 20, 15)])
@@ -379,9 +383,9 @@ def test_bound_on_the_worst_mechanism_misses_as_often_as_it_may(worst):
     level = worst_level(*worst)
     bound = OneRun(guesses=worst[3], center=0.0)
     options = {"shape": (1, worst[2]), "repeats": 4000, "confidence": 1 - level * (1 + 1e-9), "delta": worst[1]}
-    found = bit_misses(bound, worst_case(*worst), **options)
-    assert found.holds, found
-    assert abs(found.misses - level * 4000) < 4.9 * math.sqrt(level * (1 - level) * 4000)
+    coverage = bit_misses(bound, worst_case(*worst), **options)
+    assert coverage.holds, coverage
+    assert abs(coverage.misses - level * 4000) < 4.9 * math.sqrt(level * (1 - level) * 4000)
 
 
 @pytest.mark.slow
@@ -389,15 +393,15 @@ def test_bound_on_the_worst_mechanism_misses_as_often_as_it_may(worst):
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
 def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
     bound, law, delta, shape = case
-    found = bit_misses(bound, law, shape=shape, repeats=20_000, confidence=confidence, delta=delta, seed=7)
-    assert found.holds, found
+    coverage = bit_misses(bound, law, shape=shape, repeats=20_000, confidence=confidence, delta=delta, seed=7)
+    assert coverage.holds, coverage
 
 
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
 class _Twin(asked.Own, OneRun):
-    """A bound that is wrong on purpose."""
+    """An intentionally broken bound."""
 
     def found(self, scores, *, delta, confidence):
         epsilon = self.wrong(scores, delta, 1 - confidence)
@@ -405,7 +409,7 @@ class _Twin(asked.Own, OneRun):
 
 
 class _Peeks(_Twin):
-    """The number of guesses that looks best with the bits, at the full level."""
+    """Bug: the number of guesses is chosen with the bits, at the full level."""
 
     def wrong(self, scores, delta, significance):
         sizes = tuple(range(10, scores.n_bits + 1, 5))
@@ -417,7 +421,7 @@ class _Peeks(_Twin):
 
 
 class _GridUnpaid(_Twin):
-    """Every size of the grid at the full level."""
+    """Bug: every size of the grid is tested at the full level."""
 
     def wrong(self, scores, delta, significance):
         sizes = Guessing(self.guesses, self.negatives, self.center).sizes(scores.n_bits)
@@ -426,7 +430,7 @@ class _GridUnpaid(_Twin):
 
 
 class _Direction(_Twin):
-    """In or out guesses, whichever look better."""
+    """Bug: in or out guesses are chosen after looking."""
 
     def wrong(self, scores, delta, significance):
         single = (OneRun(guesses=self.guesses, negatives=share) for share in (0.0, 1.0))
@@ -434,7 +438,7 @@ class _Direction(_Twin):
 
 
 class _ForgetsDelta(_Twin):
-    """The bound at delta 0, whatever delta is asked for."""
+    """Bug: the bound is computed at delta 0 for every delta."""
 
     def wrong(self, scores, delta, significance):
         return asked.lower_bound(
@@ -443,7 +447,7 @@ class _ForgetsDelta(_Twin):
 
 
 class _OnlyGuessed(_Twin):
-    """Takes m to be the number of guesses: delta is paid for guessed bits only."""
+    """Bug: m is the number of guesses, so that delta is accounted for guessed bits only."""
 
     def wrong(self, scores, delta, significance):
         (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
@@ -451,7 +455,7 @@ class _OnlyGuessed(_Twin):
 
 
 class _PlugIn(_Twin):
-    """The odds of the observed guesses."""
+    """Bug: the odds of the observed guesses, without a limit."""
 
     def wrong(self, scores, delta, significance):
         (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
@@ -473,5 +477,5 @@ TWINS = [
 def test_broken_twin_is_caught(case):
     twin, law, delta, shape, confidence = case
     confidence = 1 - worst_level(*WORST) * (1 + 1e-9) if confidence is None else confidence
-    found = bit_misses(twin, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
-    assert not found.holds, found
+    coverage = bit_misses(twin, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
+    assert not coverage.holds, coverage

@@ -53,9 +53,9 @@ LEAKY = family_of(ApproximateDP(1.0, 0.05))
 )
 def test_bounds_agree_with_the_published_recursion(counts, mu, epsilon):
     # Mahloujifar, Melis and Chaudhuri (2024), evaluated by an independent program; to the digits printed
-    found = least_theta(GAUSSIAN, *counts, significance=0.05)
-    assert found == pytest.approx(mu, abs=6e-6)
-    assert GaussianDP(found).epsilon(1e-5) == pytest.approx(epsilon, abs=6e-5)
+    theta = least_theta(GAUSSIAN, *counts, significance=0.05)
+    assert theta == pytest.approx(mu, abs=6e-6)
+    assert GaussianDP(theta).epsilon(1e-5) == pytest.approx(epsilon, abs=6e-5)
 
 
 GOLDEN = [
@@ -84,9 +84,9 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, theta, epsi
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    found = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), quantile_scores(mu), delta=1e-6, confidence=0.95)
-    assert least < found.epsilon < GaussianDP(mu).epsilon(1e-6)
-    assert found.epsilon > 1.39 * {row[0]: row[3] for row in GOLDEN}[mu]
+    bound = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), quantile_scores(mu), delta=1e-6, confidence=0.95)
+    assert least < bound.epsilon < GaussianDP(mu).epsilon(1e-6)
+    assert bound.epsilon > 1.39 * {row[0]: row[3] for row in GOLDEN}[mu]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_larger_alphabet_of_randomised_response_is_covered_by_its_own_law():
         rate = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
         v = round(rate * r + 15)
         tail = stats.binom.sf(v - 1, r, rate)
-        found = curve_p_value(PureDP(epsilon), r, r, v, alphabet=k)
-        assert tail < found < 3 * tail
+        p_value = curve_p_value(PureDP(epsilon), r, r, v, alphabet=k)
+        assert tail < p_value < 3 * tail
 
 
 # --- properties ------------------------------------------------------------------------------------------------------
@@ -184,12 +184,16 @@ def test_the_curve_of_pure_privacy_is_the_same_for_one_number_as_for_many(epsilo
 def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
     scores = random_game(seed)
     alpha = 10**-exponent
-    found = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
+    lower_bound = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
     assert (
-        0.0 <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon <= found.epsilon + 1e-6
+        0.0
+        <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon
+        <= lower_bound.epsilon + 1e-6
     )
-    assert asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= found.epsilon + 1e-9
-    assert found.epsilon <= found.ceiling + 1e-6
+    assert (
+        asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= lower_bound.epsilon + 1e-9
+    )
+    assert lower_bound.epsilon <= lower_bound.ceiling + 1e-6
 
 
 @given(m=st.integers(2, 300), r=st.integers(2, 300), v=st.integers(0, 299))
@@ -206,16 +210,17 @@ def test_parameter_grows_with_right_guesses(m, r, v):
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores_and_on_which_side_is_which(bound, seed):
     scores = random_game(seed, n_runs=2)
-    found = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
+    epsilon = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
     order = np.random.default_rng(seed).permutation(scores.n_bits)
     for other in (
         BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
         BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
     ):
-        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == found
+        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
     swapped = replace(bound, negatives=1 - bound.negatives)
     assert (
-        asked.lower_bound(swapped, BitScores(~scores.bits, -scores.scores), delta=1e-6, confidence=0.9).epsilon == found
+        asked.lower_bound(swapped, BitScores(~scores.bits, -scores.scores), delta=1e-6, confidence=0.9).epsilon
+        == epsilon
     )
 
 
@@ -228,7 +233,7 @@ def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
 def test_family_is_that_of_the_claim_and_no_other():
     assert asked.against(OneRunFDP(), LaplaceDP(2.0)).curve_family.title == "LaplaceDP for some epsilon"
     assert asked.against(OneRunFDP(curve_family=PURE), PureDP(3.0)).curve_family.claimed == 3.0
-    with pytest.raises(ParameterError, match="would be called a violation"):
+    with pytest.raises(ParameterError, match="could be reported as a violation"):
         asked.against(OneRunFDP(curve_family=PURE), LaplaceDP(2.0))
     scores = random_game(5, m=2000)
     by_family = {
@@ -243,14 +248,14 @@ def test_family_is_that_of_the_claim_and_no_other():
 
 def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
     scores = random_game(1, n_runs=4)
-    found = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
-    assert found.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
-    looked_at = {entry.what: entry for entry in found.ledger}
+    bound = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
+    assert bound.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
+    looked_at = {entry.what: entry for entry in bound.ledger}
     without = asked.lower_bound(OneRun(), scores, delta=1e-6, confidence=0.95).epsilon
-    assert looked_at["without it"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
+    assert looked_at["without family"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
-    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(found,), claim=found.epsilon)
-    assert AuditResult.from_json(result.to_json()).bounds == (found,)
+    result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
+    assert AuditResult.from_json(result.to_json()).bounds == (bound,)
 
 
 def test_catalogue_builds_it():
@@ -289,8 +294,8 @@ COVERED = [
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
     bound, law, delta, shape = case
-    found = bit_misses(bound, law, shape=shape, repeats=400, confidence=confidence, delta=delta)
-    assert found.holds, found
+    coverage = bit_misses(bound, law, shape=shape, repeats=400, confidence=confidence, delta=delta)
+    assert coverage.holds, coverage
 
 
 @pytest.mark.slow
@@ -298,15 +303,15 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confiden
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
 def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
     bound, law, delta, shape = case
-    found = bit_misses(bound, law, shape=shape, repeats=6000, confidence=confidence, delta=delta, seed=7)
-    assert found.holds, found
+    coverage = bit_misses(bound, law, shape=shape, repeats=6000, confidence=confidence, delta=delta, seed=7)
+    assert coverage.holds, coverage
 
 
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
 class _Twin(asked.Own, OneRunFDP):
-    """A bound that is wrong on purpose."""
+    """An intentionally broken bound."""
 
     def found(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
@@ -321,7 +326,7 @@ class _Twin(asked.Own, OneRunFDP):
 
 
 class _Peeks(_Twin):
-    """The number of guesses that looks best with the bits, at the full level."""
+    """Bug: the number of guesses is chosen with the bits, at the full level."""
 
     def wrong(self, scores, significance):
         sizes = tuple(range(2, scores.n_bits + 1, 2))
@@ -333,7 +338,7 @@ class _Peeks(_Twin):
 
 
 class _PlugIn(_Twin):
-    """The parameter at which the observed guesses are what one expects."""
+    """Bug: the parameter at which the observed number of right guesses is the expected one."""
 
     def wrong(self, scores, significance):
         (right,) = Guessing(self.guesses, self.negatives, self.center).right(scores, (self.guesses,))
@@ -350,8 +355,8 @@ class _PlugIn(_Twin):
     ids=lambda value: type(value).__name__ if isinstance(value, OneRunFDP) else None,
 )
 def test_broken_twin_is_caught(twin, law, delta, shape):
-    found = bit_misses(twin, law, shape=shape, repeats=200, confidence=0.8, delta=delta)
-    assert not found.holds, found
+    coverage = bit_misses(twin, law, shape=shape, repeats=200, confidence=0.8, delta=delta)
+    assert not coverage.holds, coverage
 
 
 def _refuted(claim, m, r, v, significance):

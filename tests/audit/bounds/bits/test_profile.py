@@ -1,4 +1,4 @@
-"""The whole claimed curve against right guesses: exact levels, what it gains, and that it costs the bound nothing."""
+"""The whole claimed curve against right guesses: exact levels, power, and no loss for the bound."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
 
 
 def guessed(n_bits, *groups):
-    """All bits; each group of guesses, (how many, right ones), is surer than the next one, the others are last."""
+    """Return all bits; each group (number of guesses, right guesses) has more extreme scores than the next group."""
     bits = np.arange(n_bits) % 2 == 0
     right, sure, start = np.ones(n_bits, dtype=bool), np.full(n_bits, 0.1), 0
     for place, (size, n_correct) in enumerate(groups):
@@ -29,7 +29,7 @@ def fixed(claim, sizes, n_bits, *, delta, confidence):
 
 
 def rejects(bound, evidence):
-    """Whether the curve test finds something, or the bound exceeds the claim."""
+    """Return True if the curve test reports a violation, or the bound exceeds the claim."""
     return bound.curve_test(evidence) is not None or bound.exceeds_claim(evidence)
 
 
@@ -41,9 +41,9 @@ def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m
     """All mechanisms with the claimed curve, by linear programming; the p-value of one point is far above that."""
     claim, epsilons = GaussianDP(mu), np.linspace(0.0, 6.0 * mu, 40)
     bound = fixed(claim, (r,), m, delta=1e-5, confidence=0.95)
-    found = bound.p_value(guessed(m, (r, v)))
-    assert worst_probability(claim.delta(epsilons), m, r, v, epsilons) <= found
-    assert found < 0.75 * guess_p_value(m, r, v, epsilon=claim.epsilon(1e-5), delta=1e-5)
+    p_value = bound.p_value(guessed(m, (r, v)))
+    assert worst_probability(claim.delta(epsilons), m, r, v, epsilons) <= p_value
+    assert p_value < 0.75 * guess_p_value(m, r, v, epsilon=claim.epsilon(1e-5), delta=1e-5)
 
 
 @pytest.mark.parametrize("asked_at", [1e-3, 1e-2])
@@ -80,11 +80,11 @@ def test_a_claim_is_refuted_at_another_delta_where_the_bound_stays_below_it(with
     result = audit_scores(evidence, claim=claim, delta=1e-5, bound=OneRun(guesses=500, center=0.0))
     assert result.verdict is Verdict.VIOLATION
     assert result.bound.epsilon < result.claim
-    found = result.refuted_elsewhere
-    assert found.delta_lower > found.delta >= claim.delta(found.epsilon)
+    violation = result.refuted_elsewhere
+    assert violation.delta_lower > violation.delta >= claim.delta(violation.epsilon)
     assert result.p_value <= 0.05
-    assert str(found) in result.summary()
-    assert str(found) in result.evidence()
+    assert str(violation) in result.summary()
+    assert str(violation) in result.evidence()
     assert AuditResult.from_json(result.to_json()) == result
     figure = result.plot()
     assert figure.axes
@@ -100,7 +100,7 @@ def test_p_value_is_where_the_bound_or_the_curve_test_refutes(claim, n_correct):
     p = fixed(claim, sizes, 200, delta=delta, confidence=0.95).p_value(evidence)
     if p < 0.999:
         assert rejects(fixed(claim, sizes, 200, delta=delta, confidence=1 - p * 1.001), evidence)
-    if p > 1e-11:  # smaller ones are not told apart
+    if p > 1e-11:  # smaller p-values are not distinguished
         assert not rejects(fixed(claim, sizes, 200, delta=delta, confidence=1 - min(0.999, p * 0.999)), evidence)
 
 

@@ -12,9 +12,10 @@ from dpassay.mechanisms.errors import ParameterError
 
 
 def slow_miss_probability(n, eta):
-    """Step by step over the ranks: a Poisson process of rate n, killed at its first touch, conditioned on n points.
+    """Return the miss probability, by a slow recursion over the ranks.
 
-    Every term is positive. After rank i the state is the number of points so far, which is at least i.
+    A Poisson process of rate n is killed at its first touch, and conditioned on n points. Every term is positive. After
+    rank i the state is the number of points so far, which is at least i.
     """
     ranks = np.arange(1, n + 1.0)
     limit = np.concatenate([[0.0], special.betainccinv(ranks, n - ranks + 1, eta)])

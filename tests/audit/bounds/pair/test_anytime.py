@@ -1,4 +1,4 @@
-"""audit(stop="anytime"): stops where the claim falls, wherever it runs, and not more often than it may."""
+"""audit(stop="anytime"): it stops when the claim is refuted, independently of workers, at the stated level."""
 
 import json
 from itertools import product

@@ -1,4 +1,4 @@
-"""The betting bound: its factors, its paths, its level at all times together, and twins that break it."""
+"""The betting bound: its factors, its paths, its level at all times simultaneously, and broken twins."""
 
 import math
 from dataclasses import replace
@@ -86,7 +86,7 @@ def test_a_step_is_worth_exactly_one_on_the_edge_when_the_centre_is_right():
 
 
 def naive_p_value(bound, scores, epsilon, delta):
-    """One step after another, one bet after another, straight from the formulas."""
+    """Return the p-value step by step and bet by bet, directly from the formulas."""
     wealths = {(f, t, c): 1.0 for f in (True, False) for t in bound.threshold for c in bound.stakes}
     top, growth = 1.0, math.exp(epsilon) + delta
     for past, now in rounds(scores):
@@ -137,8 +137,8 @@ def test_the_highest_wealth_is_found_without_visiting_every_step(seed):
     stretch = Stretch.of(gain, loss, Bets(STAKES, (0.1, 0.3)))
     logs = stretch.bets.logs(0.97, 0.97, 0.0, stretch.roles)
     every = np.logaddexp.reduce(stretch.counts.T @ logs, axis=1) - math.log(2 * len(STAKES))
-    found = highest([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0)
-    assert found == pytest.approx(every.max(), rel=1e-12)
+    log_wealth = highest([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0)
+    assert log_wealth == pytest.approx(every.max(), rel=1e-12)
     for enough, reached in ((every.max() - 1e-6, True), (every.max() + 1e-6, False)):
         top = highest([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0, enough=enough)
         assert (top >= enough) == reached
@@ -195,7 +195,7 @@ LAWS = [
 
 
 def ever_too_high(bound, law, delta, *, repeats, n_out, n_in, seed, significances=(0.2, 0.05), n_pilot=0):
-    """How often the bound exceeds the truth at any time, for each significance; and whether that is bad luck."""
+    """Return how often the bound ever exceeds the true epsilon, per significance, and True if chance explains it."""
     rng, truth = np.random.default_rng(seed), float(law.curve.epsilon(delta)) * (1 + 1e-12)
     p_values = []
     for scores, pilot in zip(law.draws(rng, n_out, n_in), law.draws(rng, n_pilot, n_pilot), strict=False):
@@ -347,8 +347,8 @@ def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, 
 @pytest.mark.parametrize("bound", [Betting(), Betting(threshold=0.9)], ids=["online", "fixed"])
 def test_a_million_scores_a_side_show_nearly_all_of_the_epsilon(bound):
     scores = drawn(laplace_ratio(1.0), 1_000_000, seed=1)
-    found = asked.lower_bound(bound, scores, delta=0.0, confidence=0.95)
-    assert 0.985 < found.epsilon <= 1.0
+    lower_bound = asked.lower_bound(bound, scores, delta=0.0, confidence=0.95)
+    assert 0.985 < lower_bound.epsilon <= 1.0
 
 
 # --- properties -------------------------------------------------------------------------------------------------------
@@ -425,11 +425,11 @@ def test_the_bound_exceeds_epsilon_where_exceeds_says_so():
 def test_counts_without_order_are_read_once_at_the_end():
     scores = drawn(laplace_ratio(2.0), 2000, seed=1)
     counts, level = PairCounts(scores.tally.thin(40)), {"delta": 0.0, "confidence": 0.95}
-    found = asked.lower_bound(Betting(), counts, **level)
-    assert 1.0 < found.epsilon <= 2.0
-    assert any(entry.looked_at == "once, at the end" for entry in found.ledger)
+    bound = asked.lower_bound(Betting(), counts, **level)
+    assert 1.0 < bound.epsilon <= 2.0
+    assert any(entry.looked_at == "once, at the end" for entry in bound.ledger)
     shuffled = PairScores(np.random.default_rng(0).permutation(scores.out), scores.in_)
-    assert asked.lower_bound(Betting(), PairCounts(shuffled.tally.thin(40)), **level).epsilon == found.epsilon
+    assert asked.lower_bound(Betting(), PairCounts(shuffled.tally.thin(40)), **level).epsilon == bound.epsilon
 
 
 @pytest.mark.parametrize("skew", [0.2, 1.0, 5.0])
@@ -472,11 +472,11 @@ def test_wrong_options_are_named(options, message):
 def test_weights_decide_which_threshold_counts_most():
     scores, level = drawn(laplace(2.0), 300, seed=2), {"delta": 0.0, "confidence": 0.95}
     good, bad = 1.0, 40.0
-    found = [
+    epsilons = [
         asked.lower_bound(Betting(threshold=(good, bad), weights=w), scores, **level).epsilon
         for w in ((0.9, 0.1), (0.5, 0.5), (0.001, 0.999))
     ]
-    assert found[0] > found[1] > found[2]
+    assert epsilons[0] > epsilons[1] > epsilons[2]
 
 
 def test_what_is_missing_is_named():

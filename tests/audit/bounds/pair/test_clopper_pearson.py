@@ -1,4 +1,4 @@
-"""The bound from one event: known values, what it never does, and the choice of its threshold on a pilot."""
+"""The bound from one event: known values, invariants, and the choice of its threshold on a pilot."""
 
 import math
 
@@ -114,17 +114,17 @@ deltas = st.floats(0.0, 0.5)
 def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delta, more):
     low, high = sorted((confidence, other))
     few, many = sorted((delta, more))
-    found = epsilon(k0, 150, k1, 150, delta=few, confidence=high)
-    assert found <= epsilon(k0, 150, k1, 150, delta=few, confidence=low)
-    assert found >= epsilon(k0, 150, k1, 150, delta=many, confidence=high) >= 0
+    lower_bound = epsilon(k0, 150, k1, 150, delta=few, confidence=high)
+    assert lower_bound <= epsilon(k0, 150, k1, 150, delta=few, confidence=low)
+    assert lower_bound >= epsilon(k0, 150, k1, 150, delta=many, confidence=high) >= 0
 
 
 @given(k0=st.integers(0, 149), k1=st.integers(1, 150), delta=deltas, confidence=levels)
 def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
-    found = epsilon(k0, 150, k1, 150, delta=delta, confidence=confidence)
-    assert found >= epsilon(k0 + 1, 150, k1, 150, delta=delta, confidence=confidence)
-    assert found >= epsilon(k0, 150, k1 - 1, 150, delta=delta, confidence=confidence)
-    assert found <= asked.ceiling(FIXED, 150, 150, delta=delta, confidence=confidence)
+    lower_bound = epsilon(k0, 150, k1, 150, delta=delta, confidence=confidence)
+    assert lower_bound >= epsilon(k0 + 1, 150, k1, 150, delta=delta, confidence=confidence)
+    assert lower_bound >= epsilon(k0, 150, k1 - 1, 150, delta=delta, confidence=confidence)
+    assert lower_bound <= asked.ceiling(FIXED, 150, 150, delta=delta, confidence=confidence)
 
 
 @given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
@@ -168,12 +168,12 @@ def test_p_value_is_where_the_bound_passes_the_claim_by_bisection():
 
 
 def test_result_holds_event_hits_ceiling_and_ledger():
-    found = asked.lower_bound(FIXED, counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
-    assert (found.method, found.threshold, found.hits, found.n_trials) == ("clopper-pearson", 1.0, (3, 200 // 5), 400)
-    assert found.assumptions == ()
-    assert [entry.what for entry in found.ledger] == ["threshold", "direction"]
-    assert found.ledger[0].correction == "fixed beforehand"
-    assert found.ceiling == asked.ceiling(FIXED, 200, 200, delta=0.0, confidence=0.95)
+    bound = asked.lower_bound(FIXED, counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
+    assert (bound.method, bound.threshold, bound.hits, bound.n_trials) == ("clopper-pearson", 1.0, (3, 200 // 5), 400)
+    assert bound.assumptions == ()
+    assert [entry.what for entry in bound.ledger] == ["threshold", "direction"]
+    assert bound.ledger[0].correction == "fixed beforehand"
+    assert bound.ceiling == asked.ceiling(FIXED, 200, 200, delta=0.0, confidence=0.95)
 
 
 # --- the threshold that is chosen on the pilot ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The least member of the claim's family that one event does not refute: exact by enumeration, tight, and named.
+"""The smallest member of the claim's family that one event does not refute: exact by enumeration, tight, and named.
 
 Null at theta: the trade-off curve of the pair lies nowhere below that of the member theta. False alarms of the random
 tests: 1e-6 each.
@@ -44,12 +44,12 @@ PAIR = Neighbours([0.0], [1.0], "replace_one")
 
 @cache
 def sampled():
-    """Takes seconds to compute: not before a test needs it."""
+    """Return a guarantee that takes seconds to compute; cached."""
     return PrivacyLossDP.gaussian(1.0, sampling_probability=0.2)
 
 
 def made(claim):
-    """A claim, or what a function without arguments makes."""
+    """Return a claim, or the claim that a function without arguments makes."""
     return claim() if callable(claim) else claim
 
 
@@ -58,7 +58,7 @@ def counts(hits_out, hits_in, n_out, n_in):
 
 
 def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
-    """The parameter that one rectangle of limits shows: what is known of the literature."""
+    """Return the parameter from one rectangle of limits, the method of the literature."""
     limits = Rectangle.at(hits_out, hits_in, n_out=n, n_in=n, significance=significance)
     return least_member(family_of(claim), lambda m: bool(m.tradeoff(limits.fpr_upper) <= limits.fnr_upper), start=1.0)
 
@@ -103,10 +103,10 @@ def test_expected_counts_give_the_known_rectangle_bound_and_more_when_judged_joi
 
 def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
     scores = counts(184, 500, 1000, 1000)
-    found = asked.lower_bound(asked.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
-    without = next(entry.looked_at for entry in found.ledger if entry.what == "without it")
-    assert f"epsilon >= {found.epsilon:.4g}"[:15] in without
-    assert 0.805 < found.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
+    bound = asked.lower_bound(asked.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
+    without = next(entry.looked_at for entry in bound.ledger if entry.what == "without family")
+    assert f"epsilon >= {bound.epsilon:.4g}"[:15] in without
+    assert 0.805 < bound.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
 
 
 def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have():
@@ -126,11 +126,11 @@ def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have()
 
 
 def test_claim_is_judged_by_its_own_family_only():
-    # the true claim LaplaceDP(1) would be called a violation: as Gaussian noise the scores show epsilon >= 4.47
+    # the true claim LaplaceDP(1) would be reported as a violation: as Gaussian noise the scores show epsilon >= 4.47
     gaussian = Family(threshold=1.0, curve_family=family_of(GaussianDP(1.0)))
     with pytest.raises(ParameterError, match=r"curve_family is .GaussianDP for some mu., but the claim .* .LaplaceDP"):
         asked.against(gaussian, LaplaceDP(1.0))
-    with pytest.raises(ParameterError, match="called a violation"):
+    with pytest.raises(ParameterError, match="reported as a violation"):
         audit(Laplace(epsilon=1.0), bound=gaussian, trials=1_000, delta=DELTA, seed=0)
     assert asked.against(gaussian, GaussianDP(1.0)) == gaussian
     assert asked.against(gaussian, GaussianDP(2.0)).curve_family.claimed == 2.0
@@ -142,7 +142,7 @@ CURVES = [GaussianDP(0.5), GaussianDP(2.0), LaplaceDP(1.0), PureDP(0.7), Approxi
 
 
 def refuting_probability(curve, significance, n_out, n_in, ranking):
-    """Largest probability, over all rates on the curve, of an outcome that refutes it."""
+    """Return the largest probability, over all rates on the curve, of an outcome that refutes it."""
     refuting = np.array(
         [
             [EventRegion(i, j, n_out, n_in, ranking).refutes(curve.tradeoff, significance) for j in range(n_in + 1)]
@@ -159,8 +159,8 @@ def refuting_probability(curve, significance, n_out, n_in, ranking):
 @pytest.mark.parametrize("curve", CURVES, ids=str)
 def test_true_curve_is_refuted_with_at_most_the_significance_at_every_rate(curve, significance):
     for n_out, n_in, ranking in ((10, 10, 1.645), (5, 14, 0.5), (16, 6, 4.0)):
-        found = refuting_probability(curve, significance, n_out, n_in, ranking)
-        assert found <= significance
+        probability = refuting_probability(curve, significance, n_out, n_in, ranking)
+        assert probability <= significance
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=str)
@@ -245,12 +245,12 @@ def test_bound_grows_as_the_counts_become_more_extreme(hits, more, claim):
 )
 def test_bound_falls_as_confidence_or_delta_grow(hits, delta, more, confidence):
     few, many = sorted((delta, more))
-    found = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=confidence, n_in=60)
-    assert found >= joint_bound(GaussianDP(1.0), *hits, 30, delta=many, confidence=confidence, n_in=60) >= 0.0
+    lower_bound = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=confidence, n_in=60)
+    assert lower_bound >= joint_bound(GaussianDP(1.0), *hits, 30, delta=many, confidence=confidence, n_in=60) >= 0.0
     higher = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=0.5 * (1 + confidence), n_in=60)
-    assert found >= higher * (1 - 1e-3)
+    assert lower_bound >= higher * (1 - 1e-3)
     bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
-    assert found <= asked.ceiling(bound, 30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
+    assert lower_bound <= asked.ceiling(bound, 30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
 
 
 @settings(max_examples=7)
@@ -284,8 +284,8 @@ def test_scores_that_order_the_sides_the_wrong_way_show_nothing():
 
 @pytest.mark.parametrize("confidence", [0.5, 1 - 1e-9, 1 - 1e-12])
 def test_extreme_significances_give_bounds_in_order(confidence):
-    found = joint_bound(GaussianDP(1.0), 200, 800, 1000, confidence=confidence)
-    assert 0.0 < found < GaussianDP(2 * stats.norm.ppf(0.8)).epsilon(DELTA)
+    lower_bound = joint_bound(GaussianDP(1.0), 200, 800, 1000, confidence=confidence)
+    assert 0.0 < lower_bound < GaussianDP(2 * stats.norm.ppf(0.8)).epsilon(DELTA)
 
 
 def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
@@ -306,7 +306,7 @@ def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
 
 
 def sampled_gaussian(noise_multiplier, probability):
-    """Gaussian noise on a sampled record, judged by the accountant that the family is made of."""
+    """Return Gaussian noise on a sampled record, with the accountant of the family."""
     guarantee = PrivacyLossDP.gaussian(noise_multiplier, sampling_probability=probability, interval=4e-3)
 
     def inside(rng, size):
@@ -331,24 +331,24 @@ MEMBERS = [
 def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may(law, claim, delta, confidence):
     bound = asked.against(Family(threshold=1.0), claim)
     level = {"confidence": confidence, "delta": delta}
-    found = misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, **level)
-    assert found.holds, found
+    coverage = misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, **level)
+    assert coverage.holds, coverage
 
 
 def test_bound_holds_with_its_threshold_chosen_on_a_pilot():
     level = {"confidence": 0.8, "delta": DELTA, "n_pilot": 40}
-    found = misses(
+    coverage = misses(
         asked.against(Family(), GaussianDP(1.0)), gaussian(1.0), repeats=40, n_out=30, n_in=30, seed=4, **level
     )
-    assert found.holds, found
+    assert coverage.holds, coverage
 
 
 def test_threshold_fixed_beforehand_is_not_chosen_again_on_the_counted_scores():
     bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     for seed in range(5):
         scores = next(gaussian(1.0).draws(np.random.default_rng(seed), 50, 50))
-        found = asked.lower_bound(bound, scores, delta=DELTA, confidence=0.8)
-        assert (found.threshold, found.hits) == (1.0, scores.hits(1.0))
+        lower_bound = asked.lower_bound(bound, scores, delta=DELTA, confidence=0.8)
+        assert (lower_bound.threshold, lower_bound.hits) == (1.0, scores.hits(1.0))
 
 
 def test_bound_holds_on_subsampled_gaussian_noise():
@@ -367,8 +367,8 @@ def test_bound_holds_on_subsampled_gaussian_noise():
 def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence):
     bound = asked.against(Family(), claim)
     level = {"confidence": confidence, "delta": delta, "n_pilot": 50}
-    found = misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
-    assert found.holds, found
+    coverage = misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
+    assert coverage.holds, coverage
 
 
 @pytest.mark.slow
@@ -376,12 +376,12 @@ def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence)
 def test_bound_holds_on_subsampled_gaussian_noise_in_long_runs(confidence):
     bound = asked.against(Family(threshold=1.0), sampled())
     level = {"confidence": confidence, "delta": DELTA}
-    found = misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
-    assert found.holds, found
+    coverage = misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
+    assert coverage.holds, coverage
 
 
 class _ThresholdFromTheCountedScores(asked.Own, Family):
-    """A pilot that is the evaluation."""
+    """Bug: the evaluation scores are the pilot."""
 
     def found(self, scores, *, delta, confidence):
         sizes = {"n_out": scores.n_out, "n_in": scores.n_in}
@@ -394,7 +394,7 @@ class _ThresholdFromTheCountedScores(asked.Own, Family):
     ("twin", "n"), [(_ThresholdFromTheCountedScores(threshold=0.0), 30)], ids=["threshold-from-counted-scores"]
 )
 def test_broken_twin_is_caught(twin, n):
-    found = misses(
+    coverage = misses(
         asked.against(twin, GaussianDP(1.0)),
         gaussian(0.5),
         repeats=40,
@@ -404,7 +404,7 @@ def test_broken_twin_is_caught(twin, n):
         seed=1,
         delta=DELTA,
     )
-    assert not found.holds, found
+    assert not coverage.holds, coverage
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_broken_twin_is_caught(twin, n):
 def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, least):
     mu, pilot = GaussianDP.for_budget(epsilon=8, delta=DELTA).mu, max(n // 10, 50)
     sizes = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}
-    found = bounds_drawn(
+    bounds = bounds_drawn(
         asked.against(Family(), GaussianDP(mu)),
         gaussian(mu),
         repeats=repeats,
@@ -427,8 +427,8 @@ def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, 
         delta=DELTA,
         **sizes,
     )
-    assert found.mean() >= least
-    assert np.mean(found > 8.0) <= 0.15
+    assert bounds.mean() >= least
+    assert np.mean(bounds > 8.0) <= 0.15
 
 
 # --- families --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The exact joint bound: known values, its exact level on every small outcome, what it never does, and its power."""
+"""The exact joint bound: known values, its exact level on every small outcome, invariants, and its power."""
 
 import itertools
 import json
@@ -63,8 +63,8 @@ def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95, bound=FIXED):
     ],
 )
 def test_bound_has_its_known_value(k1, k0, n, delta, confidence, expected):
-    found = epsilon(k0, n, k1, n, delta=delta, confidence=confidence, bound=tuned(confidence, delta))
-    assert found == pytest.approx(expected, abs=2e-3)
+    lower_bound = epsilon(k0, n, k1, n, delta=delta, confidence=confidence, bound=tuned(confidence, delta))
+    assert lower_bound == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_bound_has_its_known_value(k1, k0, n, delta, confidence, expected):
     [(50, 18, 100, 0.6391), (40, 3, 200, 1.565), (5, 0, 1000, 0.0), (20, 0, 1000, 1.444)],
 )
 def test_few_hits_show_more_than_under_the_katz_ordering_and_far_more_than_two_limits(k1, k0, n, under_katz):
-    found = epsilon(k0, n, k1, n)
-    assert found > under_katz
-    assert found > epsilon(k0, n, k1, n, bound=ClopperPearson(1.0)) + 0.2
+    lower_bound = epsilon(k0, n, k1, n)
+    assert lower_bound > under_katz
+    assert lower_bound > epsilon(k0, n, k1, n, bound=ClopperPearson(1.0)) + 0.2
 
 
 # --- the level, without noise: every outcome, many base rates ---------------------------------------------------------
@@ -92,9 +92,10 @@ def all_bounds(n0, n1, delta, significance, bound=FIXED):
 
 
 def worst_miss_rate(table, true_epsilon, delta, *, direction="in", private=False):
-    """The largest probability of a bound above the truth, over base rates at which the inequality is an equality.
+    """Return the largest probability of a bound above the true epsilon.
 
-    `private` leaves out those at which the inequality of the other direction fails.
+    The maximum is over base rates at which the inequality is an equality. `private` leaves out those at which the
+    inequality of the other direction fails.
     """
     n1, n0 = table.shape[0] - 1, table.shape[1] - 1
     false = np.linspace(0.0, (1 - delta) * math.exp(-true_epsilon), 400)[:, None]
@@ -172,8 +173,8 @@ def test_supremum_is_never_below_a_brute_force_over_base_rates_nor_far_above(out
 
     empty_below = max(math.log(max(test.limits(0.05)[0] - delta, 1e-300) / test.limits(0.05)[1]), 0.0)
     for at in (max(0.9 * test.level, empty_below + 0.01), test.level, 1.2 * test.level):
-        found = test.probability(at, delta, 0.05)
-        assert brute_force(at) <= found <= 1.02 * brute_force(at + 0.01 * test._spread) + 1e-5
+        probability = test.probability(at, delta, 0.05)
+        assert brute_force(at) <= probability <= 1.02 * brute_force(at + 0.01 * test._spread) + 1e-5
 
 
 @pytest.mark.parametrize(
@@ -299,10 +300,10 @@ def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1,
 @settings(max_examples=25)
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
 def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
-    found = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
+    lower_bound = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
     limits = asked.lower_bound(ClopperPearson(1.0), counts(k0, 300, k1, 300), delta=0.0, confidence=confidence).epsilon
     backwards = epsilon(300 - k1, 300, 300 - k0, 300, confidence=confidence, bound=tuned(confidence))
-    assert max(found, backwards) >= limits - 0.05
+    assert max(lower_bound, backwards) >= limits - 0.05
 
 
 def tuned(confidence, delta=0.0):
@@ -317,10 +318,10 @@ def test_event_that_never_happens_on_one_side_or_always_on_the_other_shows_nothi
 
 def test_p_values_reach_far_into_the_tail_and_far_levels_work():
     assert asked.p_value(FIXED, counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
-    found = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
-    assert found == sorted(found, reverse=True)
-    assert found[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
-    assert found[3] > 1.0
+    epsilons = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert epsilons[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
+    assert epsilons[3] > 1.0
 
 
 def test_json_round_trip():
@@ -349,8 +350,8 @@ LAWS = [
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
 def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence, repeats):
     level = {"confidence": confidence, "delta": law[1], "n_pilot": 40}
-    found = misses(JointExact(), law[0], repeats=repeats, n_out=60, n_in=60, seed=1, **level)
-    assert found.holds, found
+    coverage = misses(JointExact(), law[0], repeats=repeats, n_out=60, n_in=60, seed=1, **level)
+    assert coverage.holds, coverage
 
 
 @pytest.mark.slow
@@ -358,8 +359,8 @@ def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence, repe
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
 def test_bound_with_its_event_from_a_pilot_keeps_its_level_in_long_runs(law, confidence):
     level = {"confidence": confidence, "delta": law[1], "n_pilot": 200}
-    found = misses(JointExact(), law[0], repeats=2000, n_out=1000, n_in=1000, seed=99, **level)
-    assert found.holds, found
+    coverage = misses(JointExact(), law[0], repeats=2000, n_out=1000, n_in=1000, seed=99, **level)
+    assert coverage.holds, coverage
 
 
 def test_mean_bound_on_laplace_is_that_of_the_best_test_of_one_event():
@@ -374,16 +375,16 @@ def test_mean_bound_on_laplace_is_that_of_the_best_test_of_one_event():
 @pytest.mark.parametrize(("trials", "least"), [(1000, 0.82), (10_000, 0.935)])
 def test_mean_of_audits_of_laplace_with_pilot_and_all(trials, least):
     audits = (audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound="joint-exact") for seed in range(400))
-    found = [result.bound.epsilon for result in audits]
-    assert np.mean(found) >= least
+    epsilons = [result.bound.epsilon for result in audits]
+    assert np.mean(epsilons) >= least
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("trials", "least"), [(1000, 0.87), (10_000, 0.955)])
 def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, least):
     bound = JointExact(threshold=0.999999)
-    found = [audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound=bound).bound.epsilon for seed in range(400)]
-    assert np.mean(found) >= least
+    epsilons = [audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound=bound).bound.epsilon for seed in range(400)]
+    assert np.mean(epsilons) >= least
 
 
 # --- the whole curve --------------------------------------------------------------------------------------------------
@@ -391,11 +392,11 @@ def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, lea
 
 def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
     scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
-    found = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
-    assert found is not None
-    assert 0.1 < found.epsilon < 1.0
-    assert found.delta < found.delta_lower < 0.5
-    assert found.delta == pytest.approx(GaussianDP(0.8).delta(found.epsilon))
+    violation = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
+    assert violation is not None
+    assert 0.1 < violation.epsilon < 1.0
+    assert violation.delta < violation.delta_lower < 0.5
+    assert violation.delta == pytest.approx(GaussianDP(0.8).delta(violation.epsilon))
     assert asked.claim_p_value(ORDERED, scores, GaussianDP(0.8)) < 0.05
     assert asked.curve_test(ORDERED, scores, GaussianDP(1.0), confidence=0.95) is None
     assert asked.claim_p_value(ORDERED, scores, GaussianDP(1.0)) > 0.05
@@ -432,10 +433,10 @@ def test_pilot_chooses_event_and_direction():
     for pilot, direction in ((forward, "in"), (backward, "out")):
         ready = asked.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
         assert (ready.event.threshold, ready.event.direction) == (0.5, direction)
-        found = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
-        assert [entry.what for entry in found.ledger] == ["threshold", "direction", "nuisance rate"]
-        assert found.ledger[0].correction == found.ledger[1].correction == "chosen on pilot trials only"
-        assert found.epsilon > 3
+        bound = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
+        assert [entry.what for entry in bound.ledger] == ["threshold", "direction", "nuisance rate"]
+        assert bound.ledger[0].correction == bound.ledger[1].correction == "chosen on pilot trials only"
+        assert bound.epsilon > 3
 
 
 @pytest.mark.parametrize("bound", [JointExact(), ClopperPearson()], ids=lambda bound: bound.name)
@@ -486,9 +487,9 @@ def test_this_bound_beats_clopper_pearson_on_the_same_trials():
 @pytest.mark.parametrize("n", [1000, 10_000, 1_000_000, 10**9])
 def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_size(n):
     test = UnconditionalTest(n // 2, n, int(0.184 * n), n, Ordering())
-    found = test.epsilon_lower(0.0, 0.05)
-    assert test.p_value(found, 0.0) == pytest.approx(0.05, rel=1e-2)
-    assert 0.87 < found < 1.0002
+    epsilon = test.epsilon_lower(0.0, 0.05)
+    assert test.p_value(epsilon, 0.0) == pytest.approx(0.05, rel=1e-2)
+    assert 0.87 < epsilon < 1.0002
 
 
 # --- wrong input ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A second event against the claimed curve: when it is chosen, what it finds, and that its share is accounted for."""
+"""A second event against the claimed curve: its choice, its power, and the correction for its share."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ STATED = Statement(CLAIM, delta=0.05)
 
 
 def histogram(rng, n, listed):
-    """Counts of a stability histogram: not listed in two kinds, of scores 0 and 1, and listed, of score 2."""
+    """Return counts of a stability histogram: not listed in two kinds, of scores 0 and 1, and listed, of score 2."""
     out = rng.multinomial(n, [0.6225, 0.3775, 0.0])
     in_ = rng.multinomial(n, [0.3583, 0.6417 - listed, listed])
     hits = (np.cumsum(side[::-1])[::-1] for side in (out, in_))
@@ -82,7 +82,7 @@ BOTH_TIGHT = WithSecondEvent(
 
 
 def tight(rng, n):
-    """Counts where score 0 is e times as likely on side 0, and score 2 on side 1."""
+    """Return counts where score 0 is e times as likely on side 0, and score 2 on side 1."""
     out, in_ = (
         rng.multinomial(n, [COMMON, 1 - RARE - COMMON, RARE]),
         rng.multinomial(n, [RARE, 1 - RARE - COMMON, COMMON]),

@@ -1,4 +1,4 @@
-"""The band over all thresholds: tight at every threshold at once, and its curves."""
+"""The band over all thresholds: tightness at every threshold, and its curves."""
 
 import math
 
@@ -50,22 +50,22 @@ def test_limits_miss_somewhere_exactly_as_often_as_they_may(significance):
 
 def test_limits_are_those_of_clopper_and_pearson_at_the_local_level():
     scores = normal_pair(1)
-    found = band(scores.tally, confidence=0.95)
+    limits = band(scores.tally, confidence=0.95)
     eta = local_level(300, 300, 0.05)
-    assert found.local_level == pytest.approx(eta, rel=1e-9)
-    for at in (0, 50, 300, len(found.thresholds) - 1):
-        k0, k1 = scores.hits(found.thresholds[at])
-        assert found.fpr[at] == k0 / 300
-        assert found.tpr[at] == k1 / 300
-        assert found.fpr_upper[at] == pytest.approx(1.0 if k0 == 300 else stats.beta.isf(eta, k0 + 1, 300 - k0))
-        assert found.fnr_upper[at] == pytest.approx(1.0 if k1 == 0 else stats.beta.isf(eta, 301 - k1, k1))
+    assert limits.local_level == pytest.approx(eta, rel=1e-9)
+    for at in (0, 50, 300, len(limits.thresholds) - 1):
+        k0, k1 = scores.hits(limits.thresholds[at])
+        assert limits.fpr[at] == k0 / 300
+        assert limits.tpr[at] == k1 / 300
+        assert limits.fpr_upper[at] == pytest.approx(1.0 if k0 == 300 else stats.beta.isf(eta, k0 + 1, 300 - k0))
+        assert limits.fnr_upper[at] == pytest.approx(1.0 if k1 == 0 else stats.beta.isf(eta, 301 - k1, k1))
 
 
 @pytest.mark.parametrize(("n", "least"), [(1000, 0.68), (10_000, 0.89)])
 def test_noise_free_laplace_scores_give_a_sound_and_tight_bound(n, least):
     # `least`: Clopper-Pearson limits of the one event {score >= 1}, 18.4 % and 50 % hits, at the local level
-    found = epsilon(exact_pair(stats.laplace(), stats.laplace(loc=1), n))
-    assert least < found < least + 0.04 < 1.0
+    lower_bound = epsilon(exact_pair(stats.laplace(), stats.laplace(loc=1), n))
+    assert least < lower_bound < least + 0.04 < 1.0
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_noise_free_laplace_scores_give_a_sound_and_tight_bound(n, least):
 )
 def test_mean_bound_on_laplace_noise_has_its_known_value(n, repeats, expected):
     # independent simulation of the same band, tolerance 0.02
-    found = bounds_drawn(BAND, laplace(1.0), repeats=repeats, n_out=n, n_in=n, confidence=0.95, seed=1)
-    assert found.mean() == pytest.approx(expected, abs=0.02)
-    assert found.max() < 1.0
+    bounds = bounds_drawn(BAND, laplace(1.0), repeats=repeats, n_out=n, n_in=n, confidence=0.95, seed=1)
+    assert bounds.mean() == pytest.approx(expected, abs=0.02)
+    assert bounds.max() < 1.0
 
 
 def test_noise_free_bound_closes_in_on_the_truth():
@@ -100,10 +100,10 @@ def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack():
 def test_bound_falls_as_confidence_or_delta_grow(seed, delta, more, confidence):
     scores = normal_pair(seed, 40, 60, shift=2.0)
     few, many = sorted((delta, more))
-    found = epsilon(scores, delta=few, confidence=confidence)
-    assert found >= epsilon(scores, delta=many, confidence=confidence) >= 0
-    assert found >= epsilon(scores, delta=few, confidence=0.5 * (1 + confidence))
-    assert found <= asked.ceiling(BAND, 40, 60, delta=few, confidence=confidence)
+    lower_bound = epsilon(scores, delta=few, confidence=confidence)
+    assert lower_bound >= epsilon(scores, delta=many, confidence=confidence) >= 0
+    assert lower_bound >= epsilon(scores, delta=few, confidence=0.5 * (1 + confidence))
+    assert lower_bound <= asked.ceiling(BAND, 40, 60, delta=few, confidence=confidence)
 
 
 @given(seed=st.integers(0, 500))
@@ -122,7 +122,7 @@ def test_directions_swap_with_the_sides(out, in_):
 
 def test_bound_is_the_best_of_its_thresholds():
     scores = normal_pair(4, 200, 100, shift=2.0)
-    found = asked.lower_bound(BAND, scores, delta=0.01, confidence=0.9)
+    bound = asked.lower_bound(BAND, scores, delta=0.01, confidence=0.9)
     eta = local_level(200, 100, 0.1)
     best = 0.0
     for threshold in np.concatenate([scores.out, scores.in_]):
@@ -131,10 +131,10 @@ def test_bound_is_the_best_of_its_thresholds():
         fnr = stats.beta.isf(eta, 101 - k1, k1) if k1 else 1.0
         lines = (1 - fnr - 0.01) / fpr, (1 - fpr - 0.01) / fnr
         best = max([best] + [math.log(x) for x in lines if x > 0])
-    assert found.epsilon == pytest.approx(best, rel=1e-9)
-    assert found.hits == scores.hits(found.threshold)
-    assert [entry.what for entry in found.ledger] == ["threshold", "direction"]
-    assert "local level" in found.ledger[0].correction
+    assert bound.epsilon == pytest.approx(best, rel=1e-9)
+    assert bound.hits == scores.hits(bound.threshold)
+    assert [entry.what for entry in bound.ledger] == ["threshold", "direction"]
+    assert "local level" in bound.ledger[0].correction
 
 
 def test_all_equal_scores_show_nothing():
@@ -205,14 +205,14 @@ def test_p_value_has_its_ends():
 
 
 def test_tradeoff_limit_is_the_largest_convex_curve_below_the_limits():
-    found = band(normal_pair(7).tally, confidence=0.95)
+    limits = band(normal_pair(7).tally, confidence=0.95)
     grid = np.linspace(0, 1, 201)
-    curve = found.tradeoff_upper(grid)
+    curve = limits.tradeoff_upper(grid)
     assert np.all(np.diff(curve, 2) >= -1e-12)
-    assert np.all(found.tradeoff_upper(found.fpr_upper) <= found.fnr_upper + 1e-12)
+    assert np.all(limits.tradeoff_upper(limits.fpr_upper) <= limits.fnr_upper + 1e-12)
     assert curve[0] == 1
     assert curve[-1] == 0
-    x, y = np.append([0, 1], found.fpr_upper), np.append([1, 0], found.fnr_upper)
+    x, y = np.append([0, 1], limits.fpr_upper), np.append([1, 0], limits.fnr_upper)
     for fpr, fnr in zip(grid[1:-1:20], curve[1:-1:20], strict=True):  # slowly: the lowest chord over each point
         left, right = x <= fpr, x >= fpr
         share = (fpr - x[left][:, None]) / np.maximum(x[right] - x[left][:, None], 1e-300)
@@ -221,23 +221,23 @@ def test_tradeoff_limit_is_the_largest_convex_curve_below_the_limits():
 
 
 def test_tradeoff_limit_lies_above_the_true_curve_and_close_to_it():
-    found = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    limits = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
     grid = np.linspace(0.001, 0.999, 99)
     true = stats.norm.cdf(stats.norm.isf(grid) - 1)
-    assert np.all(found.tradeoff_upper(grid) > true)
-    assert np.all(found.tradeoff_upper(grid) < true + 0.03)
+    assert np.all(limits.tradeoff_upper(grid) > true)
+    assert np.all(limits.tradeoff_upper(grid) < true + 0.03)
 
 
 def test_profile_and_epsilon_are_two_views_of_the_same_limits():
-    found = band(normal_pair(8, shift=2.0).tally, confidence=0.95)
+    limits = band(normal_pair(8, shift=2.0).tally, confidence=0.95)
     for delta in (0.0, 0.05, 0.3):
-        edge = found.epsilon_lower(delta)
+        edge = limits.epsilon_lower(delta)
         assert edge > 0
-        below, above = found.delta_lower([edge - 1e-6, edge + 1e-6])
+        below, above = limits.delta_lower([edge - 1e-6, edge + 1e-6])
         assert below >= delta >= above or delta == 0.0 == above
-    assert found.delta_lower(0.5).shape == ()
-    assert found.delta_lower(np.ones((2, 3))).shape == (2, 3)
-    assert np.all(np.diff(found.delta_lower(np.linspace(0, 5, 50))) <= 0)
+    assert limits.delta_lower(0.5).shape == ()
+    assert limits.delta_lower(np.ones((2, 3))).shape == (2, 3)
+    assert np.all(np.diff(limits.delta_lower(np.linspace(0, 5, 50))) <= 0)
 
 
 # --- wrong input ---------------------------------------------------------------------------------------------------

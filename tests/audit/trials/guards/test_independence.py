@@ -1,4 +1,4 @@
-"""The test of independence: exact under the null, by enumeration; awake to the ways in which trials depend."""
+"""The test of independence: exact under the null, by enumeration; power against several kinds of dependence."""
 
 import functools
 import itertools
@@ -16,10 +16,10 @@ from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.trials.guards.independence import (
     SHARE,
     Independence,
-    _apart,
     _log_e,
     _log_mean,
     _log_scatter,
+    _separated,
     independent_by_construction,
     order,
 )
@@ -43,7 +43,7 @@ def test_each_pairing_of_four_independent_scores_is_apart_with_the_same_probabil
     apart = np.zeros(3)
     for scores in itertools.product(range(len(law)), repeat=4):
         a, b, c, d = map(float, scores)
-        found = [bool(_apart(*pairing)) for pairing in ((a, b, c, d), (a, c, b, d), (a, d, b, c))]
+        found = [bool(_separated(*pairing)) for pairing in ((a, b, c, d), (a, c, b, d), (a, d, b, c))]
         assert sum(found) <= 1
         apart += np.array(found) * math.prod(law[score] for score in scores)
     assert apart[0] > 0.0
@@ -55,7 +55,7 @@ def test_across_the_sides_the_pairings_that_may_swap_are_equally_likely_whatever
     apart = np.zeros(2)
     for a, c, b, d in itertools.product(range(3), repeat=4):
         weight = out[a] * out[c] * in_[b] * in_[d]
-        apart += weight * np.array([_apart(*map(float, pairing)) for pairing in ((a, b, c, d), (a, d, b, c))])
+        apart += weight * np.array([_separated(*map(float, pairing)) for pairing in ((a, b, c, d), (a, d, b, c))])
     assert apart[0] == pytest.approx(apart[1])
 
 
@@ -98,7 +98,7 @@ def test_the_test_takes_its_share_of_the_significance_and_says_so():
     result = audit(lambda data, rng: sum(data) + rng.laplace(), PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
     entry = next(entry for entry in result.ledger if entry.what == "independence")
     assert result.bound.confidence == pytest.approx(0.951)
-    assert "0.001; the bounds have the rest" in entry.correction
+    assert "0.001; the bounds use the rest" in entry.correction
     assert audit(Laplace(1.0), trials=1_000, seed=0).bound.confidence == pytest.approx(0.95)
 
 
@@ -116,7 +116,7 @@ def test_the_share_costs_less_than_a_hundredth_of_the_bound():
 
 
 def chunked(make, n=1_000, n_chunks=32):
-    """The test on scores that `make(side, size)` gives, chunk by chunk."""
+    """Return the test on scores from `make(side, size)`, chunk by chunk."""
     test, size = Independence([0.0, 1.0]), n // n_chunks
     for index in range(n_chunks):
         for side in (0, 1):
@@ -180,9 +180,9 @@ def same_magnitude(rng):
 )
 def test_each_kind_of_dependence_is_seen_and_named_at_a_thousand_trials(make, kind):
     for seed in range(3):
-        found = chunked(make(np.random.default_rng(seed))).dependence(0.02 * 1e-6)
-        assert found is not None
-        assert found.kind in kind.split()
+        dependence = chunked(make(np.random.default_rng(seed))).dependence(0.02 * 1e-6)
+        assert dependence is not None
+        assert dependence.kind in kind.split()
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_no_violation_is_pronounced_on_dependent_trials(make, seeds):
         assert result.verdict is Verdict.DEPENDENT
         assert result.p_value == 1.0
         assert result.dependence in result.summary()
-        assert any("which these are not" in text for text in result.bound.assumptions)
+        assert any("these trials are dependent" in text for text in result.bound.assumptions)
 
 
 def test_the_same_memory_is_known_when_the_function_is_audited_again():

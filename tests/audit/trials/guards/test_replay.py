@@ -1,4 +1,4 @@
-"""Trials that repeat each other are refused, whoever makes them repeat; honest ones never are."""
+"""Trials that repeat each other are refused; independent ones never are."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ OPTIONS = {"claim": PureDP(1.0), "trials": 1_000, "seed": 0, "attack": "threshol
 
 
 def restarts_later():
-    """Begins again with the noise that it began with, after some thousand runs."""
+    """Restart the noise after some thousand runs."""
     mine, drawn = [np.random.default_rng(7)], [0]
 
     def release(dataset, size, rng):
