@@ -2,8 +2,8 @@
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-The arguments are checked and completed in `dpassay.audit.games.question`, and the audit runs in `dpassay.audit.games.pair`;
-scores from other code are judged in `dpassay.audit.games.outside`.
+`dpassay.audit.games.question` checks and completes the arguments, and `dpassay.audit.games.pair` runs the audit;
+`dpassay.audit.games.outside` judges scores from other code.
 """
 
 from __future__ import annotations

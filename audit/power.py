@@ -1,9 +1,9 @@
 """Power of an audit: the smallest true epsilon that a given number of trials detects.
 
-A claim belongs to a family of curves (`dpassay.audit.bounds.families`), those of the mechanism with less noise. The true
-curve is assumed to be a member, and the attack to be perfect: at each false positive rate a its false negative rate is
-tradeoff(a). A claim without a family, such as the distribution of a table, is replaced by (epsilon, delta), whose curve
-is that of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the worst case of
+A claim belongs to a family of curves (`dpassay.audit.bounds.families`), those of the mechanism with less noise. The
+true curve is assumed to be a member, and the attack to be perfect: at each false positive rate a its false negative
+rate is tradeoff(a). A claim without a family, such as the distribution of a table, is replaced by (epsilon, delta),
+whose curve is that of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the worst case of
 (epsilon, delta)-DP.
 
 At every threshold, the counts that a member gives with a probability of at least P are taken at the less favourable
@@ -323,9 +323,9 @@ class _PairPower:
 
 
 def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
-    """About how far the bound lies above the claimed epsilon; nan where nothing says so in little time."""
+    """Return the approximate margin of the bound above the claimed epsilon; nan where it is slow to compute."""
     stated = bound.statement
-    if type(bound).exceeds_claim is FixedBound.exceeds_claim:  # nothing is quicker than the bound
+    if type(bound).exceeds_claim is FixedBound.exceeds_claim:  # the bound itself is the fastest
         return bound.lower_bound(counts).epsilon - stated.epsilon
     if len(bound.thresholds) != 1:
         return math.nan
@@ -333,10 +333,10 @@ def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
     hits, other = np.array([in_, n_out - out]), np.array([out, n_in - in_])
     sizes, order = (np.array([n_in, n_out]), np.array([n_out, n_in])), Ordering(stated.significance, stated.delta)
     place = float(order.value(hits, other, *sizes).max())
-    if place == -math.inf:  # nothing is shown: the limit of Katz et al. goes on below 0
+    if place == -math.inf:  # no evidence against the claim: the limit of Katz et al. extends below 0
         p, q = (hits + 0.5) / (sizes[0] + 1.0), (other + 0.5) / (sizes[1] + 1.0)
-        away = special.ndtri(stated.significance) * order.spread(hits, other, *sizes)
-        place = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + away).max())
+        shift = special.ndtri(stated.significance) * order.spread(hits, other, *sizes)
+        place = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + shift).max())
     return place - stated.epsilon
 
 
@@ -350,20 +350,20 @@ def _quick(bound: PairBound, many: bool) -> PairBound:
 def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int, fixed: Floats) -> Tally:
     """Return the tally of these hits, with the event at `place` at the thresholds that a bound has fixed, if any."""
     fixed = fixed if len(fixed) else np.zeros(1)
-    alone = not np.isfinite(fixed).all()
+    unbounded = not np.isfinite(fixed).all()
     lower_events, higher_events = np.arange(len(hits_out) - 1, place, -1), np.arange(place - 1, -1, -1)
     order = np.concatenate(
-        [[] if alone else lower_events, [place] * len(fixed), [] if alone else higher_events]
+        [[] if unbounded else lower_events, [place] * len(fixed), [] if unbounded else higher_events]
     ).astype(np.intp)
-    step = 1.0 if alone else max(1.0, float(np.abs(fixed).max()))
-    below, above = (np.arange(0 if alone else len(events)) for events in (lower_events, higher_events))
+    step = 1.0 if unbounded else max(1.0, float(np.abs(fixed).max()))
+    below, above = (np.arange(0 if unbounded else len(events)) for events in (lower_events, higher_events))
     thresholds = np.concatenate([[-np.inf], fixed[0] - step * (1 + below[::-1]), fixed, fixed[-1] + step * (1 + above)])
     out, in_ = (np.concatenate([[n], hits[order]]) for n, hits in ((n_out, hits_out), (n_in, hits_in)))
     return Tally(thresholds, out, in_, n_out, n_in)
 
 
 def _with(tally: Tally, thresholds: tuple[float, ...]) -> Tally:
-    """Return the tally on a grid that includes these thresholds too: no score lies between two thresholds of the tally."""
+    """Return the tally on a grid that includes these thresholds too; no score lies between thresholds of the tally."""
     grid = np.union1d(tally.thresholds, np.asarray(thresholds, dtype=np.float64))
     place = np.searchsorted(tally.thresholds, grid)
     out, in_ = (np.append(hits, 0)[place] for hits in (tally.hits_out, tally.hits_in))
