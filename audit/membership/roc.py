@@ -10,8 +10,9 @@ clusterings, and the variance is at most the sum of those of the two,
 each from the influence of the scores, summed over a cluster. The part that is counted twice is not subtracted (as by
 Cameron, Gelbach and Miller 2011): with four to six pairs, intervals of 95 % then missed in 7 to 8 %. There are few
 models, and the AUC is not linear in them: scores of two models are compared with each other, and two models that differ
-have the same influence. Therefore V_models of the AUC is that of the jackknife, which leaves out one model (or pair) at a time.
-Quantiles of the AUC are those of Student's t, with one degree of freedom less than there are models, or records. With
+have the same influence. Therefore V_models of the AUC is that of the jackknife, which leaves out one model (or pair) at
+a time. Quantiles of the AUC are those of Student's t, with one degree of freedom less than there are models, or
+records. With
 fewer than `FEWEST_MODELS` independent models the interval is 0 to 1.
 
 With a single model V is DeLong's variance of the AUC, and the interval is about that model: it does not cover the

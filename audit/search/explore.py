@@ -118,7 +118,7 @@ class Walk:
             reason = (
                 "it contains none"
                 if self._first_skip is None
-                else f"the first was {self._first.reason}: {self._first.detail}"
+                else f"the first was {self._first_skip.reason}: {self._first_skip.detail}"
             )
             raise NeighboursError(
                 f"no pair of the domain {self._domain} could be audited; {reason}\nDeclare the domain that the "
