@@ -2,8 +2,8 @@
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-What is asked is checked and completed in `dpassay.audit.games.question`, and answered in `dpassay.audit.games.pair`;
-scores from other code are judged in `dpassay.audit.games.outside`.
+`dpassay.audit.games.question` checks and completes the arguments, and `dpassay.audit.games.pair` runs the audit;
+`dpassay.audit.games.outside` judges scores from other code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .trials.progress import Reporter
 from .trials.seeds import root_seed
 
 AGAIN = "one-at-a-time"
-"""Folder of a store in which the trials are kept that were made again, each run in a call of its own."""
+"""Folder of a store for trials that were repeated with one run per call."""
 
 
 def audit(
@@ -53,11 +53,11 @@ def audit(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> AuditResult:
-    """Runs `mechanism` on two neighbouring datasets, attacks the outputs, and bounds epsilon from below.
+    """Run `mechanism` on two neighbouring datasets, attack the outputs, and bound epsilon from below.
 
     Args:
         mechanism: a `Mechanism`, or a function `release(dataset, rng)` (one run) or `release(dataset, size, rng)`. If
-            a call of the latter raises, every run is made in a call of its own, with size=1.
+            a call of the latter raises, all trials are repeated with one run per call, size=1.
         neighbours: the pair of datasets; None for `mechanism.worst_case()`. Needed for a function.
         attack: a name in `dpassay.attacks.catalogue`, an `Attack`, or "auto": the likelihood ratio where the output
             distribution is known, an attack on the canary for a DPSGD, else a classifier; see
@@ -71,7 +71,7 @@ def audit(
         confidence: of the bound, strictly between 0 and 1; 1 - confidence is the probability of a false alarm.
         claim: the guarantee that is tested; None for `mechanism.guarantee()`. Needed for a function.
         stop: "anytime" tests the claim after 32 trials a side and again whenever a quarter more has run, and stops as
-            soon as it is refuted; None runs all trials. The confidence holds for all looks together.
+            soon as it is refuted; None runs all trials. The confidence holds for all these tests together.
         n_hypotheses: number of audits, this one included, whose verdicts are corrected together (Holm), >= 1. Bound,
             p-value and verdict are those of this audit alone; only `detectable` takes the correction into account.
         seed: of every random stream, a whole number >= 0; None draws a fresh one and records it.
@@ -83,7 +83,7 @@ def audit(
         progress: True shows a progress bar when stderr is a terminal; or a `Reporter`.
 
     Returns:
-        The bound, the claim, the verdict, and all that a table, a plot or a report needs.
+        The bound, the claim, the verdict, and everything that a table, a plot or a report needs.
 
     Raises:
         ParameterError: a value out of range; the message names it.
@@ -112,17 +112,17 @@ def audit(
     with calls_take_at_most(timeout):
         question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
     try:
-        return _answer(question, trials, seed, options, timeout)
+        return _run_audit(question, trials, seed, options, timeout)
     except ManyRunsError:
         with calls_take_at_most(timeout):
-            again = question.one_at_a_time()
-        if again is None:
+            one_run_per_call = question.one_at_a_time()
+        if one_run_per_call is None:
             raise
-        return _answer(again, trials, seed, options.below(AGAIN), timeout)
+        return _run_audit(one_run_per_call, trials, seed, options.below(AGAIN), timeout)
 
 
-def _answer(question: Question, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
-    """The result of one question."""
+def _run_audit(question: Question, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
+    """Run one audit whose arguments are checked, and return its result."""
     with calls_take_at_most(timeout):
         plan = question.plan(trials, seed)
     digest = question.describe(plan, seed)
@@ -133,7 +133,7 @@ def _answer(question: Question, trials: int, seed: int, options: RunOptions, tim
 def assert_private(
     mechanism: Mechanism | Callable[..., Any], neighbours: Neighbours | None = None, **options: Any
 ) -> AuditResult:
-    """`audit`, but a violation raises `PrivacyViolation` (an AssertionError) with the evidence in its message.
+    """Run `audit`, and raise `PrivacyViolation` (an AssertionError) with the evidence in its message on a violation.
 
     Args:
         mechanism, neighbours, options: as for `audit`. In a test, fix `seed`, and choose a `confidence` close to 1,

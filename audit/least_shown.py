@@ -1,7 +1,7 @@
-"""The least parameter at which something is shown, in few looks: what each look says besides steers the next one.
+"""Search for the least parameter at which a test rejects, in few evaluations: each margin guides the next evaluation.
 
-The answer is that of a plain search, which widens its steps upwards and then halves the bracket, where whatever is
-shown at one parameter is shown at all larger ones.
+If a test that rejects at one parameter rejects at all larger ones, the result is that of a plain search, which widens
+its steps upwards and then bisects the bracket.
 """
 
 from __future__ import annotations
@@ -12,87 +12,89 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Look: TypeAlias = Callable[[float], tuple[bool, float]]
-"""At a parameter: whether it is shown, and about by how much (below 0 where it is not); nan where that is not known."""
+"""Test at a parameter: whether it rejects, and its approximate margin (< 0 if it does not); nan if unknown."""
 _STEERED = 8
-"""Looks after which the search goes on by halves."""
+"""Evaluations after which the search continues by bisection."""
 _LEAST = 1e-12
-"""Parameters below are not told apart: without this, halves of the smallest numbers would never end."""
+"""Parameters below are not distinguished: without this limit, bisection of the smallest numbers would never end."""
 _FLATTEST = 0.3
-"""Of the slope that is expected: a margin that barely moves sends the search no further than this."""
+"""Least slope, as a share of the expected one: limits the step after two margins that are nearly equal."""
 
 
 def least_shown(look: Look, claimed: float, largest: float, precision: float, slope: float = math.nan) -> float | None:
-    """Least value above `claimed`, to the precision, at which something is shown; None if there is none so far up.
+    """Return the least value above `claimed` at which the test rejects, to the precision; None up to `largest`.
 
     Args:
-        look: at a parameter.
-        claimed, largest: where to begin and where to end.
+        look: the test at a parameter.
+        claimed, largest: start and end of the search.
         precision: relative.
         slope: about how fast the margin grows with the parameter.
     """
-    seen = _Seen(look)
+    search = _Search(look)
     if slope > 0.0:
-        _steer(seen, lambda at: _halved(lambda x: x >= at, claimed, largest, precision), 1.05 * claimed, slope)
-    found = _halved(seen.shown, claimed, largest, precision)
-    return None if found is None else found[1]
+        _approach_root(search, lambda at: _bisected(lambda x: x >= at, claimed, largest, precision), claimed, slope)
+    bracket = _bisected(search.rejects, claimed, largest, precision)
+    return None if bracket is None else bracket[1]
 
 
 @dataclass
-class _Seen:
-    """What is known by now: not shown up to `below`, shown from `above` on."""
+class _Search:
+    """State of a search: the test does not reject up to `below`, and rejects from `above` on."""
 
     look: Look
     below: float = -math.inf
     above: float = math.inf
     margins: list[tuple[float, float]] = field(default_factory=list)
 
-    def shown(self, at: float) -> bool:
+    def rejects(self, at: float) -> bool:
         if at <= self.below or at >= self.above:
             return at >= self.above
-        found, margin = self.look(at)
+        rejected, margin = self.look(at)
         self.margins.append((at, margin))
-        if found:
+        if rejected:
             self.above = at
         else:
             self.below = at
-        return found
+        return rejected
 
     def root(self, slope: float) -> float:
-        """Where the margin is about 0, by the two looks that are closest to it; nan where they do not tell."""
-        ends = sorted(self.margins, key=lambda one: -abs(one[1]))[-2:]
+        """Return the secant estimate of the root from the two smallest margins; nan where they do not suffice."""
+        ends = sorted(self.margins, key=lambda point: -abs(point[1]))[-2:]
         at, margin = ends[-1]
         if len(ends) == 2 and abs(ends[0][0] - at) > 5e-3 * at:
             slope = max((ends[0][1] - margin) / (ends[0][0] - at), _FLATTEST * slope)
         return at - margin / slope if slope > 0.0 else math.nan
 
 
-def _steer(seen: _Seen, cell: Callable[[float], tuple[float, float] | None], start: float, slope: float) -> None:
-    """Looks at both ends of the bracket that the plain search would end with, if the root is where it seems to be."""
-    at, stride = start, 1.0
+def _approach_root(
+    search: _Search, bracket_at: Callable[[float], tuple[float, float] | None], claimed: float, slope: float
+) -> None:
+    """Test both ends of the bracket with which the plain search would end if the estimated root were exact."""
+    at, stride = 1.05 * claimed, 1.0
     for _ in range(_STEERED):
-        ends = cell(at)
-        if ends is None or (ends[0] <= seen.below and ends[1] >= seen.above):
+        ends = bracket_at(at)
+        if ends is None or (ends[0] <= search.below and ends[1] >= search.above):
             return
         low, high = ends
-        seen.shown(high if high < seen.above else low)
-        at = seen.root(slope)
+        search.rejects(high if high < search.above else low)
+        at = search.root(slope)
         if math.isnan(at):
             return
-        if not seen.below < at < seen.above:  # the margin errs by a little: the next bracket, then further away
+        if not search.below < at < search.above:  # the margin errs slightly: the next bracket, then further away
             away = stride * (high - low)
-            at, stride = (seen.above - away if at >= seen.above else seen.below + away), 3.0 * stride
+            at, stride = (search.above - away if at >= search.above else search.below + away), 3.0 * stride
 
 
-def _halved(
-    shown: Callable[[float], bool], claimed: float, largest: float, precision: float
+def _bisected(
+    rejects: Callable[[float], bool], claimed: float, largest: float, precision: float
 ) -> tuple[float, float] | None:
-    """The bracket that a search by steps and halves ends with; None where nothing is shown so far up."""
+    """Return the last bracket of a search by growing steps and bisection; None if no value up to `largest` rejects."""
     low, high, step = claimed, max(1.05 * claimed, 0.05), 1.1
-    while not shown(high):
+    while not rejects(high):
         if high >= largest:
             return None
         low, high, step = high, min(high * step, largest), step * step
     while high - low > precision * max(high, _LEAST):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if shown(middle) else (middle, high)
+        low, high = (low, middle) if rejects(middle) else (middle, high)
     return low, high

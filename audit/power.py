@@ -1,15 +1,15 @@
-"""What this many trials could have shown: the power that stands next to a verdict of `consistent`.
+"""Power of an audit: the smallest true epsilon that a given number of trials detects.
 
-A claim is one of a family of curves (`dpassay.audit.bounds.families`): what it would be with less noise. The truth is
-taken to be a member, and the attack to be perfect: at each false positive rate a its false negative rate is
-tradeoff(a), no more. A claim without a family, such as the law of a table, is taken for one of (epsilon, delta), whose
-curve is that of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the most open leak of
-all.
+A claim belongs to a family of curves (`dpassay.audit.bounds.families`), those of the mechanism with less noise. The
+true curve is assumed to be a member, and the attack to be perfect: at each false positive rate a its false negative
+rate is tradeoff(a). A claim without a family, such as the distribution of a table, is replaced by (epsilon, delta),
+whose curve is that of randomised response with an atom (Kairouz, Oh and Viswanath 2015, theorem 2), the worst case of
+(epsilon, delta)-DP.
 
-The counts that a member gives with a probability of at least P are taken at quantiles of sqrt(P) on each side, the
-worse ones, at every threshold. A bound that looks at one event, or that is decided by the most telling of many events,
-then refutes the claim with at least that probability if it does so on these counts: one event suffices, and its counts
-are that good with probability P, as the sides are independent.
+At every threshold, the counts that a member gives with a probability of at least P are taken at the less favourable
+quantiles of sqrt(P) on each side. A bound that uses one event, or the most significant of many events, then refutes the
+claim with at least that probability if it does so on these counts: one event suffices, and its counts are at least this
+favourable with probability P, as the sides are independent.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from .evidence.statement import Statement
 from .least_shown import least_shown
 
 PRECISION = 1e-3
-"""Relative, of the parameter that is searched."""
+"""Relative precision of the family parameter."""
 COARSE = 1e-2
-"""The same where members are slow to compute."""
+"""Relative precision where members are slow to compute."""
 _RATES, _MIDDLE = 60, 200
 _GAMES = 20
 _NOT_RARE = 50
-"""Hits of the claim's least likely event, about, from which on a search is steered by how far the bound is."""
+"""Approximate hits of the claim's least likely event from which on the margin of the bound guides the search."""
 _MOST_PLANNED = 20_000
-"""Trials a side up to which the joint test is asked about many outcomes that might have been."""
+"""Trials a side up to which the joint test is evaluated on many possible outcomes."""
 _MOST_PERFECT = 1_000_000
-"""The same about the one outcome of an attack that never errs."""
+"""Trials a side up to which the joint test is evaluated on the one outcome of an attack that never errs."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Detectable:
     """The power of an audit.
 
     Args:
-        epsilon: smallest true epsilon that is exposed with the probability asked for; inf when no outcome of the trials
+        epsilon: smallest true epsilon that is detected with the required probability; inf when no outcome of the trials
             could refute the claim.
-        family: of the truths that were considered, for people.
+        family: readable name of the family of true curves that was considered.
     """
 
     epsilon: float
@@ -66,7 +66,7 @@ class Detectable:
 
 
 def detectable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> Detectable:
-    """The power of bounds of this statement on this much evidence of this kind."""
+    """Return the power of bounds on evidence of the same kind and size as `evidence`."""
     if isinstance(evidence, BitScores):
         return detectable_in_bits(bounds, statement, n_bits=evidence.n_bits)
     if isinstance(evidence, Successes):
@@ -75,12 +75,12 @@ def detectable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evi
 
 
 def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, n: int | None = None) -> bool:
-    """Whether any outcome of this many trials would refute the claim: an attack that never errs.
+    """Return whether any outcome of this many trials would refute the claim, namely that of an attack without errors.
 
     Args:
-        bounds, statement: what is asked.
-        evidence: how much there is, of which kind.
-        n: trials in the place of as many: runs on each side, bits, half of them 1, or rounds.
+        bounds, statement: of the audit.
+        evidence: gives the kind and the number of trials.
+        n: another number of trials: runs on each side, bits, half of them 1, or rounds; None for those of `evidence`.
     """
     if isinstance(evidence, BitScores):
         bits = evidence.bits if n is None else np.arange(n)[None, :] % 2 == 0
@@ -89,7 +89,7 @@ def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evid
         n = evidence.n_runs if n is None else n
         return _refuted_by(bounds, statement, replace(evidence, n_success=n, n_runs=n))
     n_out, n_in = (evidence.n_out, evidence.n_in) if n is None else (n, n)
-    return _Question(tuple(bounds), statement, probability=1.0).refuted(np.array([0]), np.array([n_in]), n_out, n_in)
+    return _PairPower(tuple(bounds), statement, probability=1.0).refuted(np.array([0]), np.array([n_in]), n_out, n_in)
 
 
 def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
@@ -100,73 +100,73 @@ def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Ev
 def detectable_epsilon(
     bounds: Sequence[Bound[Any]], statement: Statement, *, n_out: int, n_in: int, probability: float = 0.9
 ) -> Detectable:
-    """Smallest member of the family of the claim that a perfect attack exposes with the given probability.
+    """Return the smallest member of the claim's family that a perfect attack detects with the given probability.
 
     Args:
-        bounds: options of those that are used: it is enough that one of them refutes the claim. A threshold that was
-            given is taken to be the best one.
-        statement: the claim that has to be refuted, at delta or, by bounds that judge curves, anywhere; at the
-            confidence of each bound.
+        bounds: options of those that are used: it is enough that one of them refutes the claim. A fixed threshold is
+            assumed to be the best one.
+        statement: the claim to refute, at delta or, by bounds that test the whole curve, anywhere; at the confidence of
+            each bound.
         n_out, n_in: evaluation trials on each side, >= 1.
         probability: that the claim is refuted, in (0, 1).
 
     Returns:
-        Its epsilon at delta, rounded up by at most about 1 %. Beyond the largest member that can be computed, that of
-        randomised response.
+        Epsilon of this member at delta, rounded up by at most about 1 %. Beyond the largest member that can be
+        computed, epsilon of randomised response.
 
     Guarantees:
-        * conservative for a single event, and for bounds that the most telling event decides; the real probability is
-          larger: for `ClopperPearson` with 200 to 1,000 trials a side the epsilon is 6 to 25 % above the exact one,
-          most where the claim is close to the ceiling. What thresholds lose by being chosen on a pilot is not counted,
-          nor what `Betting` loses by learning its events as it goes: where it needs a true epsilon far above a Gaussian
-          claim, it caught 67 % instead of 90 % (28.4 against 4.4, 900 trials a side).
+        * conservative for a single event, and for bounds that the most significant event decides; the real probability
+          is larger: for `ClopperPearson` with 200 to 1,000 trials a side the epsilon is 6 to 25 % above the exact one,
+          most where the claim is close to the ceiling. The loss from choosing thresholds on a pilot is not included,
+          nor the loss of `Betting` from learning its events during the trials: where it needs a true epsilon far above
+          a Gaussian claim, it detected 67 % instead of 90 % (28.4 against 4.4, 900 trials a side).
 
     Example:
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> from dpassay.mechanisms.guarantees import GaussianDP, PureDP
-        >>> def found(claim, delta, n):
+        >>> def epsilon(claim, delta, n):
         ...     power = detectable_epsilon([ClopperPearson()], Statement(claim, delta), n_out=n, n_in=n)
         ...     return round(power.epsilon, 2)
-        >>> [found(PureDP(1.0), 0.0, n) for n in (10, 1000, 100_000)]
+        >>> [epsilon(PureDP(1.0), 0.0, n) for n in (10, 1000, 100_000)]
         [inf, 1.28, 1.04]
-        >>> found(GaussianDP(1.0), 1e-5, 100_000) > GaussianDP(1.0).epsilon(1e-5)
+        >>> epsilon(GaussianDP(1.0), 1e-5, 100_000) > GaussianDP(1.0).epsilon(1e-5)
         True
     """
     open_unit(probability=probability)
     whole(1, n_out=n_out, n_in=n_in)
-    alone = replace(statement, n_hypotheses=1)
-    return _remembered(_detectable, tuple(bounds), alone, n_out, n_in, probability)
+    single = replace(statement, n_hypotheses=1)
+    return _cached(_detectable, tuple(bounds), single, n_out, n_in, probability)
 
 
 def _detectable(
     bounds: tuple[Bound[Any], ...], statement: Statement, n_out: int, n_in: int, probability: float
 ) -> Detectable:
     delta, family = statement.delta, family_at(statement)
-    question = _Question(bounds, statement, probability)
-    if not question.refuted(np.array([0]), np.array([n_in]), n_out, n_in):
-        return Detectable(math.inf, _leaks_like(family))
-    found = question.least(family, n_out, n_in)
-    if found is None:  # as far as the family can be computed
+    power = _PairPower(bounds, statement, probability)
+    if not power.refuted(np.array([0]), np.array([n_in]), n_out, n_in):
+        return Detectable(math.inf, _family_name(family))
+    least = power.least(family, n_out, n_in)
+    if least is None:  # none as far as the family can be computed
         family = family_of(ApproximateDP(max(statement.epsilon, epsilon_of(family, family.largest, delta)), delta))
-        found = question.least(family, n_out, n_in)
-    return Detectable(math.inf if found is None else epsilon_of(family, found, delta), _leaks_like(family))
+        least = power.least(family, n_out, n_in)
+    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
 
 
 def detectable_in_bits(bounds: Sequence[Bound[Any]], statement: Statement, *, n_bits: int) -> Detectable:
-    """Smallest member of the family of the claim that bounds that read bits expose 9 times in 10.
+    """Return the smallest member of the claim's family that bounds on bits detect 9 times in 10.
 
-    Each bit is answered on its own, by a perfect attack on that curve: games are drawn, with the same uniform numbers
-    for each member, and 18 of 20 must refute the claim. About right, not conservative.
+    Each bit is guessed independently, by a perfect attack on that curve: games are simulated, with the same uniform
+    numbers for each member, and 18 of 20 must refute the claim. Approximate, not conservative.
 
     Example:
         >>> from dpassay.audit.bounds.bits.one_run import OneRun
         >>> from dpassay.mechanisms.guarantees import PureDP
         >>> stated = Statement(PureDP(1.0), delta=0.0)
-        >>> found = [detectable_in_bits([OneRun()], stated, n_bits=n).epsilon for n in (2, 1000, 10_000)]
-        >>> found[0], 1.2 < found[1] < 1.5, 1.05 < found[2] < 1.15
+        >>> least = [detectable_in_bits([OneRun()], stated, n_bits=n).epsilon for n in (2, 1000, 10_000)]
+        >>> least[0], 1.2 < least[1] < 1.5, 1.05 < least[2] < 1.15
         (inf, True, True)
     """
-    return _remembered(_detectable_in_bits, tuple(bounds), replace(statement, n_hypotheses=1), n_bits)
+    return _cached(_detectable_in_bits, tuple(bounds), replace(statement, n_hypotheses=1), n_bits)
 
 
 def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_bits: int) -> Detectable:
@@ -179,7 +179,7 @@ def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_
         game = BitScores(bits[None, :], scores[None, :])
         return any(bound.exceeds_claim(game) or bound.curve_test(game) is not None for bound in fixed)
 
-    def shown(parameter: float) -> bool:
+    def detected(parameter: float) -> bool:
         true_curve = family.search(parameter)
         fpr = _rates(true_curve, 100 * n_bits, 100 * n_bits)
         tpr = np.concatenate([[0.0], 1.0 - np.asarray(true_curve.tradeoff(fpr)), [1.0]])
@@ -192,14 +192,14 @@ def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_
         return True
 
     if not exceeds(bits.astype(np.float64)):
-        return Detectable(math.inf, _leaks_like(family))
-    return _found(shown, family, statement.delta, COARSE)
+        return Detectable(math.inf, _family_name(family))
+    return _least_detected(detected, family, statement.delta, COARSE)
 
 
 def detectable_in_successes(
     bounds: Sequence[Bound[Any]], statement: Statement, n_runs: int, prior_success: float, probability: float = 0.9
 ) -> Detectable:
-    """Smallest member of the family of the claim that bounds that read successes expose 9 times in 10.
+    """Return the smallest member of the claim's family that bounds on successes detect with the given probability.
 
     The attack succeeds as often as the member allows against one reference dataset, 1 - tradeoff(prior_success).
 
@@ -207,8 +207,8 @@ def detectable_in_successes(
         >>> from dpassay.audit.bounds.reconstruction import Reconstruction
         >>> from dpassay.mechanisms.guarantees import PureDP
         >>> stated = Statement(PureDP(1.0), delta=0.0)
-        >>> found = [detectable_in_successes([Reconstruction()], stated, n, 0.1).epsilon for n in (2, 1000, 100_000)]
-        >>> found[0], 1.1 < found[1] < 1.3, 1.0 < found[2] < 1.03
+        >>> least = [detectable_in_successes([Reconstruction()], stated, n, 0.1).epsilon for n in (2, 1000, 100_000)]
+        >>> least[0], 1.1 < least[1] < 1.3, 1.0 < least[2] < 1.03
         (inf, True, True)
     """
     family = family_at(statement)
@@ -216,36 +216,38 @@ def detectable_in_successes(
     def refuted(n_success: int) -> bool:
         return _refuted_by(bounds, statement, Successes(n_success, n_runs, prior_success))
 
-    def shown(parameter: float) -> bool:
+    def detected(parameter: float) -> bool:
         missed = float(family.search(parameter).tradeoff(prior_success))
         return refuted(n_runs - int(quantile(probability, n_runs, missed)))
 
     if not refuted(n_runs):
-        return Detectable(math.inf, _leaks_like(family))
-    return _found(shown, family, statement.delta, PRECISION)
+        return Detectable(math.inf, _family_name(family))
+    return _least_detected(detected, family, statement.delta, PRECISION)
 
 
-def _found(shown: Callable[[float], bool], family: CurveFamily, delta: float, precision: float) -> Detectable:
-    """The least member that is shown, as epsilon at delta."""
-    least = least_shown(lambda at: (shown(at), math.nan), family.claimed, family.largest, precision)
-    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _leaks_like(family))
+def _least_detected(
+    detected: Callable[[float], bool], family: CurveFamily, delta: float, precision: float
+) -> Detectable:
+    """Return epsilon at delta of the least member that is detected."""
+    least = least_shown(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
+    return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
 
 
 @lru_cache(maxsize=256)
-def _kept(function: Callable[..., Detectable], *arguments: Any) -> Detectable:
+def _call(function: Callable[..., Detectable], *arguments: Any) -> Detectable:
     return function(*arguments)
 
 
-def _remembered(function: Callable[..., Detectable], *arguments: Any) -> Detectable:
-    """`function` of these arguments, which audits of one size and claim share: a test session has hundreds of them."""
+def _cached(function: Callable[..., Detectable], *arguments: Any) -> Detectable:
+    """Return `function` of these arguments, cached: a test session has hundreds of audits of one size and claim."""
     try:
-        return _kept(function, *arguments)
-    except TypeError:  # a bound or a claim of somebody's own that has no hash
+        return _call(function, *arguments)
+    except TypeError:  # a user-defined bound or claim without a hash
         return function(*arguments)
 
 
-def _leaks_like(family: CurveFamily) -> str:
-    """The truths of a family, for people."""
+def _family_name(family: CurveFamily) -> str:
+    """Return a readable name of the true curves of a family."""
     if family.title.startswith("PureDP"):
         return "randomised response with some epsilon"
     if family.title.startswith("ApproximateDP"):
@@ -254,7 +256,7 @@ def _leaks_like(family: CurveFamily) -> str:
 
 
 def family_at(statement: Statement) -> CurveFamily:
-    """The family of the claim, or, where it has none that is finite at delta, that of (epsilon, delta)."""
+    """Return the family of the claim, or that of (epsilon, delta) where the claim has none that is finite at delta."""
     try:
         family = family_of(statement.claim)
         epsilon_of(family, family.claimed, statement.delta)
@@ -264,28 +266,30 @@ def family_at(statement: Statement) -> CurveFamily:
 
 
 @dataclass(frozen=True)
-class _Question:
-    """Would a perfect attack refute the claim?"""
+class _PairPower:
+    """Power of bounds on pairs: the members at which a perfect attack refutes the claim."""
 
     bounds: tuple[Any, ...]
     statement: Statement
     probability: float
 
     def least(self, family: CurveFamily, n_out: int, n_in: int) -> float | None:
-        """The least member, above the claimed one, that refutes the claim; None if there is none."""
+        """Return the least member, above the claimed one, that refutes the claim; None if there is none."""
         precision = COARSE if family.precision > PRECISION / 2 else PRECISION
         look = partial(self.look, family, n_out, n_in)
-        slope = self.statement.epsilon / family.claimed if self._steered(family, min(n_out, n_in)) else math.nan
+        slope = self.statement.epsilon / family.claimed if self._margin_guides(family, min(n_out, n_in)) else math.nan
         return least_shown(look, family.claimed, family.largest, precision, slope)
 
-    def _steered(self, family: CurveFamily, n: int) -> bool:
-        """Whether the bound at delta says where the search ends: other curves may be refuted elsewhere long before, and
-        between rare events whether the claim is refuted goes up and down."""
+    def _margin_guides(self, family: CurveFamily, n: int) -> bool:
+        """Return whether the margin of the bound at delta can guide the search.
+
+        Other curves may be refuted at another delta long before, and with rare events the refutation is not monotone.
+        """
         at_delta = self.statement.delta == 0.0 or isinstance(self.statement.claim, ApproximateDP)
         return family.claimed > 0.0 and at_delta and 0.5 * n * math.exp(-self.statement.epsilon) >= _NOT_RARE
 
     def look(self, family: CurveFamily, n_out: int, n_in: int, parameter: float) -> tuple[bool, float]:
-        """Whether the claim is refuted by counts that this member gives with the given probability, and how clearly."""
+        """Return whether counts that this member gives with the given probability refute the claim, and the margin."""
         true_curve = family.search(parameter)
         fpr = _rates(true_curve, n_out, n_in)
         fnr = np.asarray(true_curve.tradeoff(fpr))
@@ -293,18 +297,18 @@ class _Question:
         return self.judged(quantile(each, n_out, fpr), n_in - quantile(each, n_in, fnr), n_out, n_in)
 
     def refuted(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> bool:
-        """Whether the claim is refuted by these hits, at thresholds that fall from one to the next."""
+        """Return whether these hits, at decreasing thresholds, refute the claim."""
         return self.judged(hits_out, hits_in, n_out, n_in)[0]
 
     def judged(self, hits_out: Counts, hits_in: Counts, n_out: int, n_in: int) -> tuple[bool, float]:
-        """The same, and about how far the largest bound lies above the claim; nan where that takes long to find."""
+        """Return whether these hits refute the claim, and the margin of the largest bound; nan where that is slow."""
         margins = []
         delta, confidence = self.statement.delta, self.statement.confidence
         most = _MOST_PERFECT if self.probability == 1.0 else _MOST_PLANNED
         for bound in (_quick(bound, max(n_out, n_in) > most) for bound in self.bounds):
-            given = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
-            fixed = np.array(sorted(set(given) - {-math.inf}), dtype=np.float64)
-            places = _most_telling(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}
+            thresholds = () if bound.needs_pilot else bound.fix(self.statement, None, (n_out, n_in)).thresholds
+            fixed = np.array(sorted(set(thresholds) - {-math.inf}), dtype=np.float64)
+            places = _most_significant(hits_out, hits_in, n_out, n_in, delta, confidence) if len(fixed) else {0}
             for place in places:
                 refuted, margin = self._judged(bound, _tally(hits_out, hits_in, n_out, n_in, place, fixed))
                 if refuted:
@@ -319,9 +323,9 @@ class _Question:
 
 
 def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
-    """About how far the bound lies above the claimed epsilon; nan where nothing says so in little time."""
+    """Return the approximate margin of the bound above the claimed epsilon; nan where it is slow to compute."""
     stated = bound.statement
-    if type(bound).exceeds_claim is FixedBound.exceeds_claim:  # nothing is quicker than the bound
+    if type(bound).exceeds_claim is FixedBound.exceeds_claim:  # the bound itself is the fastest
         return bound.lower_bound(counts).epsilon - stated.epsilon
     if len(bound.thresholds) != 1:
         return math.nan
@@ -329,35 +333,37 @@ def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:
     hits, other = np.array([in_, n_out - out]), np.array([out, n_in - in_])
     sizes, order = (np.array([n_in, n_out]), np.array([n_out, n_in])), Ordering(stated.significance, stated.delta)
     place = float(order.value(hits, other, *sizes).max())
-    if place == -math.inf:  # nothing is shown: the limit of Katz et al. goes on below 0
+    if place == -math.inf:  # no evidence against the claim: the limit of Katz et al. extends below 0
         p, q = (hits + 0.5) / (sizes[0] + 1.0), (other + 0.5) / (sizes[1] + 1.0)
-        away = special.ndtri(stated.significance) * order.spread(hits, other, *sizes)
-        place = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + away).max())
+        shift = special.ndtri(stated.significance) * order.spread(hits, other, *sizes)
+        place = float((np.log(np.maximum(p - stated.delta, 1e-12) / q) + shift).max())
     return place - stated.epsilon
 
 
 def _quick(bound: PairBound, many: bool) -> PairBound:
-    """For many trials Clopper-Pearson in the place of the joint test, which shows little more and takes long."""
+    """Replace the joint test by Clopper-Pearson for many trials: the joint test is slow and gains little there."""
     if isinstance(bound, JointExact) and many:
         return ClopperPearson(bound.threshold)
     return bound
 
 
 def _tally(hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, place: int, fixed: Floats) -> Tally:
-    """The tally of these hits, with the event at `place` at the thresholds that a bound has fixed, if any."""
+    """Return the tally of these hits, with the event at `place` at the thresholds that a bound has fixed, if any."""
     fixed = fixed if len(fixed) else np.zeros(1)
-    alone = not np.isfinite(fixed).all()
-    easier, harder = np.arange(len(hits_out) - 1, place, -1), np.arange(place - 1, -1, -1)
-    order = np.concatenate([[] if alone else easier, [place] * len(fixed), [] if alone else harder]).astype(np.intp)
-    step = 1.0 if alone else max(1.0, float(np.abs(fixed).max()))
-    below, above = (np.arange(0 if alone else len(events)) for events in (easier, harder))
+    unbounded = not np.isfinite(fixed).all()
+    lower_events, higher_events = np.arange(len(hits_out) - 1, place, -1), np.arange(place - 1, -1, -1)
+    order = np.concatenate(
+        [[] if unbounded else lower_events, [place] * len(fixed), [] if unbounded else higher_events]
+    ).astype(np.intp)
+    step = 1.0 if unbounded else max(1.0, float(np.abs(fixed).max()))
+    below, above = (np.arange(0 if unbounded else len(events)) for events in (lower_events, higher_events))
     thresholds = np.concatenate([[-np.inf], fixed[0] - step * (1 + below[::-1]), fixed, fixed[-1] + step * (1 + above)])
     out, in_ = (np.concatenate([[n], hits[order]]) for n, hits in ((n_out, hits_out), (n_in, hits_in)))
     return Tally(thresholds, out, in_, n_out, n_in)
 
 
 def _with(tally: Tally, thresholds: tuple[float, ...]) -> Tally:
-    """The tally on a grid that holds these thresholds too: no score lies between two of its own."""
+    """Return the tally on a grid that includes these thresholds too; no score lies between thresholds of the tally."""
     grid = np.union1d(tally.thresholds, np.asarray(thresholds, dtype=np.float64))
     place = np.searchsorted(tally.thresholds, grid)
     out, in_ = (np.append(hits, 0)[place] for hits in (tally.hits_out, tally.hits_in))
@@ -365,24 +371,24 @@ def _with(tally: Tally, thresholds: tuple[float, ...]) -> Tally:
 
 
 def _rates(true_curve: Guarantee, n_out: int, n_in: int) -> Floats:
-    """False positive rates at which something may be seen: dense at both ends, with the point of equal errors."""
+    """Return a grid of false positive rates: dense at both ends, with the point of equal errors."""
     fpr, fnr = (np.geomspace(0.01 / n, 0.5, _RATES) for n in (n_out, n_in))
     above = np.flatnonzero(np.asarray(true_curve.tradeoff(fpr)) > fpr)
     last = int(above[-1]) if len(above) else 0
-    # The corner of (epsilon, delta), where nothing else is as telling, lies in between.
+    # The corner of (epsilon, delta), the most significant event, lies in between.
     middle = np.linspace(fpr[last], fpr[min(last + 1, _RATES - 1)], _MIDDLE)
     corner = middle[np.asarray(true_curve.tradeoff(middle)) <= middle][:1]
     return np.unique(np.concatenate([fpr, np.asarray(true_curve.tradeoff(fnr)), corner]))
 
 
-def _most_telling(
+def _most_significant(
     hits_out: Counts, hits_in: Counts, n_out: int, n_in: int, delta: float, confidence: float
 ) -> set[int]:
-    """Places of the events that show most: by the ratio of rates in each direction, and by their normal quantiles."""
+    """Return the most significant events: by the ratio of rates in each direction, and by their normal quantiles."""
     level = 0.5 * (1.0 - confidence)
     fpr, tpr = (hits_out, n_out), (hits_in, n_in)
     fnr, tnr = (n_in - hits_in, n_in), (n_out - hits_out, n_out)
     inside = (lower(*tpr, level) - delta) / upper(*fpr, level)
     outside = (lower(*tnr, level) - delta) / upper(*fnr, level)
-    apart = special.ndtri(lower(*tpr, level)) - special.ndtri(upper(*fpr, level))
-    return {int(np.argmax(shown)) for shown in (inside, outside, apart)}
+    distance = special.ndtri(lower(*tpr, level)) - special.ndtri(upper(*fpr, level))
+    return {int(np.argmax(criterion)) for criterion in (inside, outside, distance)}

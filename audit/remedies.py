@@ -1,11 +1,11 @@
-"""What to change in an audit that could not have refuted its claim, and by how much.
+"""Remedies: changes to an audit that could not have refuted its claim.
 
-A remedy changes one thing, the rest as it was, to the nearest value at which an attack that never errs refutes the
+A remedy changes one quantity, with the others fixed, to the nearest value at which an attack without errors refutes the
 claim: more trials, a lower confidence, a smaller delta of claim and bound, or a secret that is harder to guess (the
-last three of two digits, rounded so that they suffice). What cannot help at any value is not named. More canaries at a
-fixed delta > 0, for instance, do not help at a high confidence: with m bits and r <= m guesses, all right, the p-value
-is about m delta / r or more, whatever m. Where more trials do not help, a remedy also names a usual confidence, or a
-smaller delta, together with the trials that it takes then.
+last three with two digits, rounded so that they suffice). A quantity that cannot help at any value is omitted. More
+canaries at a fixed delta > 0, for instance, do not help at a high confidence: with m bits and r <= m guesses, all
+correct, the p-value is about m delta / r or more for every m. Where more trials do not help, a remedy also gives a
+usual confidence, or a smaller delta, together with the number of trials that suffices then.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from .evidence.statement import Statement
 from .power import refutable
 
 MOST_TRIALS = 10**9
-"""Runs on each side, or rounds, beyond which nobody asks."""
+"""Largest number of runs on each side, or of rounds, that is tried."""
 MOST_BITS = 2**20
-"""The same for bits, which are all in memory."""
+"""Largest number of bits that is tried; all of them are in memory."""
 LEAST_CONFIDENCE = 0.8
-"""Nobody states less."""
+"""Smallest confidence that is tried."""
 USUAL = (0.999, 0.99, 0.95, 0.9)
 """Confidences that are tried together with more trials."""
 LEAST_DELTA = 1e-15
 LEAST_PRIOR = 1e-12
 _FINE = 1000
-"""Numbers of trials up to which the least one is found; beyond, one that is at most 1 in 200 larger."""
+"""Number of trials up to which the least one is changes exactly; beyond, one that is at most 1 in 200 larger."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to change so that an audit of this claim could refute it; None for what stays as it was.
+    """A change to an audit with which it could refute its claim; None for a quantity that stays as it was.
 
     Args:
         trials: the least number of counted runs on each side, of bits in all runs together, or of rounds; beyond a
-            million runs by a simpler bound, which asks for up to twice as many.
-        confidence: the largest one.
-        delta: the largest one, of claim and bound.
-        prior_success: the largest one, of the secret.
+            million runs by a simpler bound, which needs up to twice as many.
+        confidence: the largest confidence.
+        delta: the largest delta, of claim and bound.
+        prior_success: the largest prior success of the secret.
     """
 
     trials: int | None = None
@@ -57,19 +57,19 @@ class Remedy:
 def remedies(
     bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, part: float = 1.0
 ) -> tuple[Remedy, ...]:
-    """Changes with each of which bounds of this statement could refute the claim; none where they can, or none helps.
+    """Return changes with each of which these bounds could refute the claim; none where they can, or none helps.
 
     Args:
-        bounds: that were used.
+        bounds: those of the audit.
         statement: at its whole confidence; its number of hypotheses counts.
-        evidence: how much there is, of which kind.
-        part: of the significance that is left to the bounds.
+        evidence: gives the kind and the number of trials.
+        part: share of the significance that is left to the bounds.
     """
 
-    def able(stated: Statement = statement, seen: Evidence = evidence, n: int | None = None) -> bool:
+    def able(stated: Statement = statement, kind: Evidence = evidence, n: int | None = None) -> bool:
         shared = stated.shared(len(bounds) * stated.n_hypotheses, part)
         try:
-            return refutable(bounds, shared, seen, n)
+            return refutable(bounds, shared, kind, n)
         except DpassayError:  # such a statement cannot be made
             return False
 
@@ -84,29 +84,29 @@ def remedies(
         return _least_number(lambda n: able(stated, n=n), evidence)
 
     enough = trials(statement)
-    found = [Remedy(trials=enough)]
+    changes = [Remedy(trials=enough)]
     confidence = _to_confidence(lambda to: able(replace(statement, confidence=to)), statement)
-    found.append(Remedy(confidence=confidence))
+    changes.append(Remedy(confidence=confidence))
     if isinstance(claim, ApproximateDP) and delta > 0.0:
         less = _largest(lambda to: able(at_delta(to)), delta, LEAST_DELTA)
-        found.append(Remedy(delta=less))
+        changes.append(Remedy(delta=less))
         if enough is None and less is None:
             decades = (at_delta(_rounded(_place(delta) - 90 * k)) for k in range(1, 10))
-            found.append(next((Remedy(n, delta=one.delta) for one in decades if (n := trials(one))), Remedy()))
+            changes.append(next((Remedy(n, delta=s.delta) for s in decades if (n := trials(s))), Remedy()))
     if isinstance(evidence, Successes):
 
         def with_prior(prior: float) -> bool:
-            return able(seen=replace(evidence, prior_success=prior, uniform_on=None))
+            return able(kind=replace(evidence, prior_success=prior, uniform_on=None))
 
-        found.append(Remedy(prior_success=_largest(with_prior, evidence.prior_success, LEAST_PRIOR)))
+        changes.append(Remedy(prior_success=_largest(with_prior, evidence.prior_success, LEAST_PRIOR)))
     if enough is None and confidence is None:
         lower = (replace(statement, confidence=to) for to in USUAL if to < statement.confidence)
-        found.append(next((Remedy(n, one.confidence) for one in lower if (n := trials(one))), Remedy()))
-    return tuple(remedy for remedy in found if remedy != Remedy())
+        changes.append(next((Remedy(n, s.confidence) for s in lower if (n := trials(s))), Remedy()))
+    return tuple(remedy for remedy in changes if remedy != Remedy())
 
 
 def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None:
-    """The least number of trials beyond those of the evidence; None up to the most that anybody makes."""
+    """Return the least sufficient number of trials above that of the evidence; None if it exceeds the limit."""
     bits = isinstance(evidence, BitScores)
     low, most = min(evidence.sizes), MOST_BITS if bits else MOST_TRIALS
     high = 2 * low
@@ -121,19 +121,19 @@ def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None
 
 
 def _to_confidence(able: Callable[[float], bool], statement: Statement) -> float | None:
-    """The largest confidence below that of the statement."""
+    """Return the largest sufficient confidence below that of the statement; None if there is none."""
     place = _first(lambda k: able(1.0 - _rounded(k)), _place(statement.significance), _place(1.0 - LEAST_CONFIDENCE))
     return None if place is None else 1.0 - _rounded(place)
 
 
 def _largest(able: Callable[[float], bool], below: float, least: float) -> float | None:
-    """The largest value below another one."""
+    """Return the largest sufficient value below `below`; None if there is none from `least` on."""
     place = _first(lambda k: able(_rounded(-k)), -_place(below), -_place(least))
     return None if place is None else _rounded(-place)
 
 
 def _first(able: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The first whole number after `low` from which on it is so; None if it is not so at `high`."""
+    """Return the first whole number after `low` from which on `able` holds; None if it does not hold at `high`."""
     if high <= low or not able(high):
         return None
     while high - low > 1:
@@ -143,7 +143,7 @@ def _first(able: Callable[[int], bool], low: int, high: int) -> int | None:
 
 
 def _rounded(place: int) -> float:
-    """The numbers of two digits in order: ..., 0.98, 0.99, 1.0, 1.1, ...
+    """Return the number at a place in the sequence of two-digit numbers: ..., 0.98, 0.99, 1.0, 1.1, ...
 
     >>> [_rounded(k) for k in (-90, -1, 0, 1)]
     [0.1, 0.99, 1.0, 1.1]
@@ -152,7 +152,7 @@ def _rounded(place: int) -> float:
 
 
 def _place(value: float) -> int:
-    """The place of the largest number of two digits that is not above `value` by more than rounding."""
+    """Return the place of the largest two-digit number that exceeds `value` by no more than rounding."""
     power = math.floor(math.log10(value * (1.0 + 1e-9)))
     return 90 * power + math.floor(value * (1.0 + 1e-9) / 10.0 ** (power - 1)) - 10
 

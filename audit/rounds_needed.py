@@ -1,4 +1,4 @@
-"""How many rounds of a reconstruction refute a claim that is false by so much: to plan a game."""
+"""Number of rounds of a reconstruction game that refutes a false claim with a given probability: for planning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .evidence.scores import Successes
 from .evidence.statement import Statement
 
 MOST_ROUNDS = 10**9
-"""Beyond it nobody plays."""
+"""Largest number of rounds that is tried."""
 
 
 def rounds_needed(
@@ -29,19 +29,19 @@ def rounds_needed(
     success: float | None = None,
     probability: float = 0.9,
 ) -> int:
-    """Rounds after which a false claim is refuted with the given probability.
+    """Return the number of rounds after which a false claim is refuted with the given probability.
 
     Args:
-        claim: that is tested.
-        truth: what the mechanism really gives away; says how often a perfect attack succeeds.
+        claim: the guarantee under test.
+        truth: the true guarantee of the mechanism; determines how often a perfect attack succeeds.
         prior_success: of the secret, in (0, 1].
         bound, delta, confidence: as for `dpassay.audit.audit_scores`.
-        success: how often the attack succeeds, where that is known; None: as often as `truth` allows.
+        success: success rate of the attack, where it is known; None for the largest one that `truth` allows.
         probability: that the claim is refuted, in (0, 1).
 
     Returns:
-        A number of rounds with at least this power. The power of a binomial test goes up and down by small steps, so
-        that slightly fewer may do too.
+        A number of rounds with at least this power. The power of a binomial test is not monotone in small steps, so
+        that slightly fewer rounds may suffice too.
 
     Raises:
         ParameterError: the attack succeeds no more often than the claim allows, or 10^9 rounds do not suffice.
@@ -55,9 +55,10 @@ def rounds_needed(
 
     open_unit(probability=probability)
     bounds = choose_bounds(bound, reads=Successes)
-    ways = {one.candidates for one in bounds if isinstance(one, Reconstruction)} or {None}
-    ceilings = [min(allowed_success(one, prior_success, candidates=way) for way in ways) for one in (truth, claim)]
-    possible, allowed = ceilings
+    candidates = {b.candidates for b in bounds if isinstance(b, Reconstruction)} or {None}
+    possible, allowed = (
+        min(allowed_success(guarantee, prior_success, candidates=n) for n in candidates) for guarantee in (truth, claim)
+    )
     rate = possible if success is None else success
     if rate <= allowed:
         raise ParameterError(
@@ -69,7 +70,7 @@ def rounds_needed(
     shared = statement.shared(len(bounds))
 
     def power(n: int) -> float:
-        fixed = [one.fix(shared, None, (n,)) for one in bounds]
+        fixed = [chosen.fix(shared, None, (n,)) for chosen in bounds]
         least = _least_that_refutes(fixed, n, prior_success)
         return float(binom.sf(least - 1, n, rate))
 
@@ -78,7 +79,8 @@ def rounds_needed(
         high *= 2
         if high > MOST_ROUNDS:
             raise ParameterError(
-                f"truth {truth} is too close to {claim} to be told apart in {MOST_ROUNDS:,} rounds.", argument="truth"
+                f"truth {truth} is too close to {claim} to be distinguished in {MOST_ROUNDS:,} rounds.",
+                argument="truth",
             )
     low = high // 2
     while high - low > 1:
@@ -88,11 +90,11 @@ def rounds_needed(
 
 
 def _least_that_refutes(fixed: Sequence[FixedBound[Any]], n: int, prior_success: float) -> int:
-    """Fewest successes of n rounds that refute the claim; n + 1 where none do."""
+    """Return the least number of successes of n rounds that refutes the claim; n + 1 if there is none."""
 
     def refuted(k: int) -> bool:
-        seen = Successes(k, n, prior_success)
-        return any(one.exceeds_claim(seen) or one.curve_test(seen) is not None for one in fixed)
+        successes = Successes(k, n, prior_success)
+        return any(bound.exceeds_claim(successes) or bound.curve_test(successes) is not None for bound in fixed)
 
     low, high = 0, n + 1
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""Best guesses next to the bound of a result: asked for by name, shown without a guarantee, compared with no claim."""
+"""Estimates added to a result by name: shown without a guarantee, and never compared to a claim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .katz import katz_log
 from .posterior import bayesian
 
 _RESAMPLES = 0xE57
-"""Keys the stream of the resamples, next to the seed of the audit."""
+"""Key of the random stream of the resamples, in addition to the seed of the audit."""
 
 
 def _plug_in(scores: PairCounts, result: AuditResult) -> Estimate:
@@ -38,11 +38,11 @@ ESTIMATES: dict[str, Callable[[PairCounts, AuditResult], Estimate]] = {
     "katz-log": _katz_log,
     "plug-in": _plug_in,
 }
-"""Name -> the estimate of a result."""
+"""Function that computes the estimate of a result, by name."""
 
 
 def check_estimates(names: Sequence[str]) -> tuple[str, ...]:
-    """The names; raises `ParameterError` for one that is unknown, with the nearest."""
+    """Return the names; raise `ParameterError` for an unknown one, with the nearest known name."""
     if isinstance(names, str):
         raise ParameterError(f"estimates must be a list of names, such as [{names!r}].", argument="estimates")
     for name in names:
@@ -51,15 +51,15 @@ def check_estimates(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_estimates(result: AuditResult, names: Sequence[str]) -> AuditResult:
-    """The result with best guesses of epsilon, from the event that its bound has read.
+    """Return the result with estimates of epsilon, computed from the event of its bound.
 
     Args:
         result: of runs on a pair.
-        names: of `ESTIMATES`: "bayesian", "katz-log", "plug-in".
+        names: keys of `ESTIMATES`: "bayesian", "katz-log", "plug-in".
 
     Returns:
-        The same result with `estimates`, in the order of the names. Bound, p-value and verdict are those of before. A
-        guess that these counts do not allow (no hits, or a bound that reads no single event) is a warning instead.
+        The same result with `estimates`, in the order of the names. Bound, p-value and verdict are unchanged. An
+        estimate that these counts do not allow (no hits, or a bound without a single event) becomes a warning.
 
     Raises:
         ParameterError: an unknown name, or a game whose scores are not those of independent runs on a pair.
@@ -77,20 +77,20 @@ def with_estimates(result: AuditResult, names: Sequence[str]) -> AuditResult:
             f"estimates are for runs on a pair of datasets, but the game is {result.game.value!r}. Leave them out.",
             argument="estimates",
         )
-    found, warnings = [], list(result.warnings)
+    estimates, warnings = [], list(result.warnings)
     for name in names:
         try:
-            found.append(ESTIMATES[name](PairCounts(result.tally), result))
+            estimates.append(ESTIMATES[name](PairCounts(result.tally), result))
         except ParameterError as error:
             warnings.append(f"no estimate {name!r}: {error}")
-    return replace(result, estimates=tuple(found), warnings=tuple(warnings))
+    return replace(result, estimates=tuple(estimates), warnings=tuple(warnings))
 
 
 def _event(result: AuditResult) -> float:
-    """The threshold of the event that the bound has read."""
+    """Return the threshold of the event of the bound."""
     if result.bound.threshold is None:
         raise ParameterError(
-            f"{result.bound.method} reads no single event. Try 'plug-in', or bound='joint-exact'.", argument="estimates"
+            f"{result.bound.method} uses no single event. Try 'plug-in', or bound='joint-exact'.", argument="estimates"
         )
     return result.bound.threshold
 

@@ -1,7 +1,7 @@
-"""What an estimate is: a number that may lie above the true epsilon more often than its level says.
+"""Estimates of epsilon: numbers without coverage, which may exceed the true epsilon more often than their level says.
 
-    LowerBound   right with its confidence at every number of trials      carries a verdict
-    Estimate     right in the limit, under a model, or not at all         is drawn next to it
+    LowerBound   valid at its confidence for every number of trials       gives a verdict
+    Estimate     valid in the limit, under a model, or not at all         is drawn next to the bound
 
 The two share no interface: an estimate has no `epsilon` and no `confidence`, and does not compare with a number.
 """
@@ -22,10 +22,10 @@ class Estimate:
     Args:
         value: the estimate, >= 0. Natural logarithm.
         interval: (low, high), 0 <= low <= high <= inf.
-        level: what the interval is named after; half of the rest is cut off at each end.
+        level: nominal level of the interval; (1 - level) / 2 is cut off at each end.
         delta: of the epsilon that is estimated.
         method: "bayesian", "katz-log" or "plug-in".
-        n_trials: scores that were read, both sides together.
+        n_trials: number of scores, both sides together.
         label: starts with "no coverage: " and says why there is none; every plot and table shows it.
     """
 
@@ -45,7 +45,7 @@ class Estimate:
 
 
 def hits_at(scores: Scores, threshold: float) -> tuple[int, int]:
-    """(false positives, true positives) of {score >= threshold}; raises if a side has no scores."""
+    """Return (false positives, true positives) of {score >= threshold}; raise if a side has no scores."""
     if min(scores.n_out, scores.n_in) == 0:
         raise ParameterError(
             f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
@@ -55,6 +55,6 @@ def hits_at(scores: Scores, threshold: float) -> tuple[int, int]:
 
 
 def check_level(*, delta: float, confidence: float) -> None:
-    """Raises `ParameterError` unless delta lies in [0, 1) and confidence strictly between 0 and 1."""
+    """Raise `ParameterError` unless delta lies in [0, 1) and confidence strictly between 0 and 1."""
     delta_range(delta=delta)
     open_unit(confidence=confidence)

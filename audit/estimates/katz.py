@@ -12,7 +12,7 @@ from .base import Estimate, check_level, hits_at
 
 
 def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: float = 0.95) -> Estimate:
-    """Estimates epsilon by ln((p - delta) / q), with p and q the observed rates of one event, and a normal interval.
+    """Estimate epsilon by ln((p - delta) / q), with p and q the observed rates of one event, and a normal interval.
 
         variance of the logarithm = p (1 - p) / (n1 (p - delta)^2) + (1 - q) / (n0 q)          (delta method)
 
@@ -26,19 +26,19 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
         level: in (0, 1); the interval is value -+ z standard deviations, z the (1 + level) / 2 quantile.
 
     Raises:
-        ParameterError: q = 0 where p > delta, in either direction: the logarithm has no value then, and certainly not
-            infinity; or delta is more than both.
+        ParameterError: q = 0 where p > delta, in either direction: the logarithm is undefined then; or delta exceeds
+            both rates.
 
     Guarantees:
-        * None at any number of trials. Right in the limit for one event that was fixed beforehand; wrong at few hits,
-          and badly wrong for the best of many thresholds.
+        * None at any number of trials. Valid in the limit for one event that was fixed beforehand; invalid at few hits,
+          and even more so for the best of many thresholds.
 
     Example:
         >>> import numpy as np
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = PairCounts(Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000))
-        >>> found = katz_log(counts, threshold=1.0, level=0.9)
-        >>> round(found.value, 6), round(found.interval[0], 6)
+        >>> estimate = katz_log(counts, threshold=1.0, level=0.9)
+        >>> round(estimate.value, 6), round(estimate.interval[0], 6)
         (0.999672, 0.878412)
 
     References:
@@ -48,15 +48,15 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
     k0, k1 = hits_at(scores, threshold)
     n0, n1 = scores.n_out, scores.n_in
     directions = ((k1, n1, k0, n0), (n0 - k0, n0, n1 - k1, n1))
-    seen = [one for one in directions if one[0] / one[1] > delta]
-    if any(other == 0 for _, _, other, _ in seen) or not seen:
+    usable = [counts for counts in directions if counts[0] / counts[1] > delta]
+    if any(other == 0 for _, _, other, _ in usable) or not usable:
         raise ParameterError(
             f"the rates {k1} of {n1} and {k0} of {n0} (or their complements) have no ratio at delta = {delta:g}: with "
-            "a 0 in it there is no logarithm. Take another threshold, or a lower bound such as ClopperPearson, which "
-            "is right at 0 too.",
+            "a 0 the logarithm is undefined. Use another threshold, or a lower bound such as ClopperPearson, which is "
+            "valid at 0 too.",
             argument=("k0", "n0", "k1", "n1"),
         )
-    value, deviation = max(_ratio(*one, delta) for one in seen)
+    value, deviation = max(_ratio(*counts, delta) for counts in usable)
     reach = float(special.ndtri(0.5 * (1.0 + level))) * deviation
     return Estimate(
         value=max(0.0, value),
@@ -70,7 +70,7 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
 
 
 def _ratio(k: int, n: int, k_other: int, n_other: int, delta: float) -> tuple[float, float]:
-    """ln((p - delta) / q) and its standard deviation."""
+    """Return ln((p - delta) / q) and its standard deviation."""
     p, q = k / n, k_other / n_other
     variance = p * (1.0 - p) / (n * (p - delta) ** 2) + (1.0 - q) / (n_other * q)
     return math.log((p - delta) / q), math.sqrt(variance)

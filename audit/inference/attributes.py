@@ -1,4 +1,4 @@
-"""Attribute inference measured: an attack on two releases, each of which is the other's release without the people."""
+"""Gain of attribute inference, measured on two releases of disjoint halves of the people."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ def attribute_gain(
     baseline: AttributeInference | None = None,
     confidence: float = 0.95,
 ) -> Gain:
-    """What an attack on people whose data were used gains over what is guessed anyway.
+    """Measure the gain of an attack on people in the data over the baselines.
 
-    Each release is attacked about its own people, and each is the release without the person for those of the other
-    one. One of two models is the better one by luck, for everybody: as they change places, that cancels, and what is
-    left is what a release says of its own people only.
+    Each release is attacked about its own people, and serves as the release without the person for those of the other
+    half. By chance one of two releases is more accurate for all people: as the two are exchanged, this effect cancels,
+    and the gain measures what a release leaks about its own people only.
 
     Args:
-        attack: how the attribute is inferred.
+        attack: the attribute inference attack.
         releases: two fitted models, or two synthetic tables, made in the same way.
-        people: features `(n, d)` and labels `(n,)` of equally many people of the first and of the second one, random
-            halves of one population; nobody is in both.
-        sensitive: what is inferred.
-        known: others of the same population, of whom the attacker knows everything.
-        baseline: what is guessed without the release, `Imputation()` if None.
+        people: features `(n, d)` and labels `(n,)` of equally many people of the first and of the second release,
+            disjoint random halves of one population.
+        sensitive: the attribute to infer.
+        known: other people of the same population, whose records the attacker knows.
+        baseline: attack without the release, `Imputation()` if None.
         confidence: of each interval.
 
     Raises:
         AttackError: the attack cannot use the releases.
-        ParameterError: not two of them, different numbers of people, or a value that is not among those of `sensitive`.
+        ParameterError: not two releases, different numbers of people, or a value that is not one of `sensitive`.
 
     Guarantees:
-        The intervals hold for these two releases, and people like those attacked.
+        The intervals hold for these two releases, and for people from the population of those attacked.
     """
     if len(releases) != 2 or len(people) != 2 or len(np.asarray(people[0][1])) != len(np.asarray(people[1][1])):
         raise ParameterError(
-            "releases and people must be two each, with equally many people, so that the luck of a release cancels: "
+            "releases and people must be two each, with equally many people, so that the quality of a release cancels: "
             "split the people at random, and make one release of each half.",
             argument=("releases", "people"),
         )

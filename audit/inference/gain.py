@@ -1,25 +1,25 @@
-"""What an attack gains over the baselines, on the same people.
+"""Gain of an attack over its baselines, on the same people.
 
-An attack that is right about many people need not be the fault of the release. Two baselines stand beside it:
+An attack that is right about many people does not imply a leak of the release. There are two baselines:
 
-    without the release   what is guessed from what is known anyway: the prior, an imputation
-    without the person    the same attack on a release of a population in which the person is not: what it finds there
-                          was learned from the population
+    without the release   a guess from prior knowledge: the prior, an imputation
+    without the person    the same attack on a release of a population without the person: its success is learned from
+                          the population
 
-Only the gain counts, and the headline is the gain over the better one, min(gain over each). With g_1, g_2 the gains:
+Only the gain matters, and the headline is the gain over the better baseline, min(gain over each). With gains g_1, g_2:
 
     lower limit   min of both lower limits, each at the whole level: the smaller gain is g_k for one k, and the headline
                   exceeds it only if the limit of g_k does (intersection-union, Berger 1982)
     upper limit   min of both upper limits, each at half the level: either may fall below the smaller gain
 
-Gains are differences on the same people, so that their intervals are those of pairs: exact for right and wrong
+Gains are differences on the same people, so their intervals are paired: exact for right and wrong
 (`dpassay.audit.bounds.numerics.paired`), by betting for scores in [0, 1] (`bounded_mean`). People (or rounds) must be
-independent draws; the gain is then the mean over all whom they stand for. Several people in one release share its luck:
-the intervals are then about this release, and one that is better than the other for everybody looks like a gain. Let
-two releases change places, as `attribute_gain` does.
+independent draws; the gain is then the mean over their population. Several people in one release are dependent through
+it: the intervals are then about this release, and a release that is more accurate for all people appears as a gain.
+Exchange two releases to avoid this, as `attribute_gain` does.
 
-Residual risk: R = (r_attack - r_baseline) / (1 - r_baseline), the share of those missed by the baseline that the attack
-adds (Giomi et al. 2023). The two limits of its gain and of its baseline share the level of each end.
+Residual risk: R = (r_attack - r_baseline) / (1 - r_baseline), the share of the people missed by the baseline that the
+attack adds (Giomi et al. 2023). The two limits of its gain and of its baseline share the level of each end.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RELEASE, PERSON = "without the release", "without the person"
 
 @dataclass(frozen=True)
 class Rate:
-    """A mean, and the interval of it with the confidence of the gain."""
+    """A mean, and its interval at the confidence of the gain."""
 
     value: float
     lower: float
@@ -54,7 +54,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Over:
-    """The gain over one baseline.
+    """Gain over one baseline.
 
     Args:
         baseline: "without the release" or "without the person".
@@ -71,15 +71,15 @@ class Over:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gain(Saved):
-    """An attack beside its baselines.
+    """Success of an attack and of its baselines.
 
     Args:
-        attack: its success.
+        attack: success of the attack.
         over: the gain over each baseline.
         headline: the gain over the better baseline.
-        n: people, or rounds.
-        of: what they are, "people".
-        exact: whether each was right or wrong; else scores in [0, 1] were averaged.
+        n: number of people, or of rounds.
+        of: the unit of `n`, "people" or "rounds".
+        exact: whether each value is right or wrong; else the values are scores in [0, 1].
         confidence: of each interval.
     """
 
@@ -95,7 +95,7 @@ class Gain(Saved):
     confidence: float
 
     def __getitem__(self, baseline: str) -> Over:
-        """The gain over one baseline; raises `ParameterError` on one that is not there."""
+        """Return the gain over one baseline; raise `ParameterError` for an unknown baseline."""
         for over in self.over:
             if over.baseline == baseline:
                 return over
@@ -104,31 +104,31 @@ class Gain(Saved):
 
     @property
     def better(self) -> Over:
-        """The baseline with the larger success here."""
+        """Baseline with the larger observed success."""
         return max(self.over, key=lambda over: over.success.value)
 
     @property
     def shown(self) -> bool:
-        """Whether the attack gains something over both baselines, with the confidence."""
+        """True if the gain over both baselines is positive, at the confidence."""
         return self.headline.lower > 0.0
 
     @property
     def least_shown(self) -> float:
-        """The smallest gain that would have shown: the length of the interval below the gain."""
+        """Smallest detectable gain: the length of the interval below the gain."""
         return self.headline.value - self.headline.lower
 
     def summary(self) -> str:
-        """The table that a person reads, and what it means."""
+        """Return a table of success and gains in plain text, and their interpretation."""
         from .text import summary
 
         return summary(self)
 
     def plot(self) -> Any:
-        """A matplotlib Figure: the attack beside its baselines, and the gain over each."""
+        """Return a matplotlib Figure: the attack and its baselines, and the gain over each."""
         return draw(self)
 
     def check(self) -> None:
-        """Raises `ResultError` where the numbers cannot belong together."""
+        """Raise `ResultError` if the numbers contradict each other."""
         consistency.require(len(self.over) > 0, "over", "there is no baseline")
         consistency.within(0.0, 1.0, "", confidence=self.confidence)
         rates = [self.attack, self.headline, *(r for o in self.over for r in (o.success, o.gain, o.residual_risk))]
@@ -143,8 +143,8 @@ class Gain(Saved):
         return hash((self.n, self.attack))
 
     def __repr__(self) -> str:
-        found = f"{self.headline.value:+.3f} ({self.headline.lower:+.3f} to {self.headline.upper:+.3f})"
-        return f"<Gain {found} over {self.better.baseline}, {self.n:,} {self.of}>"
+        headline = f"{self.headline.value:+.3f} ({self.headline.lower:+.3f} to {self.headline.upper:+.3f})"
+        return f"<Gain {headline} over {self.better.baseline}, {self.n:,} {self.of}>"
 
 
 def gain(
@@ -155,85 +155,87 @@ def gain(
     confidence: float = 0.95,
     of: str = "people",
 ) -> Gain:
-    """Success of an attack on each person, beside what is guessed anyway.
+    """Compute the gain of an attack from its success on each person, and that of the baselines.
 
     Args:
-        attack: `(n,)` whether it was right about each person (booleans), or how well it did (numbers in [0, 1]).
-        without_release: `(n,)` the same for the guess without the release; None if there is none.
-        without_person: `(n,)` the same for the attack on a release of a population without the person; None if there
-            is none. At least one of both baselines is needed.
+        attack: `(n,)` whether the attack is right about each person (booleans), or its score (numbers in [0, 1]).
+        without_release: `(n,)` values of the guess without the release; None if there is none.
+        without_person: `(n,)` values of the attack on a release of a population without the person; None if there is
+            none. At least one of both baselines is needed.
         confidence: of each interval.
-        of: what is counted, for the words: "people", "rounds".
+        of: unit of the values, for texts: "people", "rounds".
 
     Raises:
-        ParameterError: no baseline, different lengths, nobody, or values that are neither booleans nor in [0, 1].
+        ParameterError: no baseline, different lengths, no values, or values that are neither booleans nor in [0, 1].
 
     Guarantees:
-        The interval of the headline holds the true gain over the better baseline with at least the confidence, and
-        each other interval the true value of its own, at every number of people.
+        The interval of the headline contains the true gain over the better baseline with at least the confidence, and
+        each other interval contains its true value, for every number of people.
 
     Example:
-        >>> found = gain([True] * 70 + [False] * 30, without_release=[True] * 40 + [False] * 60)
-        >>> found.shown, round(found.headline.lower, 2)
+        >>> result = gain([True] * 70 + [False] * 30, without_release=[True] * 40 + [False] * 60)
+        >>> result.shown, round(result.headline.lower, 2)
         (True, 0.21)
     """
     open_unit(confidence=confidence)
-    given = {"attack": attack, "without_release": without_release, "without_person": without_person}
-    read = {name: _values(name, values) for name, values in given.items() if values is not None}
-    hit = read.pop("attack")
-    if not read:
+    arguments = {"attack": attack, "without_release": without_release, "without_person": without_person}
+    baselines = {name: _values(name, values) for name, values in arguments.items() if values is not None}
+    hit = baselines.pop("attack")
+    if not baselines:
         raise ParameterError(
-            "without_release and without_person must not both be missing: success alone does not tell what the release "
-            "gives away. Give what is guessed without the release, or from a release without the person.",
+            "without_release and without_person must not both be missing: success alone does not show what the release "
+            "leaks. Pass the guesses without the release, or from a release without the person.",
             argument="without_release",
         )
-    for name, values in read.items():
+    for name, values in baselines.items():
         if len(values) != len(hit):
             raise ParameterError(
                 f"{name} must have one value for each of the {len(hit)} {of} of attack, but has {len(values)}.",
                 argument=name,
             )
-    exact = all(values.dtype == np.bool_ for values in (hit, *read.values()))
+    exact = all(values.dtype == np.bool_ for values in (hit, *baselines.values()))
     names = {"without_release": RELEASE, "without_person": PERSON}
     level = 1.0 - confidence
-    over = tuple(_over(names[name], hit, values, level, exact) for name, values in read.items())
-    uppers = [_gain_limits(hit, values, level / (2 * len(read)), exact)[1] for values in read.values()]
+    over = tuple(_over(names[name], hit, values, level, exact) for name, values in baselines.items())
+    uppers = [_gain_limits(hit, values, level / (2 * len(baselines)), exact)[1] for values in baselines.values()]
     headline = Rate(
-        min(each.gain.value for each in over),
-        min(each.gain.lower for each in over),
+        min(o.gain.value for o in over),
+        min(o.gain.lower for o in over),
         min(uppers),
     )
     return Gain(_rate(hit, level, exact), over, headline, len(hit), of, exact, confidence)
 
 
-def _values(name: str, given: ArrayLike) -> Values:
-    """The booleans or numbers in [0, 1] of one argument."""
-    values = np.asarray(given)
-    wanted = f"{name} must be one boolean (right or wrong), or one number in [0, 1], for each of at least one person"
+def _values(name: str, argument: ArrayLike) -> Values:
+    """Return the booleans or numbers in [0, 1] of one argument."""
+    values = np.asarray(argument)
+    requirement = (
+        f"{name} must be one boolean (right or wrong), or one number in [0, 1], for each of at least one person"
+    )
     if values.ndim != 1 or not values.size or values.dtype.kind not in "biuf":
-        raise ParameterError(f"{wanted}, but has shape {values.shape} and type {values.dtype}.", argument=name)
+        raise ParameterError(f"{requirement}, but has shape {values.shape} and type {values.dtype}.", argument=name)
     outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if len(outside):
         place = int(outside[0])
-        raise ParameterError(f"{wanted}, but at {place} is {values[place]}.", argument=name)
+        raise ParameterError(f"{requirement}, but at {place} is {values[place]}.", argument=name)
     return values.astype(np.float64) if values.dtype.kind == "f" else values.astype(np.bool_)
 
 
 def _over(name: str, hit: Values, base: Values, level: float, exact: bool) -> Over:
     difference = float(np.mean(hit) - np.mean(base))
     success = _rate(base, level, exact)
-    found = Rate(difference, *_gain_limits(hit, base, level / 2, exact))
+    difference_rate = Rate(difference, *_gain_limits(hit, base, level / 2, exact))
     shared, base_shared = _gain_limits(hit, base, level / 4, exact), _rate(base, level / 2, exact)
     risk = Rate(
         _per_missed(difference, success.value, success.value),
         _per_missed(shared[0], base_shared.lower, base_shared.upper),
         min(1.0, _per_missed(shared[1], base_shared.upper, base_shared.lower)),
     )
-    return Over(name, success, found, risk)
+    return Over(name, success, difference_rate, risk)
 
 
 def _per_missed(difference: float, if_gain: float, if_loss: float) -> float:
-    """difference / (1 - rate), at the rate for its sign; 0 / 0 is 0."""
+    """Return difference / (1 - rate), at the rate for its sign; 0 / 0 is 0."""
     rate = if_gain if difference > 0.0 else if_loss
     if difference == 0.0:
         return 0.0
@@ -241,7 +243,7 @@ def _per_missed(difference: float, if_gain: float, if_loss: float) -> float:
 
 
 def _rate(values: Values, level: float, exact: bool) -> Rate:
-    """Mean with its two-sided interval."""
+    """Return the mean with its two-sided interval."""
     mean, numbers = float(np.mean(values)), values.astype(np.float64)
     if not exact:
         return Rate(mean, bounded_mean.lower(numbers, level / 2), bounded_mean.upper(numbers, level / 2))
@@ -250,7 +252,7 @@ def _rate(values: Values, level: float, exact: bool) -> Rate:
 
 
 def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[float, float]:
-    """Lower and upper limit of the mean difference, each with error <= `level`."""
+    """Return the lower and upper limit of the mean difference, each with error <= `level`."""
     if exact:
         wins, losses = int(np.count_nonzero(hit > base)), int(np.count_nonzero(hit < base))
         return paired.lower(wins, losses, len(hit), level), paired.upper(wins, losses, len(hit), level)

@@ -1,4 +1,4 @@
-"""The risks as Giomi et al. (2023) compute them: to be compared with published ones. Estimates, not bounds."""
+"""Residual risks by the definition of Giomi et al. (2023), for comparison with published ones; not bounds."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class ResidualRisk:
     Args:
         value: the risk, cut to [0, 1].
         interval: (low, high), cut to [0, 1].
-        attack: (Wilson's centre, half its width) of the success on records that were used.
-        control: ... on records that were not.
-        level: what the intervals are named after.
-        label: starts with "no coverage: " and says why there is none.
+        attack: (centre, half-width) of Wilson's interval of the success on used records.
+        control: the same for control records.
+        level: nominal level of the intervals.
+        label: starts with "no coverage: " and gives the reason.
     """
 
     value: float
@@ -41,25 +41,25 @@ class ResidualRisk:
 def residual_risk(
     attack: Disclosure, released: Any, used: Any, unused: Any, *, known: Any = None, level: float = 0.95, seed: int = 0
 ) -> ResidualRisk:
-    """The risk of one release, by the definition of Giomi et al. (2023), section 4.
+    """Compute the risk of one release, by the definition of Giomi et al. (2023), section 4.
 
     Args:
-        attack: which of the three.
+        attack: one of the three attacks.
         released: the synthetic table.
-        used: the records that it was made of.
-        unused: as many control records of the same population: how many descriptions fit one record goes with the
-            number of records.
+        used: the records from which it was made.
+        unused: equally many control records of the same population, since the number of descriptions that fit one
+            record depends on the number of records.
         known: records of others, for attacks that learn from them.
         level: of the intervals.
-        seed: of the attack's choices; attack and control have the same.
+        seed: of the attack's random choices; attack and control use the same seed.
 
     Raises:
-        ParameterError: different numbers of records, records out of the domain, or control records that are the used
+        ParameterError: different numbers of records, records outside the domain, or control records equal to the used
             or the released ones.
     """
     open_unit(level=level)
     whole(0, seed=seed)
-    table, records, control = (attack.domain.records(one) for one in (released, used, unused))
+    table, records, control = (attack.domain.records(rows) for rows in (released, used, unused))
     if len(records) != len(control) or not len(records):
         raise ParameterError(
             f"unused must have as many records as used, {len(records)}, but has {len(control)}. Leave some out.",
@@ -68,36 +68,36 @@ def residual_risk(
     if same_rows(control) in (same_rows(records), same_rows(table)):
         what = "used" if same_rows(control) == same_rows(records) else "released"
         raise ParameterError(
-            f"unused must be control records that the release does not depend on, but holds exactly those of {what}. "
-            "Give records of other people of the same population.",
+            f"unused must be control records that the release does not depend on, but equals the records of {what}. "
+            "Pass records of other people of the same population.",
             argument="unused",
         )
     others = attack.domain.records(known) if known is not None else records[:0]
-    scenes = [Scene(some, some[:0], others) for some in (records, control)]
+    scenes = [Scene(rows, rows[:0], others) for rows in (records, control)]
     hits = [attack.guesses(table, scene, np.random.default_rng(seed)) for scene in scenes]
-    return of_counts(*((int(some.sum()), len(some)) for some in hits), level=level)
+    return of_counts(*((int(success.sum()), len(success)) for success in hits), level=level)
 
 
 def of_counts(attack: tuple[int, int], control: tuple[int, int], *, level: float = 0.95) -> ResidualRisk:
-    """The same from (successes, guesses).
+    """Compute the residual risk from (successes, guesses) of attack and control.
 
     Example:
-        >>> found = of_counts((70, 100), (40, 100))
-        >>> round(found.value, 3), tuple(round(end, 3) for end in found.interval)
+        >>> risk = of_counts((70, 100), (40, 100))
+        >>> round(risk.value, 3), tuple(round(end, 3) for end in risk.interval)
         (0.484, (0.315, 0.654))
     """
     open_unit(level=level)
-    (p1, reach1), (p0, reach0) = wilson(*attack, level), wilson(*control, level)
+    (p1, half_width1), (p0, half_width0) = wilson(*attack, level), wilson(*control, level)
     value = (p1 - p0) / (1.0 - p0)
-    reach = math.hypot(reach1 / (1.0 - p0), reach0 * (1.0 - p1) / (1.0 - p0) ** 2)
-    low, centre, high = (min(max(end, 0.0), 1.0) for end in (value - reach, value, value + reach))
-    return ResidualRisk(centre, (low, high), (p1, reach1), (p0, reach0), level)
+    half_width = math.hypot(half_width1 / (1.0 - p0), half_width0 * (1.0 - p1) / (1.0 - p0) ** 2)
+    low, centre, high = (min(max(end, 0.0), 1.0) for end in (value - half_width, value, value + half_width))
+    return ResidualRisk(centre, (low, high), (p1, half_width1), (p0, half_width0), level)
 
 
 def wilson(k: int, n: int, level: float) -> tuple[float, float]:
-    """Centre and half the width of Wilson's interval (1927) for k of n; (0.5, 0.5) for n = 0."""
+    """Return centre and half-width of Wilson's interval (1927) for k of n; (0.5, 0.5) for n = 0."""
     z2 = float(ndtri(0.5 * (1.0 + level))) ** 2
     if n == 0:
         return 0.5, 0.5
-    reach = math.sqrt(z2) / (n + z2) * math.sqrt(k * (n - k) / n + 0.25 * z2)
-    return (k + 0.5 * z2) / (n + z2), reach
+    half_width = math.sqrt(z2) / (n + z2) * math.sqrt(k * (n - k) / n + 0.25 * z2)
+    return (k + 0.5 * z2) / (n + z2), half_width

@@ -1,4 +1,4 @@
-"""A gain in plain words."""
+"""A gain as plain text."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ PERSON = "without the person"
 
 
 def summary(gain: Gain) -> str:
-    """Attack and baselines, the gain over the better one, and what it means."""
+    """Return a table of attack and baselines, the gain over the better one, and its interpretation."""
     rows = [("attack", _rate(gain.attack), "")]
     rows += [(o.baseline, _rate(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in gain.over]
     name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
     lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
     kind = "right" if gain.exact else "mean score"
-    found = f"{_points(gain.headline)} over the better baseline"
+    headline = f"{_points(gain.headline)} over the better baseline"
     head = f"{kind}, of {gain.n:,} {gain.of}; intervals: {percent(gain.confidence)} confidence"
-    return "\n".join([head, *lines, f"gain: {found}", meaning(gain)])
+    return "\n".join([head, *lines, f"gain: {headline}", meaning(gain)])
 
 
 def meaning(gain: Gain) -> str:
-    """What the numbers say about the release."""
+    """Return the interpretation of the numbers for the release."""
     least = f"{100 * gain.least_shown:.2g} points"
     names = {over.baseline: over for over in gain.over}
     learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
     if gain.shown:
-        text = f"The release gives something away: the attack gains at least {100 * gain.headline.lower:.2g} points."
+        text = f"The release leaks: the attack gains at least {100 * gain.headline.lower:.2g} points."
     elif gain.headline.upper < 0.0:
-        text = "The attack does worse than what is guessed anyway: nothing is gained by it."
+        text = "The attack is worse than a baseline: it gains nothing."
     else:
-        text = f"The release adds nothing that can be seen. A gain of {least} would have shown."
+        text = f"No gain was detected. A gain of {least} would have been detected."
     if not gain.shown and learned and PERSON in names:
-        text += " What the attack finds was learned from the population: it finds as much without the person."
+        text += " The attack learns from the population: it succeeds as often without the person."
     if PERSON not in names:
-        text += " No release without the person was attacked: this may be learned from the population, not memorised."
+        text += (
+            " No release without the person was attacked: the gain may be learned from the population, not memorised."
+        )
     elif len(names) == 1:
-        text += " What is guessed without any release was not measured."
+        text += " The success of guesses without any release was not measured."
     return text
 
 

@@ -1,4 +1,4 @@
-"""Membership attacks measured: many attacks on the same shadow models."""
+"""Evaluation of membership attacks: many attacks on the same shadow models."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Floats = NDArray[np.float64]
 
 RATES = (0.1, 0.01, 0.001, 0.0001)
 BY_CHANCE = 60
-"""Records from which two models that are trained on complements are no chance."""
+"""Number of records from which on models trained on complements are not a coincidence."""
 RECORDS_AT = 0.01
-"""False positive rate of the threshold behind the table of records."""
+"""False positive rate of the threshold for the table of records."""
 
 
 def evaluate(
@@ -40,24 +40,24 @@ def evaluate(
     confidence: float = 0.95,
     features: bool = True,
 ) -> MembershipResult:
-    """Scores every model and record by every attack, and measures what the scores give away.
+    """Score every model and record by every attack, and measure how much membership the scores leak.
 
-    Metrics, not bounds: they average over models and records, and their thresholds are chosen on the scores that they
-    count. For a bound on epsilon see `dpassay.audit.games.canaries`.
+    The metrics are not bounds: they average over models and records, and their thresholds are chosen on the evaluated
+    scores. For a bound on epsilon see `dpassay.audit.games.canaries`.
 
     Args:
         shadows: models and their signals; from `train_shadows`, or of one model with a natural split.
-        attacks: names or attacks; None for all of the catalogue that these shadows allow (the others are listed in
-            `skipped`, with the reason).
-        groups: `(n_records,)` names of the groups that get a row of their own; None for none.
-        claim: what the accountant promises, drawn as the region that no attack may enter.
+        attacks: names or attacks; None for all attacks of the catalogue that these shadows allow (the others are listed
+            in `skipped`, with the reason).
+        groups: `(n_records,)` names of the groups that get a separate row; None for none.
+        claim: the guarantee of the accountant, drawn as the region that no attack may enter.
         confidence: of each interval.
-        features: whether to measure what the features alone give away; needs `shadows.X`.
+        features: whether to measure how well the features alone separate members from non-members; needs `shadows.X`.
 
     Raises:
-        AttackError: an attack that was named cannot be used.
-        ParameterError: no attack, or what is none; `groups` of the wrong length, or members only; models trained on
-            complements that `shadows.partner` does not name.
+        AttackError: a listed attack cannot be used.
+        ParameterError: no attack, or an object that is not an attack; `groups` of the wrong length, or members only;
+            models trained on complements that `shadows.partner` does not name.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -85,16 +85,17 @@ def evaluate(
                 raise
             skipped.append((attack.name, str(error)))
             continue
-        found = measure(
-            name_of(attack),
-            scores,
-            shadows,
-            groups=names,
-            confidence=confidence,
-            alone=attack.minimum_references == 0,
-            pair_weight=0.5 if attack.learns_each_record else 1.0,
+        metrics.append(
+            measure(
+                name_of(attack),
+                scores,
+                shadows,
+                groups=names,
+                confidence=confidence,
+                alone=attack.minimum_references == 0,
+                pair_weight=0.5 if attack.learns_each_record else 1.0,
+            )
         )
-        metrics.append(found)
     return MembershipResult(
         attacks=tuple(metrics),
         n_models=len(shadows),
@@ -117,9 +118,9 @@ def measure(
     alone: bool = False,
     pair_weight: float = 1.0,
 ) -> AttackMetrics:
-    """The metrics of one attack from its scores, `(n_models, n_records)`, NaN where there is none.
+    """Compute the metrics of one attack from its scores, `(n_models, n_records)`, NaN where a score is missing.
 
-    `alone`: whether each score depends on one model alone, and not on the others as references. `pair_weight`: see
+    `alone`: whether each score depends on one model only, without the others as references. `pair_weight`: see
     `record_table`.
     """
     pooled = Pooled.of(
@@ -158,19 +159,19 @@ def measure(
 
 
 def name_of(attack: MembershipAttack) -> str:
-    """What tables and figures call it: "lira", "lira on density" of another signal, "lira(variance='record')"."""
-    own, signal = getattr(type(attack), "signal", None), getattr(attack, "signal", None)
-    name, others = attack.name, attack
-    if signal != own and is_dataclass(attack):
-        name, others = attack.on(str(signal)), replace(attack, signal=own)
-    options = label(others).partition("(")[2]
+    """Return the display name: "lira", "lira on density" for another signal, "lira(variance='record')"."""
+    default, signal = getattr(type(attack), "signal", None), getattr(attack, "signal", None)
+    name, without_signal = attack.name, attack
+    if signal != default and is_dataclass(attack):
+        name, without_signal = attack.on(str(signal)), replace(attack, signal=default)
+    options = label(without_signal).partition("(")[2]
     return name if options in ("", ")") else f"{name}({options}"
 
 
-def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:
-    if given is None:
+def _attacks(attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:
+    if attacks is None:
         return [build(name) for name in catalogue.entries]
-    listed: Any = list(given) if isinstance(given, (list, tuple)) else [given]
+    listed: Any = list(attacks) if isinstance(attacks, (list, tuple)) else [attacks]
     if not listed:
         raise ParameterError(
             "attacks must name at least one attack, but is empty. Leave it out for all of them.", argument="attacks"
@@ -186,7 +187,7 @@ def _attacks(given: str | MembershipAttack | Sequence[str | MembershipAttack] | 
 
 
 def _check_complements(shadows: Shadows) -> None:
-    """Raises `ParameterError` if two models without partners are complements of each other, which is no chance."""
+    """Raise `ParameterError` if two models without partners are complements of each other: not a coincidence."""
     if shadows.paired or shadows.n_records < BY_CHANCE:
         return
     signed = np.where(shadows.inclusion, 1.0, -1.0)
@@ -205,12 +206,12 @@ def _design(shadows: Shadows) -> str:
     if shadows.paired:
         return "pairs of models trained on complementary halves, each scored by the others"
     if shadows.fair:
-        return "each record in each model by its own fair coin, each model scored by the others"
-    return "as given: not known to be drawn by fair coins"
+        return "each record in each model by an independent fair coin, each model scored by the others"
+    return "supplied by the user: not known to be drawn by fair coins"
 
 
 def _feature_baseline(shadows: Shadows, confidence: float) -> FeatureBaseline | None:
-    """Of the first model in a natural split; where coins were tossed there is nothing to find."""
+    """Return the feature baseline of the first model in a natural split; None with fair coins, which need none."""
     if shadows.X is None or shadows.fair:
         return None
     member = shadows.inclusion[0]

@@ -1,4 +1,4 @@
-"""The feature baseline: what the records give away about their membership without any model."""
+"""The feature baseline: how well the features of records reveal their membership without any model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .roc import Pooled
 
 @dataclass(frozen=True)
 class FeatureBaseline:
-    """AUC of a classifier that tells members from non-members by their features alone.
+    """AUC of a classifier that separates members from non-members by their features only.
 
     Args:
         auc, lower, upper: cross-validated, with its interval.
@@ -27,7 +27,7 @@ class FeatureBaseline:
 
     @property
     def shifted(self) -> bool:
-        """Whether members and non-members differ in law: an attack may then have found out no more than that."""
+        """True if members and non-members differ in distribution, which alone can explain an attack's success."""
         return self.lower > 0.5
 
 
@@ -41,20 +41,20 @@ def feature_baseline(
     n_folds: int = 2,
     seed: int = 0,
 ) -> FeatureBaseline:
-    """Cross-validated AUC of members against non-members, by features alone.
+    """Compute the cross-validated AUC of members against non-members, by features only.
 
     Args:
         X: `(n, n_features)` features.
         member: `(n,)` booleans.
-        y: `(n,)` labels, which then are features too; None for none.
+        y: `(n,)` labels, used as further features; None for none.
         classifier: "logistic" regression, or "boosting" of trees.
         confidence: of the interval.
-        n_folds: the AUC is that within each fold, averaged: pooled folds have an AUC below 1/2 where nothing is to be
-            found.
+        n_folds: number of folds. The AUC is averaged over folds: pooled folds have an AUC below 1/2 where the features
+            are uninformative.
         seed: of the folds.
 
     Raises:
-        ParameterError: shapes that do not fit, or fewer than `n_folds` members or non-members.
+        ParameterError: inconsistent shapes, or fewer than `n_folds` members or non-members.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -85,10 +85,10 @@ def feature_baseline(
     # Ranks within a fold: comparisons across folds would count the intercepts of their classifiers.
     parts = [Pooled.of(odds[fold == i], flags[fold == i]) for i in range(n_folds)]
     auc = float(np.mean([part.auc for part in parts]))
-    # Folds share records, so that their errors are not independent: all intervals hold together (Bonferroni), and so
+    # Folds share records, so their errors are not independent: all intervals hold simultaneously (Bonferroni), and so
     # does their mean.
-    together = 1.0 - (1.0 - confidence) / n_folds
-    reach = float(np.mean([np.subtract(*part.auc_interval(together)[::-1]) / 2.0 for part in parts]))
+    simultaneous = 1.0 - (1.0 - confidence) / n_folds
+    reach = float(np.mean([np.subtract(*part.auc_interval(simultaneous)[::-1]) / 2.0 for part in parts]))
     return FeatureBaseline(auc, max(0.0, auc - reach), min(1.0, auc + reach))
 
 

@@ -1,4 +1,4 @@
-"""What membership attacks found out: frozen, complete, with a versioned JSON form. No bound on epsilon is in here."""
+"""Results of membership attacks: frozen, complete, with a versioned JSON form, and without a bound on epsilon."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ HEADLINE_FPR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class AttackMetrics:
-    """What one attack found out.
+    """Metrics of one attack.
 
     Args:
         attack: its name, with the options that are not the default.
-        auc, auc_lower, auc_upper: and its interval.
+        auc, auc_lower, auc_upper: AUC and its confidence interval.
         rates: true positive rates at fixed false positive rates.
         advantage: largest TPR - FPR over the thresholds of these scores: optimistic.
-        held_out_advantage: at thresholds chosen on other models (or other records): neither optimistic nor pessimistic.
+        held_out_advantage: TPR - FPR at thresholds chosen on other models (or other records): unbiased.
         n_in, n_out: scores of members and of non-members.
-        n_missing: scores that the attack could not give.
+        n_missing: number of scores that the attack could not compute.
         design_effect: variance of the true positive rate at 10 % FPR over that of independent scores.
         tally: hits of both sides at about 300 thresholds, for the ROC curve.
         records: vulnerability of each record; None with a single model.
-        groups: the same for groups of records.
+        groups: metrics of groups of records.
     """
 
     attack: str
@@ -58,7 +58,7 @@ class AttackMetrics:
     groups: tuple[GroupRow, ...] = ()
 
     def rate_at(self, fpr: float) -> RateAt:
-        """The true positive rate at one of the false positive rates; raises `ParameterError` at another."""
+        """Return the true positive rate at one of the false positive rates; raise `ParameterError` at another."""
         for rate in self.rates:
             if math.isclose(rate.fpr, fpr):
                 return rate
@@ -67,7 +67,7 @@ class AttackMetrics:
 
 @dataclass(frozen=True)
 class Region:
-    """What the accountant allows: no attack has more true positives at a false positive rate.
+    """Largest true positive rate that the claim allows at each false positive rate.
 
     Args:
         claim: the guarantee, such as "GaussianDP(mu=1)".
@@ -81,16 +81,16 @@ class Region:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MembershipResult(Saved):
-    """Membership attacks on the same models.
+    """Metrics of membership attacks on the same models.
 
     Args:
-        attacks: what each found out.
-        n_models, n_records: scored.
-        design: how records came into models, in words.
+        attacks: metrics of each attack.
+        n_models, n_records: numbers of scored models and records.
+        design: how records were assigned to models, in words.
         confidence: of each interval.
-        feature_baseline: the baseline without any model; None if there were no features to read.
-        skipped: attacks that could not be used, and why.
-        region: what the accountant allows; None without a claim.
+        feature_baseline: the baseline without any model; None without features.
+        skipped: attacks that could not be used, and the reasons.
+        region: true positive rates that the claim allows; None without a claim.
     """
 
     FORMAT: ClassVar[str] = "dpassay.membership-result"
@@ -106,7 +106,7 @@ class MembershipResult(Saved):
     region: Region | None = None
 
     def __getitem__(self, attack: str) -> AttackMetrics:
-        """The metrics of one attack, by name; raises `ParameterError` on another name."""
+        """Return the metrics of one attack, by name; raise `ParameterError` on another name."""
         for metrics in self.attacks:
             if metrics.attack == attack:
                 return metrics
@@ -116,40 +116,40 @@ class MembershipResult(Saved):
 
     @property
     def confounded(self) -> bool:
-        """Whether the records alone tell members from non-members, so that no attack's success is the model's fault."""
+        """True if the features alone separate members from non-members, so that success does not show a leak."""
         return self.feature_baseline is not None and self.feature_baseline.shifted
 
     @property
     def best(self) -> AttackMetrics:
-        """The attack with the largest AUC; chosen on these scores, hence optimistic."""
+        """Attack with the largest AUC; chosen on these scores, hence optimistic."""
         return max(self.attacks, key=lambda metrics: metrics.auc)
 
     @property
     def headline(self) -> AttackMetrics:
-        """The attack that finds most members at `HEADLINE_FPR`; chosen on these scores, hence optimistic.
+        """Attack with the largest true positive rate at `HEADLINE_FPR`; chosen on these scores, hence optimistic.
 
-        A headline quotes the numbers of this one attack: its rate, its AUC and the records that it exposes.
+        A headline quotes the numbers of this attack only: its rate, its AUC and the records that it exposes.
         """
         return max(self.attacks, key=lambda metrics: metrics.rate_at(HEADLINE_FPR).tpr)
 
     def summary(self) -> str:
-        """The table that a person reads."""
+        """Return the result as a table in plain text."""
         from .text import summary
 
         return summary(self)
 
     def plot(self) -> Any:
-        """A matplotlib Figure: ROC curves on logarithmic axes, and the vulnerability of the records."""
+        """Return a matplotlib Figure: ROC curves on logarithmic axes, and the vulnerability of the records."""
         return draw(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an attack: AUC, rates with their intervals, advantages, counts, exposed records."""
+        """Return one row per attack: AUC, rates with their intervals, advantages, counts, exposed records."""
         import pandas as pd
 
         return pd.DataFrame([_row(metrics) for metrics in self.attacks])
 
     def check(self) -> None:
-        """Raises `ResultError` where the numbers cannot belong together."""
+        """Raise `ResultError` if the numbers contradict each other."""
         _check(self)
 
     def __eq__(self, other: object) -> bool:
@@ -159,12 +159,12 @@ class MembershipResult(Saved):
         return hash((self.n_models, self.n_records, tuple(m.attack for m in self.attacks)))
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
-        return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {found}>"
+        aucs = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
+        return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {aucs}>"
 
 
 def _row(metrics: AttackMetrics) -> dict[str, Any]:
-    """The columns of one attack in the table."""
+    """Return the columns of one attack in the table."""
     rates = {
         f"tpr_at_{rate.fpr:g}{end}": value
         for rate in metrics.rates
@@ -182,8 +182,8 @@ def _row(metrics: AttackMetrics) -> dict[str, Any]:
 
 
 def _check(result: MembershipResult) -> None:
-    """Raises `ResultError` where the numbers cannot belong together."""
-    consistency.require(len(result.attacks) > 0, "attacks", "there is none")
+    """Raise `ResultError` if the numbers contradict each other."""
+    consistency.require(len(result.attacks) > 0, "attacks", "the list is empty")
     consistency.within(0.0, 1.0, "", confidence=result.confidence)
     if result.region is not None:
         consistency.same_length("region", fpr=result.region.fpr, tpr=result.region.tpr)

@@ -1,4 +1,4 @@
-"""Membership results in words."""
+"""Membership results as plain text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 TURNED = 0.4
-"""An AUC below this one, and for certain below one half, makes scores suspect of the wrong sign."""
+"""An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
 
 
 def summary(result: MembershipResult) -> str:
-    """The table of all attacks, then what must be known to read it."""
+    """Return the table of all attacks, followed by notes on how to read it."""
     lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
     for metrics in result.attacks:
         lines += _groups(metrics)
@@ -29,20 +29,20 @@ def summary(result: MembershipResult) -> str:
 
 
 def head(result: MembershipResult) -> list[tuple[str, str]]:
-    """What was run, name and text."""
+    """Return rows on the setting, name and text."""
     rows = [
         ("models", f"{result.n_models:,}, {result.design}"),
         ("records", f"{result.n_records:,}"),
     ]
     if result.feature_baseline is not None:
-        alone = result.feature_baseline
-        found = f"AUC {alone.auc:.3f} ({alone.lower:.3f} to {alone.upper:.3f}) from the features alone, without a model"
-        rows.append(("features alone", found))
+        baseline = result.feature_baseline
+        auc = f"AUC {baseline.auc:.3f} ({baseline.lower:.3f} to {baseline.upper:.3f})"
+        rows.append(("features only", f"{auc} from the features only, without a model"))
     if result.confounded:
         rows.append(
             (
                 "WARNING",
-                "members and non-members come from different distributions: what follows is no evidence of membership",
+                "members and non-members come from different distributions: these metrics are no evidence of a leak",
             )
         )
     if result.region is not None:
@@ -51,16 +51,16 @@ def head(result: MembershipResult) -> list[tuple[str, str]]:
 
 
 def cells(result: MembershipResult) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Head and rows of the table of all attacks, the largest AUC first."""
-    rates = result.attacks[0].rates if result.attacks else ()
-    head = ("attack", "AUC", *(f"TPR@{100 * rate.fpr:g}%FPR" for rate in rates), "advantage", "held out", "exposed")
+    """Return head and rows of the table of all attacks, the largest AUC first."""
+    columns = [f"TPR@{100 * rate.fpr:g}%FPR" for rate in (result.attacks[0].rates if result.attacks else ())]
+    head = ("attack", "AUC", *columns, "advantage", "held out", "exposed")
     rows = []
     for metrics in sorted(result.attacks, key=lambda metrics: -metrics.auc):
         auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
         held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
         exposed = f"{len(metrics.records.exposed()):,}" if metrics.records and metrics.records.resolvable else "-"
-        shown = map(_rate, metrics.rates)
-        rows.append((metrics.attack, auc, *shown, f"{metrics.advantage:.3f}", held_out, exposed))
+        rates = map(_rate, metrics.rates)
+        rows.append((metrics.attack, auc, *rates, f"{metrics.advantage:.3f}", held_out, exposed))
     return head, tuple(rows)
 
 
@@ -75,85 +75,84 @@ def _table(result: MembershipResult) -> list[str]:
 
 
 def _rate(rate: RateAt) -> str:
-    """A rate in percent, with a mark where too few non-members carry it."""
+    """Return a rate in percent, with a mark where it depends on too few non-members."""
     return f"{100 * rate.tpr:.3g} %{' ' if rate.resolvable else '?'}"
 
 
 def notes(result: MembershipResult) -> list[str]:
-    """What must be known to read the table."""
-    found = [
+    """Return notes on how to read the table."""
+    texts = [
         "No bound on epsilon follows from these numbers; dpassay.audit.games.membership_game gives one.",
         f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
-        "advantage: at the best threshold of these same scores, so optimistic; held out: threshold of other scores.",
+        "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
     ]
     if 1 < result.n_models < 2 * FEWEST_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
-        found.append(
-            f"Intervals from 0 to 1: {result.n_models} models are too few to tell how much models differ. It takes "
-            f"{2 * FEWEST_MODELS} in pairs of complements, or {FEWEST_MODELS} without."
+        texts.append(
+            f"Intervals from 0 to 1: {result.n_models} models are too few to estimate their variance. At least "
+            f"{2 * FEWEST_MODELS} in pairs of complements are needed, or {FEWEST_MODELS} without."
         )
     if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
-        found.append("?: unresolvable, fewer than 10 / FPR non-members; the rate rests on a handful of them.")
+        texts.append("?: unresolvable, fewer than 10 / FPR non-members; the rate depends on a few of them.")
     tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
     if tables:
-        found.append("exposed: records whose scores tell in from out, Holm-adjusted p <= 0.05 over the records.")
+        texts.append("exposed: records whose scores reveal their membership, Holm-adjusted p <= 0.05 over the records.")
     if (table := result.headline.records) is not None and table.resolvable:
-        found.append(worst_record(result.headline.attack, table))
-    found += dict.fromkeys(
+        texts.append(worst_record(result.headline.attack, table))
+    texts += dict.fromkeys(
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
-    found += [
-        f"{metrics.attack}: no record is tested by itself, as its scores lean on models that have no complements: "
+    texts += [
+        f"{metrics.attack}: single records are not tested, as its scores use reference models without complements: "
         "train with design='pairs'."
         for metrics in result.attacks
         if metrics.records is None and result.n_models >= FEWEST
     ]
-    found += [
-        f"{metrics.attack}: {metrics.n_missing:,} scores are missing, too few references."
+    texts += [
+        f"{metrics.attack}: {metrics.n_missing:,} scores are missing: too few references."
         for metrics in result.attacks
         if metrics.n_missing
     ]
-    found += [
-        f"{metrics.attack}: finds nobody at {100 * fpr:g} % false positives, as more non-members than that tie for its "
-        "highest score."
+    texts += [
+        f"{metrics.attack}: detects no member at {100 * fpr:g} % false positives, as more non-members than that share "
+        "its highest score."
         for metrics in result.attacks
         if (fpr := max((rate.fpr for rate in metrics.rates if _all_tied(rate)), default=0.0))
     ]
-    found += [
-        f"{metrics.attack}: an AUC far below one half. Its scores may have the wrong sign: higher must mean member; "
+    texts += [
+        f"{metrics.attack}: AUC far below one half. The scores may have the wrong sign: higher must mean member; "
         "the signal 'loss' is minus the loss."
         for metrics in result.attacks
         if metrics.auc < TURNED and metrics.auc_upper < 0.5
     ]
-    found += [f"skipped {name}: {reason}" for name, reason in result.skipped]
-    return found
+    texts += [f"skipped {name}: {reason}" for name, reason in result.skipped]
+    return texts
 
 
 def _all_tied(rate: RateAt) -> bool:
-    """Whether no threshold but one above all scores is allowed: without ties ten false positives would be."""
+    """Return whether only a threshold above all scores is allowed; without ties ten false positives would be."""
     return rate.resolvable and rate.tpr == 0.0 and rate.false_positives == 0
 
 
 def worst_record(attack: str, table: RecordTable) -> str:
-    """The record that is told best, beside the mean over all of them."""
+    """Return a sentence on the most exposed record, compared to the mean over all records."""
     worst, mean = table.worst, np.nanmean(table.auc)
     return (
-        f"worst record, by {attack}: number {worst} (from 0 on), AUC {table.auc[worst]:.3f} beside {mean:.3f} on "
-        f"average; Holm-adjusted p {table.holm[worst]:.2g}."
+        f"worst record, by {attack}: number {worst} (counted from 0), AUC {table.auc[worst]:.3f}, compared to "
+        f"{mean:.3f} on average; Holm-adjusted p {table.holm[worst]:.2g}."
     )
 
 
 def too_few_models(table: RecordTable, n_models: int) -> str:
-    """Why no record could have been exposed, and how many models it takes."""
+    """Return a sentence on why no record could have been exposed, and how many models are needed."""
     needed = models_needed(len(table), pair_weight=table.pair_weight, one_sided=table.one_sided)
     return (
-        f"{n_models:,} models cannot single out a record: the smallest p-value that they can give is "
-        f"{table.least_p_value:.2g}, times {len(table):,} records. It takes {needed:,} models, "
-        "and a score by each."
+        f"{n_models:,} models cannot expose a record: the smallest possible p-value is {table.least_p_value:.2g}, "
+        f"times {len(table):,} records. At least {needed:,} models with a score each are needed."
     )
 
 
 def auc_with_interval(row: GroupRow) -> str:
-    """AUC of a group, with its interval; a single record has none."""
+    """Return the AUC of a group, with its interval; a single record has no interval."""
     interval = "one record" if math.isnan(row.lower) else f"{row.lower:.3f}-{row.upper:.3f}"
     return f"{row.auc:.3f} ({interval})"
 

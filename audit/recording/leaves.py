@@ -1,4 +1,4 @@
-"""The output of a program as a list of its parts, numbers and others, so that two outputs can be compared."""
+"""Comparison of two outputs of a program as lists of their parts, numbers and others."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from ...mechanisms.external.forms import by_name
 from ...mechanisms.external.recording.noisy import SLACK, at_last
 
-__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+__tracebackhide__ = True  # pytest shows the lines of the program only
 
 Leaves = list[Any]
 DEEPEST = 8
-"""Containers within each other that are looked into."""
+"""Largest depth of nested containers."""
 
 
 def leaves_of(output: Any, depth: int = 0) -> Leaves:
-    """The parts of an output, in an order of their own: numbers as float, and whatever else can be compared."""
+    """Return the parts of an output in a fixed order: numbers as float, and other comparable values."""
     if isinstance(output, (str, bytes, type(None), type)):
         return [output]
     if isinstance(output, (numbers.Real, np.bool_)):
@@ -35,10 +35,10 @@ def leaves_of(output: Any, depth: int = 0) -> Leaves:
     if isinstance(output, (set, frozenset)):
         return [leaf for part in sorted(output, key=by_name) for leaf in leaves_of(part, depth + 1)]
     if isinstance(output, np.ndarray):
-        found = np.asarray(at_last(output)).ravel()
-        if found.dtype.kind in "biuf":
-            return list(found.astype(np.float64).tolist())
-        return leaves_of(found.tolist(), depth + 1)
+        values = np.asarray(at_last(output)).ravel()
+        if values.dtype.kind in "biuf":
+            return list(values.astype(np.float64).tolist())
+        return leaves_of(values.tolist(), depth + 1)
     if hasattr(output, "to_numpy"):  # pandas
         names = [*getattr(output, "columns", ()), *getattr(output, "index", ())]
         return [*leaves_of(names, depth + 1), *leaves_of(output.to_numpy(), depth + 1)]
@@ -48,7 +48,7 @@ def leaves_of(output: Any, depth: int = 0) -> Leaves:
 
 
 def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
-    """How far each part moves; infinite for one that is no number, NaN where their number changes."""
+    """Return the change of each part; infinite for a part that is not a number, NaN where the lengths differ."""
     if len(one) != len(other):
         return np.full(len(one), np.nan)
     before, now = (np.array([part if type(part) is float else np.nan for part in leaves]) for leaves in (one, other))
@@ -56,17 +56,17 @@ def changes(one: Leaves, other: Leaves) -> NDArray[np.float64]:
         moved = now - before
         close = np.abs(moved) <= SLACK * np.maximum(1.0, np.abs(before))
     finite = np.isfinite(before) & np.isfinite(now)
-    found = np.where(finite & ~close, moved, np.where(finite | (before == now), 0.0, np.inf))
+    change = np.where(finite & ~close, moved, np.where(finite | (before == now), 0.0, np.inf))
     for i in np.flatnonzero(np.isnan(before) | np.isnan(now)):
-        found[i] = 0.0 if _equal(one[i], other[i]) else np.inf
-    return found
+        change[i] = 0.0 if _equal(one[i], other[i]) else np.inf
+    return change
 
 
 def same(one: Leaves, other: Leaves) -> bool:
-    """Whether two outputs are equal up to rounding."""
+    """Return whether two outputs are equal up to rounding."""
     return len(one) == len(other) and not changes(one, other).any()
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two parts that are not both numbers are the same; NaN equals itself."""
+    """Return whether two parts that are not both numbers are equal; NaN equals itself."""
     return type(one) is type(other) and (one == other or (one != one and other != other))

@@ -1,4 +1,4 @@
-"""Runs a program on both sides of a pair with the same noisy values."""
+"""Recording of a program on both sides of a pair with the same noisy values."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ...mechanisms.external.recording import RecordingGenerator, Tape, running
 from .leaves import Leaves, changes, leaves_of, same
 from .recorded import Element, Recorded, Recordings
 
-__tracebackhide__ = True  # pytest shows the lines of the program, and not what runs it
+__tracebackhide__ = True  # pytest shows the lines of the program only
 
 RUNS = 3
-"""Recordings, from seeds of their own: a finding must be in each of them."""
+"""Number of recordings, from different seeds: a finding must be in each of them."""
 TRACED = 64
-"""Numbers of noise at most whose influence on the output is measured one by one."""
+"""Largest number of noise values whose influence on the output is measured one by one."""
 
 
 def record(function: Callable[..., Any], neighbours: Neighbours, *, seed: int = 0, runs: int = RUNS) -> Recordings:
     """Run `function` on both datasets with the same noisy values, `runs` times.
 
     Args:
-        function: release(dataset, rng), release(dataset, size, rng), of which size 1 is asked, or release(dataset).
+        function: release(dataset, rng), release(dataset, size, rng), called with size 1, or release(dataset).
         neighbours: the pair.
         seed: of the noise.
-        runs: recordings, each with noise of its own, >= 1.
+        runs: number of recordings, each with independent noise, >= 1.
 
     Raises:
-        ParameterError: `function` is not one of these.
-        Exception: whatever `function` raises on side 0.
+        ParameterError: `function` has another signature.
+        Exception: any exception that `function` raises on side 0.
 
     Example:
         >>> from dpassay.mechanisms import Neighbours, PureDP
@@ -52,7 +52,7 @@ def record(function: Callable[..., Any], neighbours: Neighbours, *, seed: int = 
 
 @dataclass(frozen=True, eq=False)
 class _Program:
-    """A function that is run under a tape."""
+    """A function that runs under a tape."""
 
     function: Callable[..., Any]
     style: str
@@ -60,54 +60,59 @@ class _Program:
     def recorded(self, pair: Neighbours, seed: Sequence[int]) -> Recorded:
         first = Tape()
         output = self.run(pair.d0, seed, first)
-        again, other = Tape(first, follow=False), Tape(first)
-        repeated = self.run(pair.d0, seed, again)
+        repeat, other = Tape(first, follow=False), Tape(first)
+        repeated = self.run(pair.d0, seed, repeat)
         outputs = output, self.run(pair.d1, seed, other)
-        seen = Recorded(name_of(self.function), (first, other), outputs, same(output, repeated))
-        if seen.parted or not seen.repeatable:
-            return seen
-        unsettled, influence = frozenset(self._reached(pair, seed, seen)), self._influence(pair.d0, seed, seen)
-        return dataclasses.replace(seen, unsettled=unsettled, influence=influence)
+        recording = Recorded(name_of(self.function), (first, other), outputs, same(output, repeated))
+        if recording.parted or not recording.repeatable:
+            return recording
+        unsettled, influence = (
+            frozenset(self._reached(pair, seed, recording)),
+            self._influence(pair.d0, seed, recording),
+        )
+        return dataclasses.replace(recording, unsettled=unsettled, influence=influence)
 
     def run(self, dataset: Any, seed: Sequence[int], tape: Tape) -> Leaves:
         rng = RecordingGenerator(np.random.PCG64(np.random.SeedSequence(seed)))
-        given = copy.deepcopy(dataset)
+        argument = copy.deepcopy(dataset)
         with Guard(name_of(self.function), seed=seed[0]), running(tape):
             if self.style == "own-randomness":
-                result = self.function(given)
+                result = self.function(argument)
             else:
-                result = self.function(given, rng) if self.style == "one-run" else self.function(given, 1, rng)
+                result = self.function(argument, rng) if self.style == "one-run" else self.function(argument, 1, rng)
             return leaves_of(result)
 
     def _nudged(self, dataset: Any, seed: Sequence[int], first: Tape, by: Mapping[int, Any]) -> Leaves:
-        """The output on a dataset when draws are moved, and no noisy value is kept."""
+        """Return the output on a dataset with shifted draws, where no noisy value is replayed."""
         return self.run(dataset, seed, Tape(first, follow=False, nudge=by))
 
-    def _reached(self, pair: Neighbours, seed: Sequence[int], seen: Recorded) -> set[int]:
-        """The parts of the output that noise reaches on both sides which was not moved: it may hide a difference."""
-        if same(*seen.outputs):
+    def _reached(self, pair: Neighbours, seed: Sequence[int], recording: Recorded) -> set[int]:
+        """Return the parts of the output that unshifted noise affects on both sides: it may hide a difference."""
+        if same(*recording.outputs):
             return set()
-        first, open_calls, step = seen.tapes[0], seen.open_calls(), seen.step()
-        if any(not seen.is_noise(at) for at in open_calls):
-            return set(range(len(seen.outputs[0])))
+        first, open_calls, step = recording.tapes[0], recording.open_calls(), recording.step()
+        if any(not recording.is_noise(at) for at in open_calls):
+            return set(range(len(recording.outputs[0])))
         by = {at: step * (1.0 + np.arange(np.size(first.calls[at].result)) / 7.0) for at in open_calls}
         if not by:
             return set()
-        moved0 = changes(seen.outputs[0], self._nudged(pair.d0, seed, first, by))
+        moved0 = changes(recording.outputs[0], self._nudged(pair.d0, seed, first, by))
         moved1 = changes(self._nudged(pair.d1, seed, first, {}), self._nudged(pair.d1, seed, first, by))
         return set(np.flatnonzero(moved0).tolist()) & set(np.flatnonzero(moved1).tolist())
 
-    def _influence(self, dataset: Any, seed: Sequence[int], seen: Recorded) -> dict[Element, np.ndarray[Any, Any]]:
-        """How far the output moves with each number of noise that was moved, and with the others."""
-        moved, step = seen.moved_elements(), seen.step()
-        others = [one for one in seen.elements() if one not in moved]
+    def _influence(self, dataset: Any, seed: Sequence[int], recording: Recorded) -> dict[Element, np.ndarray[Any, Any]]:
+        """Return the change of the output with each shifted noise value, and with the others."""
+        moved, step = recording.moved_elements(), recording.step()
+        others = [element for element in recording.elements() if element not in moved]
         if not moved or len(moved) > TRACED:
             return {}
         one_by_one = [*moved, *others] if len(moved) + len(others) <= TRACED else moved
-        groups: dict[Element, list[Element]] = {one: [one] for one in one_by_one}
+        groups: dict[Element, list[Element]] = {element: [element] for element in one_by_one}
         if one_by_one is moved:
             groups[None] = others
         return {
-            one: changes(seen.outputs[0], self._nudged(dataset, seed, seen.tapes[0], seen.along(group, step)))
-            for one, group in groups.items()
+            element: changes(
+                recording.outputs[0], self._nudged(dataset, seed, recording.tapes[0], recording.along(group, step))
+            )
+            for element, group in groups.items()
         }

@@ -1,4 +1,4 @@
-"""What was seen of a program on both sides, and what is wrong with it."""
+"""Recordings of a program on both sides of a pair, and their findings."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from .leaves import Leaves, changes, same
 
 Floats = NDArray[np.float64]
 Element = tuple[int, int] | None
-"""A number of noise: the place of its call and its place there; None for all others together."""
+"""A noise value: the index of its call and its index within the call; None for all others together."""
 ROUNDING = 1e-6
-"""Relative excess over a claim that is taken for rounding: claims are written with a few digits, and privacy maps round
-up (OpenDP says 1.000000009 for Laplace noise of scale 1). It multiplies odds by exp(1e-6 epsilon) at most."""
+"""Relative excess over a claim that counts as rounding: claims are written with a few digits, and privacy maps round up
+(OpenDP returns 1.000000009 for Laplace noise of scale 1). It multiplies odds by at most exp(1e-6 epsilon)."""
 COINS = frozenset({"random", "uniform", "random_sample", "rand", "binomial", "choice", "integers", "randint", "bytes"})
-"""Primitives that decide rather than hide: how they influence an output is not measured by moving them."""
+"""Primitives for random decisions rather than noise: their influence on an output is not measured by shifts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """One difference that ought not to be there.
+    """One difference between the sides that violates the claim.
 
     Args:
         kind: "control flow", "parameters", "distance", "no noise", "hidden randomness" or "spent".
-        text: a sentence for people.
-        call: place of the primitive, from 0; None where it is about all of them.
+        text: the finding as a sentence.
+        call: index of the primitive, from 0; None for a finding on all primitives.
     """
 
     kind: str
@@ -53,11 +53,11 @@ class Recorded:
 
     Args:
         name: of the program.
-        tapes: the primitives of either side.
-        outputs: of either side, as the list of their parts.
+        tapes: the primitives of each side.
+        outputs: of each side, as the list of their parts.
         repeatable: whether side 0 gives the same output again under the same primitives.
-        unsettled: parts of the output that noise reaches whose use was not followed, which may hide a difference.
-        influence: how far the parts of the output on side 0 move when a number of noise moves by `step()`.
+        unsettled: parts of the output that depend on noise whose use was not traced, which may hide a difference.
+        influence: change of the parts of the output on side 0 when a noise value is shifted by `step()`.
     """
 
     name: str
@@ -69,44 +69,44 @@ class Recorded:
 
     @property
     def calls(self) -> tuple[tuple[Call, ...], tuple[Call, ...]]:
-        """The primitives of either side."""
+        """Primitives of each side."""
         return tuple(self.tapes[0].calls), tuple(self.tapes[1].calls)
 
     @property
     def parted(self) -> bool:
-        """Whether the sides call different primitives, or a different number of them."""
+        """True if the sides call different primitives, or a different number of them."""
         return self.tapes[1].parted is not None or len(self.tapes[0].calls) != len(self.tapes[1].calls)
 
     def distance(self, at: int) -> Floats | None:
-        """How far what lies under the noise of a call moves, for each of its numbers; None where it is no noise."""
+        """Return the distance between the values under the noise of a call; None if the call is not additive noise."""
         one, other = (tape.calls[at] for tape in self.tapes)
         if not one.additive:
             return None
         draw = self.tapes[1].draws.get(at)
-        fed = other.distance(one)
-        return fed if draw is None else np.where(fed != 0.0, fed, draw.shift)
+        distance = other.distance(one)
+        return distance if draw is None else np.where(distance != 0.0, distance, draw.shift)
 
     def is_noise(self, at: int) -> bool:
-        """Whether a call returned noise that is added to something, or may be."""
+        """Return whether a call returned noise that is added to a value, or may be."""
         draw = self.tapes[0].draws.get(at)
         return draw is not None and (
             self.tapes[0].calls[at].additive or (draw.added and self.tapes[0].calls[at].name not in COINS)
         )
 
     def open_calls(self, until: int | None = None) -> list[int]:
-        """Calls that may hide a difference in a way that was not followed."""
-        found = []
+        """Return the calls that may hide a difference in a way that was not traced."""
+        open_calls = []
         for at, (one, other) in enumerate(self._common(until)):
             hidden = one.fed is not None and bool(moved(one.fed, other.fed).any()) if _numeric(one.fed) else False
             picks = one.name in PICKS and one.fed is None
             draw = self.tapes[1].draws.get(at)
             settled = draw is not None and draw.settled.any()
             if not (hidden or picks or settled or one.source not in (*SOURCES, "secrets")):
-                found.append(at)
-        return found
+                open_calls.append(at)
+        return open_calls
 
     def elements(self) -> list[Element]:
-        """The numbers of all noise with a known cost or location."""
+        """Return all noise values with a known cost or location."""
         return [
             (at, i)
             for at, call in enumerate(self.tapes[0].calls)
@@ -115,16 +115,16 @@ class Recorded:
         ]
 
     def moved_elements(self) -> list[Element]:
-        """Those of the numbers of noise that were moved to keep a noisy value."""
+        """Return the noise values that were shifted to keep a noisy value."""
         distances = {at: self.distance(at) for at in range(len(self.tapes[0].calls))}
         return [
             (at, int(i)) for at, distance in distances.items() if distance is not None for i in np.flatnonzero(distance)
         ]
 
     def step(self) -> float:
-        """How far draws are moved to see what they influence: about the largest scale, the same for all.
+        """Return the shift of draws that measures their influence: about the largest scale, the same for all.
 
-        It is a whole number where scales are not small, so that rounding to whole numbers does not swallow it.
+        It is an integer where scales are not small, so that rounding to integers does not remove it.
         """
         scales = [np.ravel(call.parameters.get("scale", 1.0)) for call in self.tapes[0].calls if call.additive]
         largest = float(np.max(np.concatenate([*scales, np.zeros(1)])))
@@ -133,7 +133,7 @@ class Recorded:
         return largest if largest < 0.1 else float(np.ceil(largest))
 
     def along(self, elements: Sequence[Element], step: float) -> Mapping[int, Floats]:
-        """The amounts by which draws are moved where some numbers of them are."""
+        """Return the shifts of the draws of these elements, by call."""
         by: dict[int, Floats] = {}
         for element in elements:
             if element is not None:
@@ -142,23 +142,23 @@ class Recorded:
         return by
 
     def findings(self, claim: Guarantee | None = None, *, delta: float | None = None) -> tuple[Finding, ...]:
-        """As `Recordings.findings`, of this run alone."""
+        """Return `Recordings.findings` of this run only."""
         return Recordings((self,)).findings(claim, delta=delta)
 
     def faults(self) -> tuple[Finding, ...]:
-        """What is wrong by construction, apart from the budget."""
+        """Return the findings by construction, without the budget."""
         if not self.repeatable:
             return (
-                Finding("hidden randomness", "equal primitives give unequal outputs: some randomness is not seen."),
+                Finding("hidden randomness", "equal primitives give unequal outputs: some randomness is not recorded."),
             )
         return (*self._flow(), *self._parameters(), *self._distances(), *self._bare())
 
     def spent(self) -> Guarantee | None:
-        """What this run gives away; None where that is not known."""
+        """Return the privacy loss of this run; None if it is unknown."""
         return Recordings((self,)).spent()
 
     def charged(self) -> Guarantee | None:
-        """What the calls give away if each noisy value that was kept is released; None where one has no known cost."""
+        """Return the guarantee of the calls if each kept noisy value is released; None if one has no known cost."""
         if self.parted or not self.repeatable or not same(*self.outputs):
             return None
         parts: list[Guarantee] = []
@@ -181,12 +181,12 @@ class Recorded:
         for earlier in self.open_calls(at):
             draw = self.tapes[1].draws.get(earlier)
             if draw is None or not self.is_noise(earlier) or not draw.added:
-                return  # it may have decided the way
-        said = [str(tape.calls[at]) if at < len(tape.calls) else "no more" for tape in self.tapes]
+                return  # the call may have decided the branch
+        names = [str(tape.calls[at]) if at < len(tape.calls) else "missing" for tape in self.tapes]
         shapes = [
             f" of shape {tape.calls[at].parameters.get('shape')}" if at < len(tape.calls) else "" for tape in self.tapes
         ]
-        sides = " and ".join(f"{said[side]}{shapes[side]} on side {side}" for side in (0, 1))
+        sides = " and ".join(f"{names[side]}{shapes[side]} on side {side}" for side in (0, 1))
         yield Finding("control flow", f"primitive {at + 1} is {sides}, after equal noisy values.", at)
 
     def _parameters(self) -> Iterator[Finding]:
@@ -207,23 +207,24 @@ class Recorded:
 
     def _distances(self) -> Iterator[Finding]:
         for at, (one, other) in enumerate(self._common()):
-            said = f"what primitive {at + 1} ({one})"
+            primitive = f"primitive {at + 1} ({one})"
             distance = self.distance(at)
             if distance is not None and not np.isfinite(distance).all():
                 sides = " and ".join(f"{shown(fed)} on side {side}" for side, fed in enumerate(self._under(at)))
-                yield Finding("distance", f"{said} is added to is {sides}.", at)
+                yield Finding("distance", f"the value under {primitive} is {sides}.", at)
             elif one.sensitivity is not None and one.fed is not None and _numeric(one.fed, other.fed):
                 most = moved(one.fed, other.fed).max(initial=0.0)
                 if not np.isfinite(most):
-                    text = f"{said} is fed is {shown(one.fed)} on side 0 and {shown(other.fed)} on side 1."
+                    text = f"the input of {primitive} is {shown(one.fed)} on side 0 and {shown(other.fed)} on side 1."
                     yield Finding("distance", text, at)
                 elif most > one.sensitivity * (1.0 + SLACK):
-                    told = f"the sensitivity that it is told is {one.sensitivity:g}"
-                    text = f"{said} is fed moves by {most:.6g}, and {told}."
+                    text = (
+                        f"the input of {primitive} changes by {most:.6g}, but its sensitivity is {one.sensitivity:g}."
+                    )
                     yield Finding("distance", text, at)
 
     def _under(self, at: int) -> Iterator[Any]:
-        """What noise is added to on either side, at the first place where it is no number on one of them."""
+        """Yield the values under the noise of each side, at the first index where one of them is not finite."""
         calls, draws = [tape.calls[at] for tape in self.tapes], [tape.draws.get(at) for tape in self.tapes]
         if draws[0] is None or draws[1] is None or (moved(calls[0].fed, calls[1].fed) != 0.0).any():
             yield from (call.fed for call in calls)
@@ -246,66 +247,68 @@ class Recorded:
         for i in np.flatnonzero(changes(out0, out1)):
             if int(i) not in self.unsettled:
                 sides = f"{_part(out0[i])} on side 0 and {_part(out1[i])} on side 1"
-                text = f"part {i + 1} of the output is {sides}, after equal noisy values: no noise hides it."
+                text = (
+                    f"part {i + 1} of the output is {sides}, after equal noisy values: no noise hides the difference."
+                )
                 yield Finding("no noise", text)
                 return
 
     def _common(self, until: int | None = None) -> list[tuple[Call, Call]]:
-        """The calls that both sides make."""
+        """Return the calls that both sides make."""
         until = self.tapes[1].parted if until is None else until
         return list(zip(self.tapes[0].calls[:until], self.tapes[1].calls[:until], strict=False))
 
 
 @dataclass(frozen=True, eq=False)
 class Recordings:
-    """Several recordings of one program on one pair; a finding counts if its kind is in all of them."""
+    """Several recordings of one program on one pair; a finding counts if all of them have its kind."""
 
     runs: tuple[Recorded, ...]
 
     def findings(self, claim: Guarantee | None = None, *, delta: float | None = None) -> tuple[Finding, ...]:
-        """What is wrong by construction on this pair; empty if nothing was seen.
+        """Return the findings by construction on this pair; empty if there are none.
 
         Args:
-            claim: what the whole is said to give away at most; None leaves the budget out.
-            delta: at which the epsilons of the claim and of what was spent are compared; None takes the claim's own.
+            claim: the guarantee of the whole program; None leaves the budget out.
+            delta: at which the epsilons of the claim and of the primitives are compared; None for that of the claim.
         """
-        found = [run.faults() for run in self.runs]
-        kinds = set.intersection(*({one.kind for one in some} for some in found))
-        if claim is None or any(found):
-            return tuple(one for one in found[0] if one.kind in kinds)
+        faults = [run.faults() for run in self.runs]
+        kinds = set.intersection(*({fault.kind for fault in of_run} for of_run in faults))
+        if claim is None or any(faults):
+            return tuple(fault for fault in faults[0] if fault.kind in kinds)
         spent, at = self.spent(), _delta(claim, delta)
-        promised = float(claim.epsilon(at))
-        if spent is None or (given := float(spent.epsilon(at))) <= promised * (1.0 + ROUNDING):
+        claimed = float(claim.epsilon(at))
+        if spent is None or (epsilon := float(spent.epsilon(at))) <= claimed * (1.0 + ROUNDING):
             return ()
-        given_text, promised_text = _apart(given, promised)
-        text = f"the primitives give away epsilon {given_text} at delta {at:g}, but {promised_text} is claimed."
+        epsilon_text, claimed_text = _distinct(epsilon, claimed)
+        text = f"the primitives compose to epsilon {epsilon_text} at delta {at:g}, but {claimed_text} is claimed."
         return (Finding("spent", text),)
 
     def spent(self) -> Guarantee | None:
-        """What the primitives give away together on this pair, by composition; None where that is not known.
+        """Return the guarantee of the primitives together on this pair, by composition; None if it is unknown.
 
-        It is known where the output determines the noisy values that were kept: each of them shows in the output of
-        every run, and no way to move noise, other than noise that hides nothing, leaves the outputs of all runs as they
-        are. So the sum of two noises, the largest of several noisy values, and comparisons have no known cost.
+        It is known if the output determines the kept noisy values: each of them affects the output of every run, and no
+        shift of noise, except of noise that hides nothing, leaves the outputs of all runs unchanged. The sum of two
+        noises, the largest of several noisy values, and comparisons therefore have no known cost.
         """
         charges = [run.charged() for run in self.runs]
         if any(charge is None for charge in charges) or not self._determined():
             return None
-        return max((charge for charge in charges if charge is not None), key=lambda one: one.epsilon(1e-6))
+        return max((charge for charge in charges if charge is not None), key=lambda charge: charge.epsilon(1e-6))
 
     def _determined(self) -> bool:
-        """Whether the outputs of all runs together determine the noise that was moved."""
+        """Return whether the outputs of all runs together determine the shifted noise."""
         moved_in = self.runs[0].moved_elements()
         if not moved_in:
             return all(not run.moved_elements() for run in self.runs)
         if any(run.moved_elements() != moved_in or not run.influence for run in self.runs):
             return False
-        known: list[Element] = [one for one in self.runs[0].influence if one is not None]
-        if any([one for one in run.influence if one is not None] != known for run in self.runs):
+        known: list[Element] = [element for element in self.runs[0].influence if element is not None]
+        if any([element for element in run.influence if element is not None] != known for run in self.runs):
             return False
-        places, tables = [known.index(one) for one in moved_in], []
+        places, tables = [known.index(element) for element in moved_in], []
         for run in self.runs:
-            table = np.stack([run.influence[one] for one in known], axis=1)
+            table = np.stack([run.influence[element] for element in known], axis=1)
             clear = np.isfinite(table).all(axis=1)
             if None in run.influence:
                 clear &= run.influence[None] == 0.0
@@ -313,42 +316,42 @@ class Recordings:
                 return False
             tables.append(table[clear])
         _, sizes, directions = np.linalg.svd(np.concatenate(tables))
-        unseen = directions[int((sizes > 1e-6 * sizes[0]).sum()) :]
-        return bool((np.abs(unseen[:, places]) < 1e-6).all())
+        null_space = directions[int((sizes > 1e-6 * sizes[0]).sum()) :]
+        return bool((np.abs(null_space[:, places]) < 1e-6).all())
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The primitives of the first run on side 0."""
+        """Primitives of the first run on side 0."""
         return self.runs[0].calls[0]
 
     def require(self, claim: Guarantee | None = None, *, delta: float | None = None) -> None:
-        """Raises `PrivacyViolation` with every finding, if there is one."""
-        found = self.findings(claim, delta=delta)
-        if found:
-            lines = "\n".join(f"  {one}" for one in found)
-            raise PrivacyViolation(f"{self.runs[0].name} is not private as it is built, on this pair:\n{lines}")
+        """Raise `PrivacyViolation` with every finding, if there is one."""
+        findings = self.findings(claim, delta=delta)
+        if findings:
+            lines = "\n".join(f"  {finding}" for finding in findings)
+            raise PrivacyViolation(f"{self.runs[0].name} is not private by construction, on this pair:\n{lines}")
 
 
 def total(parts: Sequence[Guarantee]) -> Guarantee | None:
-    """What several parts give away together, by the plainest theorem that covers them; None where none does."""
-    real = [part for part in parts if not (isinstance(part, PureDP) and part.epsilon(0.0) == 0.0)]
-    if not real:
+    """Compose the guarantees of several parts by the simplest theorem that applies; None if none does."""
+    nonzero = [part for part in parts if not (isinstance(part, PureDP) and part.epsilon(0.0) == 0.0)]
+    if not nonzero:
         return PureDP(0.0)
-    if any(isinstance(part, ConcentratedDP) for part in real):
+    if any(isinstance(part, ConcentratedDP) for part in nonzero):
         try:
-            real = [to_concentrated(part) for part in real]
+            nonzero = [to_concentrated(part) for part in nonzero]
         except AccountingError:
             return None
     for accounting in ("basic", "privacy-loss"):
         try:
-            return compose(real, accounting=accounting)
+            return compose(nonzero, accounting=accounting)
         except AccountingError:
             continue
     return None
 
 
 def _delta(claim: Guarantee, delta: float | None) -> float:
-    """Where a claim is read: as said; else at its own delta; else at 0, or at 1e-5 where it has no epsilon there."""
+    """Return `delta`, else the default delta of the claim, else 0, or 1e-5 if the claim has no finite epsilon at 0."""
     if delta is not None:
         return delta
     if claim.default_delta is not None:
@@ -357,7 +360,7 @@ def _delta(claim: Guarantee, delta: float | None) -> float:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two outputs, parameters or inputs are the same; NaN equals itself."""
+    """Return whether two outputs, parameters or inputs are equal; NaN equals itself."""
     try:
         return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
     except TypeError:
@@ -365,17 +368,17 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def _numeric(*fed: Any) -> bool:
-    return all(np.asarray(one).dtype.kind in "biuf" for one in fed)
+    return all(np.asarray(values).dtype.kind in "biuf" for values in fed)
 
 
 def _part(part: Any) -> str:
     return f"{part:.6g}" if isinstance(part, float) else shown(part)
 
 
-def _apart(given: float, promised: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see that they differ, 6 at least."""
+def _distinct(first: float, second: float) -> tuple[str, str]:
+    """Return two numbers as texts with enough digits to show that they differ, at least 6."""
     for digits in range(6, 17):
-        one, other = f"{given:.{digits}g}", f"{promised:.{digits}g}"
+        one, other = f"{first:.{digits}g}", f"{second:.{digits}g}"
         if one != other:
             break
     return one, other

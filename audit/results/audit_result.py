@@ -1,6 +1,6 @@
 """The result of an audit: frozen, complete, and with a versioned JSON form.
 
-Everything that a table, a plot or a report shows is in here; nothing has to be run again to draw it.
+The result contains everything that a table, a plot or a report shows.
 """
 
 from __future__ import annotations
@@ -47,42 +47,42 @@ class AuditResult(Saved):
     """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
 
     Args:
-        game: how the evidence was made: runs on a pair, canaries in one run, or reconstruction.
-        mechanism: how the mechanism was configured, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
+        game: the game that made the evidence: runs on a pair, canaries in one run, or reconstruction.
+        mechanism: configuration of the mechanism, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
         relation: the neighbouring relation of the pair and of the claim.
         attack: name of the attack.
         claim: the claimed epsilon at `delta`.
-        claim_name: the guarantee that it comes from, such as "PureDP(epsilon=1.0)".
+        claim_name: the guarantee that gives this epsilon, such as "PureDP(epsilon=1.0)".
         exact_epsilon: true epsilon of the pair at `delta`, where it is known; else None.
         delta, confidence: of the statement "true epsilon at delta >= bound"; in [0, 1) and (0, 1).
         bounds: every bound that was computed, each at its share of the significance.
         p_value: smallest significance at which the claim would be refuted, corrected for the number of bounds.
         detectable: smallest true epsilon that a perfect attack detects with this many trials at power 90 %, if the
             truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
-        detectable_family: the curves that were considered, such as "GaussianDP for some mu".
-        trials: numbers of pilot and evaluation runs; `game.counted(trials)` puts them in words.
+        detectable_family: the family of true curves that was considered, such as "GaussianDP for some mu".
+        trials: numbers of pilot and evaluation runs; `game.counted(trials)` describes them.
         seed: of every random stream.
         verdict: bound against claim.
-        ledger: every choice that could depend on the data, with its correction.
+        ledger: every data-dependent choice, with its correction.
         tally: counts of both sides above at most about 400 thresholds, for the curves.
         claim_curve: trade-off curve and privacy profile of the claim.
         events: counts of exceptional outputs on side 0 and side 1, such as {"raised ValueError": (0, 12)}.
         fingerprint: SHA-256 of everything that determines the trials.
-        curve_violation: where the claimed curve contradicts the trials most, at whatever delta; None where it does
-            not, or where no bound judges curves.
-        dependence: why the independence test rejected, which leaves no verdict; None where it did not.
-        warnings: what a reader should know before relying on the result, a sentence each; usually empty.
-        witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds say.
-        notes: what runs with the same seed on both sides showed, a sentence each: nothing against the claim by itself.
+        curve_violation: the point, at any delta, where the trials contradict the claimed curve most; None where they do
+            not, or where no bound tests curves.
+        dependence: why the independence test rejected; there is no verdict then. None where it did not reject.
+        warnings: limitations of the result that a reader should know, a sentence each; usually empty.
+        witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds are.
+        notes: differences between runs with the same seed on both sides, a sentence each; no evidence against the
+            claim by themselves.
         datasets: of side 0 and side 1 of a violation, as JSON; None where they have no such form, or are long.
         event_rule: the event that decided a violation, as a rule on outputs; None where there is none.
-        deciding: the event that refutes the claim, with outputs of each side in it; None where none does, or where
-            many events decide together.
+        deciding: the event that refutes the claim, with outputs of each side in it; None where no single event does.
         unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
-        recovery: how much of a secret was recovered, and how much the claim allows; None where none was guessed.
+        recovery: success rate of a reconstruction, and the one that the claim allows; None without a reconstruction.
         remedies: changes with each of which such an audit could refute the claim, where this one could not; else empty.
-        without_low_bits: what is shown without rules on the low bits of floats, where the attack has some; else None.
-        estimates: estimates of epsilon without a guarantee, if asked for with `with_estimates`.
+        without_low_bits: the bound without rules on the low bits of floats, where the attack has such rules; else None.
+        estimates: estimates of epsilon without a guarantee, added by `with_estimates`.
     """
 
     FORMAT: ClassVar[str] = "dpassay.audit-result"
@@ -125,32 +125,32 @@ class AuditResult(Saved):
 
     @property
     def bound(self) -> LowerBound:
-        """The largest of the bounds; valid at `confidence`, since the significance is divided among them."""
+        """Largest bound; valid at `confidence`, since the significance is divided among the bounds."""
         return max(self.bounds, key=lambda bound: bound.epsilon)
 
     @property
     def assumption_free_bound(self) -> LowerBound | None:
-        """The largest of the bounds that assume nothing about the trade-off curve; None if all of them do."""
+        """Largest bound among those that assume nothing about the trade-off curve; None if all of them do."""
         return max((b for b in self.bounds if not b.assumptions), key=lambda b: b.epsilon, default=None)
 
     @property
     def family_bound(self) -> LowerBound | None:
-        """The largest of the bounds that hold only if the trade-off curve is of a family; None if none is."""
+        """Largest bound among those that assume a family of trade-off curves; None if none does."""
         return max((b for b in self.bounds if b.assumptions), key=lambda b: b.epsilon, default=None)
 
     @property
     def ceiling(self) -> float:
-        """The largest bound that these trials could have given."""
+        """Largest bound that these trials could have given."""
         return max(bound.ceiling for bound in self.bounds)
 
     @property
     def refuted_elsewhere(self) -> CurveViolation | None:
-        """Where the claim is refuted, if it is not at `delta`, where the bound stays below it; else None."""
+        """Violation of the curve, if the claim is refuted but the bound at `delta` does not exceed it; else None."""
         return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
 
     @property
     def refuted_by(self) -> str | None:
-        """What refutes the claim: "witness", else "bound" or "curve"; None where nothing does."""
+        """Kind of evidence that refutes the claim: "witness", else "bound" or "curve"; None without a violation."""
         if self.verdict is not Verdict.VIOLATION:
             return None
         if self.witness is not None:
@@ -159,26 +159,26 @@ class AuditResult(Saved):
 
     @property
     def witness(self) -> Witness | None:
-        """The first witness that refutes the claim."""
+        """First witness that refutes the claim; None if there is none."""
         return next((witness for witness in self.witnesses if witness.refutes), None)
 
     def summary(self) -> str:
-        """The table that a person reads."""
+        """Return the result as a table in plain text."""
         from .text import summary
 
         return summary(self)
 
     def evidence(self) -> str:
-        """A dozen lines on the event that decided, enough to check the verdict by hand."""
+        """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
         from .text import evidence
 
         return evidence(self)
 
     def to_witness(self, path: Path | str) -> None:
-        """Writes a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.witness.checker`.
+        """Write a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.witness.checker`.
 
         Raises:
-            ResultError: this is no violation.
+            ResultError: the verdict is not a violation.
             StoreError: the file cannot be written.
         """
         from ..witness.file import write
@@ -186,11 +186,11 @@ class AuditResult(Saved):
         write(self, path)
 
     def plot(self) -> Any:
-        """A matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
+        """Return a matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
         return draw(self)
 
     def check(self) -> None:
-        """Raises `ResultError` where the numbers contradict each other, or the verdict does not follow from them."""
+        """Raise `ResultError` if the numbers contradict each other, or the verdict does not follow from them."""
         check_audit(self)
 
     def __eq__(self, other: object) -> bool:
@@ -200,16 +200,16 @@ class AuditResult(Saved):
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        shown = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
-        return f"<AuditResult {self.verdict.value}: {shown}, {self.mechanism}>"
+        bound = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
+        return f"<AuditResult {self.verdict.value}: {bound}, {self.mechanism}>"
 
 
 def check_audit(result: AuditResult, at: str = "") -> None:
-    """Raises `ResultError` where the numbers of an audit cannot belong together; `at` is its place, for messages.
+    """Raise `ResultError` if the numbers of an audit contradict each other; `at` is its place, for messages.
 
-    The verdict is derived again from bound, claim and ceiling. One distinction is not in the numbers: whether trials
-    whose ceiling does not exceed the claim could have refuted its curve at another delta, so that there `consistent`
-    and `underpowered` are both taken.
+    The verdict is derived again from bound, claim and ceiling. The numbers do not determine one distinction: whether
+    trials whose ceiling does not exceed the claim could have refuted its curve at another delta. In this case
+    `consistent` and `underpowered` are both accepted.
     """
     rates = {"delta": result.delta, "confidence": result.confidence, "p_value": result.p_value, "unseen": result.unseen}
     consistency.within(0.0, 1.0, at, **rates)
@@ -230,8 +230,8 @@ def check_audit(result: AuditResult, at: str = "") -> None:
             _check_violation(result.without_low_bits.curve_violation, at)
     consistency.check_tally(result.tally, at)
     if result.recovery is not None:
-        seen = result.recovery
-        consistency.within(0.0, 1.0, at, success=seen.success, prior=seen.prior, allowed=seen.allowed)
+        recovery = result.recovery
+        consistency.within(0.0, 1.0, at, success=recovery.success, prior=recovery.prior, allowed=recovery.allowed)
     curve = result.claim_curve
     consistency.same_length(at, fpr=curve.fpr, fnr=curve.fnr)
     consistency.same_length(at, epsilon=curve.epsilon, delta=curve.delta)
@@ -239,26 +239,26 @@ def check_audit(result: AuditResult, at: str = "") -> None:
 
 
 def _check_verdict(result: AuditResult, at: str) -> None:
-    """The verdict follows from the numbers next to it; a witness needs none, and dependent trials leave none."""
+    """Check that the verdict follows from the numbers; a witness needs none, and dependent trials give no verdict."""
     if result.witness is not None:
-        said = f"the verdict is {result.verdict.value!r}, but a witness refutes the claim"
-        consistency.require(result.verdict is Verdict.VIOLATION, at, said)
+        message = f"the verdict is {result.verdict.value!r}, but a witness refutes the claim"
+        consistency.require(result.verdict is Verdict.VIOLATION, at, message)
         return
     if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
-        said = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
+        message = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT
-        consistency.require(agree, at, said)
+        consistency.require(agree, at, message)
         return
     refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
-    unable = Verdict.UNDERPOWERED if nothing_to_go_on(result.unseen) else Verdict.CONSISTENT
-    follows = Verdict.VIOLATION if refuted else unable
-    blind = not refuted and result.ceiling <= result.claim
+    no_violation = Verdict.UNDERPOWERED if nothing_to_go_on(result.unseen) else Verdict.CONSISTENT
+    follows = Verdict.VIOLATION if refuted else no_violation
+    powerless = not refuted and result.ceiling <= result.claim
     consistency.require(
-        result.verdict is follows or (blind and result.verdict is Verdict.UNDERPOWERED),
+        result.verdict is follows or (powerless and result.verdict is Verdict.UNDERPOWERED),
         at,
         f"the verdict is {result.verdict.value!r}, but epsilon >= {result.bound.epsilon:.6g} against a claim of "
         f"{result.claim:.6g}{' and a refuted curve' if result.curve_violation is not None else ''} is "
-        f"{'underpowered' if blind else follows.value!r}",
+        f"{'underpowered' if powerless else follows.value!r}",
     )
 
 
@@ -270,10 +270,12 @@ def _check_bound(bound: LowerBound, at: str) -> None:
         consistency.within(0, bound.n_trials, at, hits=min(bound.hits), more_hits=max(bound.hits))
 
 
-def _check_violation(found: CurveViolation, at: str) -> None:
-    consistency.within(0.0, math.inf, at, epsilon=found.epsilon)
-    consistency.within(0.0, 1.0, at, delta=found.delta, delta_lower=found.delta_lower)
-    for name, rate in (("fpr", found.fpr), ("fnr", found.fnr), ("claimed_fnr", found.claimed_fnr)):
+def _check_violation(violation: CurveViolation, at: str) -> None:
+    consistency.within(0.0, math.inf, at, epsilon=violation.epsilon)
+    consistency.within(0.0, 1.0, at, delta=violation.delta, delta_lower=violation.delta_lower)
+    for name, rate in (("fpr", violation.fpr), ("fnr", violation.fnr), ("claimed_fnr", violation.claimed_fnr)):
         if rate is not None:
             consistency.within(0.0, 1.0, at, **{name: rate})
-    consistency.require(found.delta_lower > found.delta, at, "the curve violation shows no more delta than is claimed")
+    consistency.require(
+        violation.delta_lower > violation.delta, at, "the curve violation shows no more delta than is claimed"
+    )

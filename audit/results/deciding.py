@@ -1,4 +1,4 @@
-"""The event that decided, as a person sees it: its rule in words, and outputs of each side that fell into it."""
+"""The deciding event of a violation in readable form: its rule in words, and example outputs of each side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Outputs = tuple[str, ...]
 
 @dataclass(frozen=True)
 class DecidingEvent:
-    """The event that contradicts a claim.
+    """An event whose counts contradict a claim.
 
     Args:
         rule: when an output is in the event, in words; empty where the attack has none.
@@ -27,15 +27,15 @@ class DecidingEvent:
 
     @property
     def name(self) -> str:
-        """The event by its score."""
+        """Description of the event by its score."""
         return f"score {'>=' if self.above else '<'} {self.threshold:.6g}"
 
 
 def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
-    """Whether {score >= threshold} is the telling event, and not its complement.
+    """Return whether {score >= threshold} is more significant than its complement.
 
     Args:
-        hits: runs of side 0 and of side 1 that reach the threshold.
+        hits: numbers of runs of side 0 and of side 1 that reach the threshold.
         sizes: runs of each side.
 
     >>> points_to_side_1((0, 50), (100, 100)), points_to_side_1((50, 100), (100, 100))
@@ -48,15 +48,15 @@ def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
 
 
 def words(event: DecidingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
-    """Rows of a table: the rule, and for each side how often the event happened, and examples."""
+    """Return rows of a table: the rule, and for each side the count of the event and examples."""
     rows = [("rule", event.rule)] if event.rule else []
     for side, outputs in ((1, event.outputs1), (0, event.outputs0)):
-        counted = ""
+        count = ""
         if hits is not None:
             n = hits[side] if event.above else sizes[side] - hits[side]
-            counted = f"{n:,} of {sizes[side]:,} = {n / sizes[side]:.6g}"
-        shown = f": {'; '.join(outputs)}" if outputs else ""
-        rows.append((f"on side {side}", f"{counted}{shown}"))
+            count = f"{n:,} of {sizes[side]:,} = {n / sizes[side]:.6g}"
+        examples = f": {'; '.join(outputs)}" if outputs else ""
+        rows.append((f"on side {side}", f"{count}{examples}"))
     return rows
 
 

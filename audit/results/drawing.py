@@ -1,4 +1,4 @@
-"""Who draws a result: the package says so in its metadata, and this room knows nothing of what lies to its right."""
+"""Drawing of a result by the function that the package metadata names, without an import of the plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GROUP = "dpassay.drawings"
 
 
 def draw(result: object) -> Any:
-    """The figure of a result; raises `DpassayError` where no installed package draws this kind."""
+    """Return the figure of a result; raise `DpassayError` if no installed package draws this kind."""
     kind = type(result).__name__
     for point in entry_points(group=GROUP, name=kind):
         return point.load()(result)

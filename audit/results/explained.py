@@ -1,4 +1,4 @@
-"""Steps that explain a verdict: one that fails costs its explanation, and never the verdict."""
+"""Steps that explain a verdict: a step that raises loses its explanation, never the verdict."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Explained:
-    """Runs the steps of one explanation, and collects a warning for each step that raised.
+    """The steps of one explanation, and a warning for each step that raised.
 
     Args:
-        through: exceptions that are raised all the same, such as that of a full disk.
+        through: exceptions that are not caught, such as that of a full disk.
         warnings: of the steps so far, a clause each.
 
     Example:
@@ -30,7 +30,7 @@ class Explained:
     warnings: list[str] = field(default_factory=list)
 
     def step(self, what: str, make: Callable[[], T], otherwise: Any) -> T:
-        """What `make` returns, or `otherwise` where it raises; `what` names it in the warning."""
+        """Return the value of `make`, or `otherwise` if it raises; `what` names the step in the warning."""
         try:
             return make()
         except self.through:

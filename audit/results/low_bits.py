@@ -1,4 +1,4 @@
-"""What the same trials show without a look at the low bits of floats."""
+"""The bound on the same trials without the low bits of floats."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..bounds.curve import CurveViolation
 class WithoutLowBits:
     """The largest bound of the attack without rules on the low bits of floats.
 
-    Both bounds, this one and that of the whole attack, hold together at the confidence of the audit.
+    This bound and that of the whole attack hold simultaneously at the confidence of the audit.
 
     Args:
-        bound: on the same trials.
-        curve_violation: where the claimed curve contradicts them most; None where it does not.
-        rule: the event that the bound is from, in words; empty where there are none.
+        bound: the largest bound, on the same trials.
+        curve_violation: the point where the trials contradict the claimed curve most; None where they do not.
+        rule: the event of the bound, in words; empty where there is none.
     """
 
     bound: LowerBound
@@ -25,7 +25,7 @@ class WithoutLowBits:
     rule: str = ""
 
     def refutes(self, claim: float) -> bool:
-        """Whether the claim is refuted without low bits too."""
+        """Return whether the claim is refuted without low bits too."""
         return self.bound.epsilon > claim or self.curve_violation is not None
 
 

@@ -1,4 +1,4 @@
-"""How much of a secret an attack recovered, next to what is recovered blindly and to what the claim allows."""
+"""Success rate of a reconstruction, with the success of a blind guess and the largest one that the claim allows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Recovery:
     """The success of a reconstruction.
 
     Args:
-        success: share of the rounds that were won; of bits the share that is right, where a score of 0 counts half.
+        success: share of successful rounds; for bits the share of correct guesses, where a score of 0 counts half.
         lower, upper: exact limits on the success rate (Clopper and Pearson 1934), both at the confidence of the result;
-            NaN for bits, of which those of one run hang together.
+            NaN for bits, since those of one run are dependent.
         prior: success without the output: the exact prior success; 1/2 for bits.
         allowed: the largest success rate that the claim allows at this prior, as `allowed_success` gives it.
     """
@@ -37,12 +37,12 @@ class Recovery:
 
 
 def recovery_of(evidence: Evidence, claim: Guarantee, bounds: Sequence[Any], confidence: float) -> Recovery | None:
-    """That of successes, and of bits that are values of records; None of other evidence.
+    """Return the recovery of successes, or of bits that are values of records; None for other evidence.
 
     Example:
         >>> from dpassay.mechanisms.guarantees import PureDP
-        >>> found = recovery_of(Successes(60, 100, 0.1), PureDP(1.0), [Reconstruction()], 0.95)
-        >>> found.success, found.prior, round(found.lower, 3), round(found.upper, 3), round(found.allowed, 3)
+        >>> rate = recovery_of(Successes(60, 100, 0.1), PureDP(1.0), [Reconstruction()], 0.95)
+        >>> rate.success, rate.prior, round(rate.lower, 3), round(rate.upper, 3), round(rate.allowed, 3)
         (0.6, 0.1, 0.497, 0.697, 0.272)
     """
     if isinstance(evidence, BitScores):
@@ -53,11 +53,11 @@ def recovery_of(evidence: Evidence, claim: Guarantee, bounds: Sequence[Any], con
         return Recovery(float(0.5 + 0.5 * agree.mean()), math.nan, math.nan, 0.5, allowed)
     if not isinstance(evidence, Successes):
         return None
-    n, won, each = evidence.n_runs, evidence.n_success, 0.5 * (1.0 - confidence)
-    ways = {bound.candidates for bound in bounds if isinstance(bound, Reconstruction)} or {None}
-    allowed = min(allowed_success(claim, evidence.prior_success, candidates=way) for way in ways)
-    limits = float(lower(won, n, each)), float(upper(won, n, each))
-    return Recovery(won / n, *limits, evidence.prior_success, allowed)
+    n, n_success, tail = evidence.n_runs, evidence.n_success, 0.5 * (1.0 - confidence)
+    candidates = {bound.candidates for bound in bounds if isinstance(bound, Reconstruction)} or {None}
+    allowed = min(allowed_success(claim, evidence.prior_success, candidates=number) for number in candidates)
+    limits = float(lower(n_success, n, tail)), float(upper(n_success, n, tail))
+    return Recovery(n_success / n, *limits, evidence.prior_success, allowed)
 
 
 __all__ = ["Recovery", "recovery_of"]

@@ -1,4 +1,4 @@
-"""How results are kept: one JSON form for every type of result, checked in full when it is read.
+"""The JSON form of all results, checked in full when it is read.
 
     {"format": "dpassay.audit-result", "version": 2, ...the fields..., "sha256": "..."}
 
@@ -6,12 +6,12 @@ Audits, searches, sweeps, membership metrics and certificates are each a `Saved`
 
 Written    dataclasses as objects, in the order of their fields; tuples and arrays as lists; enumerations as their
            values; infinities and NaN as "inf", "-inf", "nan".
-Read       the digest over everything else must fit, so that no change goes unnoticed; then each field must have the
-           type that its class states. A field with a default may be missing: results grow new fields without a new
-           version. Whether the numbers agree with each other is for `dpassay.audit.results.consistency` to say.
+Read       the digest over everything else must match, so that every change is detected; then each field must have the
+           type that its class states. A field with a default may be missing: new fields need no new version.
+           `dpassay.audit.results.consistency` checks that the numbers agree with each other.
 
-The digest finds damage and careless edits. Whoever computes it anew can state anything that is consistent: results of
-strangers are as good as the strangers.
+The digest detects damage and accidental edits. It is no signature: a file with a recomputed digest can state anything
+that is consistent, so results are as trustworthy as their source.
 """
 
 from __future__ import annotations
@@ -43,24 +43,25 @@ class Saved:
     VERSION: ClassVar[int]
 
     def check(self) -> None:
-        """Raises `ResultError` where the numbers contradict each other or the verdict."""
+        """Raise `ResultError` if the numbers contradict each other or the verdict."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form as a dictionary of plain values, the digest in it."""
+        """Return the JSON form as a dictionary of plain values, digest included."""
         content = {"format": self.FORMAT, "version": self.VERSION, **encode(self, type(self))}
         return content | {DIGEST: digest(content)}
 
     def to_json(self) -> str:
-        """The JSON form: versioned, with a digest, and the same bytes for the same result, without times or paths."""
+        """Return the JSON form: versioned, with a digest, without times or paths; equal bytes for equal results."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The result behind `to_json`.
+        """Read a result that `to_json` wrote.
 
         Raises:
-            ResultError: the text is no JSON, of another format or version, was changed since it was written, holds a
-                field of another type, or numbers that contradict each other. The message says which, and what to do.
+            ResultError: the text is not JSON, has another format or version, was changed since it was written, or
+                contains a field of another type or numbers that contradict each other. The message gives the reason
+                and the next step.
         """
         result: Self = decode(_fields(_object(text), cls.FORMAT, cls.VERSION), cls, "")
         result.check()
@@ -68,23 +69,23 @@ class Saved:
 
 
 def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
-    """The fields of a result, where format, version and digest are right."""
+    """Return the fields of a result; raise `ResultError` unless format, version and digest are right."""
     if content.get("format") != form:
         raise ResultError(
-            f"format must be {form!r}, but is {_short(content.get('format'))}: these are other results, or none."
+            f"format must be {form!r}, but is {_short(content.get('format'))}: this is another kind of file."
         )
     if content.get("version") != version:
         raise ResultError(_other_version(content.get("version"), version))
     stated = content.pop(DIGEST, None)
     if stated != digest(content):
         raise ResultError(
-            f"the results do not fit their {DIGEST}: they were changed or damaged after they were written. {_AGAIN}"
+            f"the results do not match their {DIGEST}: they were changed or damaged after they were written. {_AGAIN}"
         )
     return {key: value for key, value in content.items() if key not in ("format", "version")}
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """SHA-256 of the content as compact JSON."""
+    """Return the SHA-256 of the content as compact JSON."""
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -94,20 +95,22 @@ def _object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ResultError(f"the results are not readable as JSON ({error}): they are damaged. {_AGAIN}") from error
     if not isinstance(content, dict):
-        raise ResultError(f"these are no results, but a JSON {type(content).__name__}.")
+        raise ResultError(f"results must be a JSON object, but are a JSON {type(content).__name__}.")
     return content
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
-def _other_version(found: Any, known: int) -> str:
-    if type(found) is int and found > known:
-        return f"version must be {known}, but is {_short(found)}: a newer dpassay wrote these results. Update dpassay."
+def _other_version(version: Any, known: int) -> str:
+    if type(version) is int and version > known:
+        return (
+            f"version must be {known}, but is {_short(version)}: a newer dpassay wrote these results. Update dpassay."
+        )
     return (
-        f"version must be {known}, but is {_short(found)}: another release wrote these results. Read them with that "
-        "release, or run the same command again, which takes the trials that were kept."
+        f"version must be {known}, but is {_short(version)}: another release wrote these results. Read them with that "
+        "release, or run the same command again, which reuses the stored trials."
     )
 
 
@@ -115,7 +118,7 @@ def _other_version(found: Any, known: int) -> str:
 
 
 def encode(value: Any, hint: Any) -> Any:
-    """`value`, whose type is `hint`, in plain values.
+    """Return `value`, whose type is `hint`, in plain values.
 
     >>> encode((1, 2.5, float("inf")), tuple[float, ...])
     [1.0, 2.5, 'inf']
@@ -137,11 +140,11 @@ def encode(value: Any, hint: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What has no stated type, such as a swept parameter: JSON already, but for tuples and infinities."""
+    """Return a value without a type hint, such as a swept parameter, as JSON: converts tuples and infinities."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(inside) for key, inside in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inside) for inside in value]
+        return [_plain(item) for item in value]
     return _number(value) if isinstance(value, float) else value
 
 
@@ -157,7 +160,7 @@ _WRITE: dict[Any, Callable[[Any], Any]] = {float: _number, int: operator.index, 
 
 
 def decode(value: Any, hint: Any, at: str) -> Any:
-    """The object of type `hint` behind plain values; `at` is its place, for messages.
+    """Return the object of type `hint` from plain values; `at` is its place, for messages.
 
     >>> decode([1.0, "inf"], tuple[float, ...], "fpr")
     (1.0, inf)
@@ -181,18 +184,18 @@ def decode(value: Any, hint: Any, at: str) -> Any:
     if origin is np.ndarray:
         numbers = decode(value, tuple[_item(hint), ...], at)  # type: ignore[misc]
         return np.array(numbers, dtype=np.float64 if _item(hint) is float else np.int64)
-    return _unstated(value) if hint is Any else _READ[hint](value, at)
+    return _from_plain(value) if hint is Any else _READ[hint](value, at)
 
 
 def _dataclass(value: Any, hint: Any, at: str) -> Any:
-    given = value if isinstance(value, dict) else _refuse(value, "an object", at)
+    content = value if isinstance(value, dict) else _refuse(value, "an object", at)
     hints = _hints(hint)
     needed = {f.name for f in dataclasses.fields(hint) if not _has_default(f)}
-    for name in sorted(given.keys() - hints.keys()):
+    for name in sorted(content.keys() - hints.keys()):
         raise ResultError(f"{_join(at, name)} is not known: these results are damaged. {_AGAIN}")
-    for name in sorted(needed - given.keys()):
+    for name in sorted(needed - content.keys()):
         raise ResultError(f"{_join(at, name)} is missing: these results are damaged. {_AGAIN}")
-    fields = {name: decode(inner, hints[name], _join(at, name)) for name, inner in given.items()}
+    fields = {name: decode(inner, hints[name], _join(at, name)) for name, inner in content.items()}
     try:
         return hint(**fields)
     except DpassayError as error:
@@ -200,7 +203,7 @@ def _dataclass(value: Any, hint: Any, at: str) -> Any:
 
 
 def _items(value: Any, inner: tuple[Any, ...], at: str) -> tuple[list[Any], list[Any]]:
-    """The items of a list, and the type of each."""
+    """Return the items of a list, and the type of each."""
     items = value if isinstance(value, list) else _refuse(value, "a list", at)
     hints = _each(inner, len(items))
     return (items, hints) if len(items) == len(hints) else _refuse(value, f"a list of {len(hints)}", at)
@@ -228,12 +231,12 @@ def _str(value: Any, at: str) -> str:
 _READ: dict[Any, Callable[[Any, str], Any]] = {float: _float, int: _int, bool: _bool, str: _str}
 
 
-def _unstated(value: Any) -> Any:
-    """What `_plain` wrote; tuples stay lists."""
+def _from_plain(value: Any) -> Any:
+    """Return a value that `_plain` wrote; tuples stay lists."""
     if isinstance(value, dict):
-        return {key: _unstated(inside) for key, inside in value.items()}
+        return {key: _from_plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_unstated(inside) for inside in value]
+        return [_from_plain(item) for item in value]
     return float(value) if isinstance(value, str) and value in _SPECIAL else value
 
 
@@ -246,7 +249,7 @@ def _is_dataclass(hint: Any) -> bool:
 
 @cache
 def _hints(result: Any) -> dict[str, Any]:
-    """The type of each field, in order."""
+    """Return the type of each field, in order."""
     hints = get_type_hints(result)
     return {field.name: hints[field.name] for field in dataclasses.fields(result)}
 
@@ -257,18 +260,18 @@ def _has_default(field: dataclasses.Field[Any]) -> bool:
 
 
 def _optional(members: tuple[Any, ...]) -> Any:
-    """T of `T | None`; no other union is used in results."""
+    """Return T of `T | None`; no other union is used in results."""
     (only,) = (member for member in members if member is not type(None))
     return only
 
 
 def _each(inner: tuple[Any, ...], size: int) -> list[Any]:
-    """The types of the items of a tuple."""
+    """Return the types of the items of a tuple."""
     return [inner[0]] * size if len(inner) == 2 and inner[1] is Ellipsis else list(inner)
 
 
 def _item(hint: Any) -> type[float] | type[int]:
-    """What an array holds."""
+    """Return the item type of an array."""
     return float if issubclass(get_args(get_args(hint)[1])[0], np.floating) else int
 
 
@@ -281,7 +284,7 @@ def _refuse(value: Any, allowed: str, at: str) -> Any:
 
 
 def _short(value: Any) -> str:
-    """A found value in a message: JSON, cut."""
+    """Return a value for a message: JSON, truncated."""
     text = json.dumps(value) if not isinstance(value, dict | list) else f"a JSON {type(value).__name__}"
     return text if len(text) <= 40 else f"{text[:37]}..."
 

@@ -1,4 +1,4 @@
-"""Results in words: the table that a person reads, and the evidence for a violation."""
+"""Results as plain text: the summary table, and the evidence for a violation."""
 
 from __future__ import annotations
 
@@ -21,148 +21,148 @@ _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
     Verdict.UNDERPOWERED: "no outcome of these trials could have contradicted the claim",
-    Verdict.DEPENDENT: "no verdict: the trials are not independent, so that no bound on them holds",
+    Verdict.DEPENDENT: "no verdict: the trials are not independent, so no bound is valid",
 }
 
 
 INDEPENDENT = (
-    "Let each run draw all of its randomness anew from the rng (or the seed) that it is given, and keep nothing from "
-    "one run to the next"
+    "Let each run draw all of its randomness from the rng (or the seed) that it receives, and keep no state from one "
+    "run to the next"
 )
-"""What makes trials independent."""
+"""Advice that makes trials independent."""
 SHOWN = 10
-"""Kinds of exceptional outputs that a table lists."""
+"""Largest number of kinds of exceptional outputs in a table."""
 
 
 def meaning(verdict: Verdict) -> str:
-    """What a verdict says, in one clause."""
+    """Return the meaning of a verdict, as one clause."""
     return _MEANING[verdict]
 
 
 def reason(result: AuditResult) -> str:
-    """What the verdict of this result says, in one clause."""
+    """Return the meaning of the verdict of this result, as one clause."""
     if result.refuted_by == "witness":
         return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
     if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
-        return f"nothing to go on: {new_outputs(result)}, so that the attack could learn nothing of them"
+        return f"the attack could not learn from the pilot: {new_outputs(result)}"
     return meaning(result.verdict)
 
 
 def what_to_change(result: AuditResult) -> str:
-    """What would make such an audit able to contradict the claim, a sentence; empty where it was."""
+    """Return a sentence on the changes with which the audit could contradict the claim; empty if it already could."""
     if not result.remedies:
         if result.verdict is not Verdict.UNDERPOWERED or nothing_to_go_on(result.unseen):
             return ""
         return (
-            f"No number of {result.game.words.unit}, no confidence and no delta within reach would make such an audit "
-            "able to contradict this claim: test a smaller one."
+            f"No feasible number of {result.game.words.unit}, confidence or delta would allow such an audit to "
+            "contradict this claim: test a smaller claim."
         )
     ways = [", and ".join(_changes(result, remedy)) for remedy in result.remedies]
     return f"Such an audit could contradict the claim with {'; or with '.join(ways)}."
 
 
 def _changes(result: AuditResult, remedy: Remedy) -> list[str]:
-    """What one remedy changes, in words."""
-    found = []
+    """Return the changes of one remedy, in words."""
+    changes = []
     if remedy.trials is not None:
-        found.append(result.game.enough(remedy.trials, result.trials))
+        changes.append(result.game.enough(remedy.trials, result.trials))
     if remedy.confidence is not None:
-        found.append(f"a confidence of {percent(remedy.confidence)} or less")
+        changes.append(f"a confidence of {percent(remedy.confidence)} or less")
     if remedy.delta is not None:
-        found.append(f"a claim of the same epsilon at a delta of {remedy.delta:g} or less")
+        changes.append(f"a claim of the same epsilon at a delta of {remedy.delta:g} or less")
     if remedy.prior_success is not None:
-        found.append(f"a secret that is guessed without the output with probability {remedy.prior_success:g} or less")
-    return found
+        changes.append(f"a secret that is guessed without the output with probability {remedy.prior_success:g} or less")
+    return changes
 
 
 def new_outputs(result: AuditResult) -> str:
-    """How many of the outputs were new, a clause."""
+    """Return a clause on the share of evaluation runs whose outputs did not occur in the pilot."""
     return f"{result.unseen:.3%} of the evaluation runs gave a text or an event that no pilot run gave"
 
 
 def percent(confidence: float) -> str:
-    """A confidence for people: "95 %", "99.9999 %"; beyond that, what is missing to certainty."""
-    missing = 1.0 - confidence
-    return f"{100 * confidence:.8g} %" if missing >= 1e-6 else f"1 - {missing:.2g}"
+    """Return a confidence as text: "95 %", "99.9999 %"; beyond that as 1 - significance."""
+    significance = 1.0 - confidence
+    return f"{100 * confidence:.8g} %" if significance >= 1e-6 else f"1 - {significance:.2g}"
 
 
 def against(result: AuditResult) -> str:
-    """Return the p-value for people, on its side of the significance; it is computed down to 1e-12."""
+    """Return the p-value as text, with enough digits to compare it to the significance; computed down to 1e-12."""
     value = result.p_value
-    shown = "<= 1e-12" if value <= 1e-12 else f"{value:.{digits_beside(value, 1.0 - result.confidence, 3)}g}"
-    return f"{shown} against the claim"
+    text = "<= 1e-12" if value <= 1e-12 else f"{value:.{digits_beside(value, 1.0 - result.confidence, 3)}g}"
+    return f"{text} against the claim"
 
 
 def digits_beside(value: float, limit: float, digits: int) -> int:
-    """Return the least number of digits, from `digits` on, at which `value` does not read as `limit`, or beyond it.
+    """Return the least number of digits, from `digits` on, with which `value` rounds neither to `limit` nor beyond it.
 
     >>> digits_beside(0.0495, 0.05, 1), digits_beside(0.04, 0.05, 1), digits_beside(1.0004, 1.0, 3)
     (3, 1, 5)
     """
     for more in range(digits, 16):
-        shown = float(f"{value:.{more}g}")
-        if not math.isclose(shown, limit, rel_tol=1e-9) and (shown < limit) == (value < limit):
+        rounded = float(f"{value:.{more}g}")
+        if not math.isclose(rounded, limit, rel_tol=1e-9) and (rounded < limit) == (value < limit):
             return more
     return digits
 
 
 def detectable(result: AuditResult) -> str:
-    """The power of an audit, in one line."""
+    """Return the power of an audit, as one line."""
     if math.isinf(result.detectable):
         return "inf: no outcome of these trials could have contradicted the claim"
     return (
-        f"{result.detectable:.6g}: a perfect attack detects an epsilon this large 9 times in 10, if the truth is "
-        f"{result.detectable_family}"
+        f"{result.detectable:.6g}: a perfect attack detects an epsilon this large with power 90 %, if the true curve "
+        f"is that of {result.detectable_family}"
     )
 
 
-BEST_GUESS = "best guess, no guarantee"
-"""What an estimate is called wherever it is shown."""
+BEST_GUESS = "estimate, no guarantee"
+"""Label of an estimate wherever it is shown."""
 
 
 def witnessed(result: AuditResult) -> list[tuple[str, str]]:
-    """The witnesses, as rows of a table."""
+    """Return the witnesses as rows of a table."""
     rows: list[tuple[str, str]] = []
     for witness in result.witnesses:
         rows += [("witness", str(witness)), ("refutes", witness.contradicts)]
         sides = enumerate(witness.outputs)
-        rows += [(f"on side {side}", "; ".join(shown)) for side, shown in sides if shown]
-        rows += [("to see it", witness.again)] if witness.again else []
+        rows += [(f"on side {side}", "; ".join(outputs)) for side, outputs in sides if outputs]
+        rows += [("replay", witness.again)] if witness.again else []
         rows += [("assumes", text) for text in witness.assumptions]
     return rows
 
 
 def summary(result: AuditResult) -> str:
-    """The table of one audit."""
+    """Return the summary table of one audit."""
     bound = result.bound
     rows = [
         ("verdict", f"{result.verdict.value.upper()}: {reason(result)}"),
         ("mechanism", result.mechanism),
         (result.game.words.setting.lower(), result.game.relation(result.relation)),
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
-        ("bound", f"{_shown(result)}   [{bound.method}]"),
+        ("bound", f"{_bound(result)}   [{bound.method}]"),
     ]
     explained = Explained()
     if result.without_low_bits is not None and result.dependence is None:
         rows += explained.step("the bound without low bits", lambda: [("no low bits", without_low_bits(result))], [])
-    if (seen := result.recovery) is not None:
-        rows += explained.step("what was recovered", lambda: [("recovered", recovered(seen))], [])
+    if (recovery := result.recovery) is not None:
+        rows += explained.step("the success rate", lambda: [("recovered", recovered(recovery))], [])
     rows += explained.step("the witness", lambda: witnessed(result), [])
     if result.dependence is not None:
-        rows += [("seen", result.dependence), ("what to do", INDEPENDENT)]
+        rows += [("dependence", result.dependence), ("next step", INDEPENDENT)]
     if result.curve_violation is not None:
         rows.append(("curve", f"{result.curve_violation}   [{result.curve_violation.method}]"))
     rows += explained.step("the deciding event", lambda: _deciding(result), [])
     if result.exact_epsilon is not None:
         rows.append(("exact", f"epsilon  = {result.exact_epsilon:.6g} on this pair"))
-    rows += [(BEST_GUESS, f"epsilon  ~ {one.value:.6g}   [{one.method}; {one.label}]") for one in result.estimates]
+    rows += [(BEST_GUESS, f"epsilon  ~ {e.value:.6g}   [{e.method}; {e.label}]") for e in result.estimates]
     if result.dependence is None:
         rows += [
             ("p-value", against(result)),
             ("ceiling", f"{result.ceiling:.6g}: the largest bound that these trials could have given"),
             ("detectable", detectable(result)),
         ]
-    rows += [("to change", text)] if (text := what_to_change(result)) else []
+    rows += [("remedy", text)] if (text := what_to_change(result)) else []
     rows += [
         ("attack", result.attack),
         ("trials", result.game.counted(result.trials)),
@@ -170,10 +170,10 @@ def summary(result: AuditResult) -> str:
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("note", text) for text in result.notes]
-    most = sorted(result.events.items(), key=lambda event: -sum(event[1]))
-    rows += [("event", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in most[:SHOWN]]
-    if len(most) > SHOWN:
-        rows.append(("event", f"... and {len(most) - SHOWN:,} more kinds"))
+    events = sorted(result.events.items(), key=lambda event: -sum(event[1]))
+    rows += [("exceptional", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in events[:SHOWN]]
+    if len(events) > SHOWN:
+        rows.append(("exceptional", f"... and {len(events) - SHOWN:,} more kinds"))
     rows += [("assumes", text) for text in bound.assumptions]
     rows += [("ledger", f"{entry.what}: {entry.looked_at}; {entry.correction}") for entry in result.ledger]
     width = max(len(name) for name, _ in rows)
@@ -181,41 +181,41 @@ def summary(result: AuditResult) -> str:
 
 
 def without_low_bits(result: AuditResult) -> str:
-    """Return what is shown without the low bits of floats, and what follows; "" where they were not read."""
-    found = result.without_low_bits
-    if found is None:
+    """Return the bound without the low bits of floats, and its consequence; "" if the attack did not use them."""
+    without = result.without_low_bits
+    if without is None:
         return ""
-    shown = f"epsilon >= {found.bound.epsilon:.6g} without rules on the low bits of floats"
-    if not found.refutes(result.claim):
-        only = result.verdict is Verdict.VIOLATION and result.witness is None
-        end = "the claim is refuted by low bits alone" if only else "the claim is not contradicted"
-        return f"{shown}: {end}"
-    where = f": {found.curve_violation}" if found.bound.epsilon <= result.claim else ""
-    rule = f" ({found.rule})" if found.rule else ""
-    return f"{shown}{rule}: the claim is refuted without them too{where}"
+    bound = f"epsilon >= {without.bound.epsilon:.6g} without rules on the low bits of floats"
+    if not without.refutes(result.claim):
+        only_low_bits = result.verdict is Verdict.VIOLATION and result.witness is None
+        end = "only the low bits refute the claim" if only_low_bits else "the claim is not contradicted"
+        return f"{bound}: {end}"
+    where = f": {without.curve_violation}" if without.bound.epsilon <= result.claim else ""
+    rule = f" ({without.rule})" if without.rule else ""
+    return f"{bound}{rule}: the claim is refuted without the low bits too{where}"
 
 
 def _deciding(result: AuditResult) -> list[tuple[str, str]]:
-    """The event that refutes the claim, and what each side gave in it."""
+    """Return rows on the event that refutes the claim, with its counts and example outputs of each side."""
     event, decided = result.deciding, result.refuted_elsewhere or result.bound
     if event is None:
         return []
     sizes = (result.tally.n_out, result.tally.n_in)
-    return [("seen", f"{event.name} under the {result.attack} attack"), *words(event, decided.hits, sizes)]
+    return [("event", f"{event.name} under the {result.attack} attack"), *words(event, decided.hits, sizes)]
 
 
-def _shown(result: AuditResult) -> str:
+def _bound(result: AuditResult) -> str:
     if result.dependence is not None:
         return f"no valid bound; {result.bound.epsilon:.6g} if the trials were independent"
     return f"epsilon >= {result.bound.epsilon:.6g} with {percent(result.confidence)} confidence"
 
 
 def evidence(result: AuditResult) -> str:
-    """A dozen lines on the event that decided, enough to check the verdict by hand."""
+    """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
     bound, explained = result.bound, Explained()
     decided = result.refuted_elsewhere or bound
     event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
-    shared = f" shared by {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
+    shared = f", divided among {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
         _headline(result),
         ("mechanism", result.mechanism),
@@ -227,7 +227,7 @@ def evidence(result: AuditResult) -> str:
         *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
         ("p-value", f"{against(result)}; ceiling {result.ceiling:.6g}"),
         ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
-        ("again", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
+        ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("assumes", text) for text in bound.assumptions]
@@ -235,7 +235,7 @@ def evidence(result: AuditResult) -> str:
 
 
 def shortened(text: str, longest: int = 80) -> str:
-    """The beginning and the end of a long text.
+    """Return the beginning and the end of a long text.
 
     >>> shortened("[1, 2, 3, 4, 5, 6, 7, 8]", 20)
     '[1, 2, 3, ... 7, 8]'
@@ -245,10 +245,10 @@ def shortened(text: str, longest: int = 80) -> str:
 
 
 def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tuple[str, str]]:
-    """The event that decided, and how often it happened on each side, with outputs where some were kept."""
+    """Return rows on the deciding event, its counts on each side, and example outputs where they were recorded."""
     if result.deciding is not None:
-        return [("event", text) if name == "seen" else (name, text) for name, text in _deciding(result)]
-    sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event was read"] * 2
+        return _deciding(result)
+    sizes, rates = (result.tally.n_out, result.tally.n_in), ["more than one event"] * 2
     if decided.hits is not None:
         rates = [f"{k:,} of {n:,} = {k / n:.6g}" for k, n in zip(decided.hits, sizes, strict=True)]
     at = "" if decided.threshold is None else f" >= {decided.threshold:.6g}"
@@ -256,23 +256,24 @@ def _event(result: AuditResult, decided: LowerBound | CurveViolation) -> list[tu
     return [event, ("on side 1", rates[1]), ("on side 0", rates[0])]
 
 
-def recovered(seen: Recovery) -> str:
-    """How much of a secret was recovered, in a line."""
-    limits = "" if math.isnan(seen.lower) else f" ({seen.lower:.4g} to {seen.upper:.4g})"
-    return f"{seen.success:.4g}{limits}; {seen.prior:.4g} without the output, at most {seen.allowed:.4g} by the claim"
+def recovered(recovery: Recovery) -> str:
+    """Return the success rate of a reconstruction, as one line."""
+    limits = "" if math.isnan(recovery.lower) else f" ({recovery.lower:.4g} to {recovery.upper:.4g})"
+    rate = f"{recovery.success:.4g}{limits}; {recovery.prior:.4g} without the output"
+    return f"{rate}, at most {recovery.allowed:.4g} under the claim"
 
 
 def _guesses(result: AuditResult) -> list[tuple[str, str]]:
-    """How often the secret was guessed, with the output and without; and how it was drawn."""
+    """Return rows on the success rate, with the output and without, and on the distribution of the secret."""
     drawn = [entry.looked_at for entry in result.bound.ledger if entry.what == "secret"]
-    seen = [entry.looked_at for entry in result.bound.ledger if entry.what == "success"]
-    event = ("event", f"the {result.attack} guess comes close enough")
-    rows = [event, *(("successes", text) for text in seen), *(("secret", text) for text in drawn)]
+    successes = [entry.looked_at for entry in result.bound.ledger if entry.what == "success"]
+    event = ("event", f"the {result.attack} guess is close enough")
+    rows = [event, *(("successes", text) for text in successes), *(("secret", text) for text in drawn)]
     return rows if result.recovery is None else [*rows, ("allowed", f"{result.recovery.allowed:.6g} of the rounds")]
 
 
 def _headline(result: AuditResult) -> tuple[str, str]:
-    """The verdict, and what it rests on: epsilon at the delta that was asked, or the claimed curve elsewhere."""
+    """Return the verdict and its basis: the bound at the delta of the audit, or the claimed curve at another delta."""
     bound, claim = f"epsilon >= {result.bound.epsilon:.6g}", f"{result.claim:.6g} is claimed"
     if result.witness is not None:
         return "VIOLATION:", f"{result.witness}"
@@ -282,6 +283,6 @@ def _headline(result: AuditResult) -> tuple[str, str]:
 
 
 def _exceptional(result: AuditResult) -> str:
-    """The three most frequent exceptional outputs, with their counts on side 0 and side 1."""
-    most = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
-    return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in most)
+    """Return the three most frequent exceptional outputs, with their counts on side 0 and side 1."""
+    events = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
+    return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in events)

@@ -1,6 +1,6 @@
-"""Which pairs of a domain are looked at: patterns first, then random ones and steps from the best so far.
+"""Exploration of a domain: patterns first, then random pairs and steps from the best pair so far.
 
-Nothing here needs to be valid: whatever it prefers, the winner is confirmed on fresh trials.
+The choice of pairs needs no statistical guarantee: the winner is confirmed on fresh trials.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from .domains.base import Domain
 from .result import Look
 
 PATTERNS = 2 / 3
-"""Share of the looks, at most, that goes to patterns."""
+"""Largest share of the looks for patterns."""
 RANDOM = 0.3
 """Share of the steps that draw a new pair instead of changing the best one."""
 FINALISTS, AGAIN = 3, 4
-"""So many of the best pairs are looked at once more, with so many times the trials: the first looks favour luck."""
+"""Number of best pairs that are screened again, and the factor on their trials: corrects for lucky first looks."""
 WITH_FINAL = 2 * FINALISTS * AGAIN
-"""Looks from which on there is a final."""
+"""Smallest number of looks with a second screening of the best pairs."""
 TIRED = 50
-"""Sketches in a row that were looked at before, or were skipped, after which the domain is exhausted."""
+"""Number of consecutive sketches that are repeated or skipped after which the domain counts as exhausted."""
 
 
 @dataclass(frozen=True)
 class Skip:
-    """Why a pair was not looked at: the kind of reason, and all of it."""
+    """Reason why a pair was skipped: the kind, and the full message."""
 
     reason: str
     detail: str
 
 
 Asked = Callable[[Neighbours, int], tuple[Look, ...] | Skip]
-"""Looks at a pair, under every attack, with this many times the trials."""
+"""Function that audits a pair briefly under every attack, with this factor on the number of trials."""
 
 
 def first_pair(mechanism: Mechanism, domain: Domain[Any]) -> Neighbours:
-    """The first pattern that the mechanism accepts; raises `NeighboursError` where it accepts none."""
+    """Return the first pattern that the mechanism accepts; raise `NeighboursError` if it accepts none."""
     refused: Exception | None = None
     for sketch in domain.patterns(mechanism.relation):
         pair = domain.neighbours(sketch, mechanism.relation)
@@ -65,17 +65,17 @@ class Walk:
     """A walk through a domain, with a budget.
 
     Args:
-        domain, relation: where.
-        ask: looks at a pair.
+        domain, relation: the domain to explore, and the relation of its pairs.
+        ask: audits a pair briefly.
         rng: chooses random pairs and steps.
-        n_looks: that are paid for; a pair under several attacks costs as many.
-        n_attacks: looks that a pair costs.
-        enough: p-value of a look from which on no more are made.
+        n_looks: budget of looks; a pair needs one per attack.
+        n_attacks: number of looks per pair.
+        enough: p-value of a look at which the walk stops.
 
     Attributes:
         looks: in the order in which they were made.
-        pairs: that were looked at.
-        skipped: pairs that were not, by the reason.
+        pairs: the screened pairs.
+        skipped: numbers of skipped pairs, by the reason.
     """
 
     def __init__(
@@ -97,70 +97,72 @@ class Walk:
         self.pairs: list[Neighbours] = []
         self.skipped: Counter[str] = Counter()
         self._sketches: list[Any] = []
-        self._first: Skip | None = None
+        self._first_skip: Skip | None = None
 
     def run(self) -> None:
-        """Looks until the budget is used up, a look is clear enough, or nothing new is found.
+        """Screen pairs until the budget is used up, a look is significant enough, or the domain is exhausted.
 
         Raises:
-            NeighboursError: not one pair could be looked at.
+            NeighboursError: no pair could be audited.
         """
         fruitless = 0
-        for sketch in self._unseen():
+        for sketch in self._new_sketches():
             pair = self._domain.neighbours(sketch, self._relation)
-            fruitless = 0 if self._looked(pair) else fruitless + 1
+            fruitless = 0 if self._screen(pair) else fruitless + 1
             if fruitless == 0:
                 self.pairs.append(pair)
                 self._sketches.append(sketch)
             if fruitless > TIRED or len(self.pairs) == self._n_pairs or self._is_clear():
                 break
         if not self.pairs:
-            why = (
-                "it holds none" if self._first is None else f"the first was {self._first.reason}: {self._first.detail}"
+            reason = (
+                "it contains none"
+                if self._first_skip is None
+                else f"the first was {self._first_skip.reason}: {self._first_skip.detail}"
             )
             raise NeighboursError(
-                f"no pair of the domain {self._domain} could be looked at; {why}\nDeclare the domain that the "
-                "mechanism takes.",
+                f"no pair of the domain {self._domain} could be audited; {reason}\nDeclare the domain that the "
+                "mechanism accepts.",
                 argument="domain",
             )
         if self._final and not self._is_clear():
             for place in self._best(FINALISTS):
-                self._looked(self.pairs[place], place, AGAIN)
+                self._screen(self.pairs[place], place, AGAIN)
 
-    def _looked(self, pair: Neighbours, place: int | None = None, times: int = 1) -> bool:
-        """Whether the pair could be looked at."""
-        found = self._ask(pair, times)
-        if isinstance(found, Skip):
-            self.skipped[found.reason] += 1
-            self._first = self._first or found
+    def _screen(self, pair: Neighbours, place: int | None = None, times: int = 1) -> bool:
+        """Audit a pair briefly; return False if it is skipped."""
+        outcome = self._ask(pair, times)
+        if isinstance(outcome, Skip):
+            self.skipped[outcome.reason] += 1
+            self._first_skip = self._first_skip or outcome
             return False
         candidate = len(self.pairs) if place is None else place
-        self.looks += (replace(look, candidate=candidate) for look in found)
+        self.looks += (replace(look, candidate=candidate) for look in outcome)
         return True
 
     def _is_clear(self) -> bool:
-        """Whether a look refutes the claim beyond doubt."""
+        """Return whether the p-value of a look is small enough to stop."""
         return self._enough > 0.0 and any(look.p_value <= self._enough for look in self.looks)
 
     def _best(self, n: int) -> list[int]:
-        """Places of the best pairs so far."""
+        """Return the indices of the best pairs so far."""
         order = sorted(self.looks, key=lambda look: (-look.epsilon, look.p_value, look.candidate))
         return list(dict.fromkeys(look.candidate for look in order))[:n]
 
-    def _unseen(self) -> Iterator[Any]:
-        """Sketches of pairs, each once."""
-        seen, repeats = set(), 0
+    def _new_sketches(self) -> Iterator[Any]:
+        """Yield sketches of pairs, each once."""
+        identities, repeats = set(), 0
         for sketch in self._proposed():
             known = identity(sketch)
-            repeats = repeats + 1 if known in seen else 0
+            repeats = repeats + 1 if known in identities else 0
             if repeats > TIRED:
                 return
             if not repeats:
-                seen.add(known)
+                identities.add(known)
                 yield sketch
 
     def _proposed(self) -> Iterator[Any]:
-        """Patterns, then for ever random pairs and steps from the best."""
+        """Yield patterns, then without end random pairs and steps from the best."""
         for sketch in islice(self._domain.patterns(self._relation), 20 * self._n_pairs):
             if len(self.pairs) >= PATTERNS * self._n_pairs:
                 break

@@ -1,4 +1,4 @@
-"""What a search looked at, and what it confirmed."""
+"""The result of a search: its screening audits (looks), and the confirmation of the winner."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from ..results.audit_result import AuditResult, check_audit
 from ..results.saved import Saved
 
 CHOSEN = "chosen by the search, before these trials"
-CONFIRMED = "the best one confirmed on fresh trials, from streams of their own"
+CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
 SHOWN = 5
-"""Looks that the ledger of a search in a domain lists, the best ones; the result has all of them."""
+"""Number of looks, the best ones, in the ledger of a search in a domain; the result has all of them."""
 LONGEST = 10_000
-"""Characters of a dataset that a result keeps."""
+"""Largest number of characters of a dataset in a result."""
 CUT = 200
-"""Characters of a dataset that the ledger shows."""
+"""Largest number of characters of a dataset in the ledger."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """One candidate under one attack, on screening trials; decides who wins and is counted in no bound.
+    """A short audit of one candidate under one attack, on screening trials: ranks candidates, enters no bound.
 
     Args:
-        candidate: place of the pair among the candidates, from 0.
-        pair: the pair, for people.
+        candidate: index of the pair among the candidates, from 0.
+        pair: readable text of the pair.
         attack: name of the attack.
-        epsilon: the bound at confidence 0.75, which the looks are ranked by; that of a witness, where one was found.
+        epsilon: the bound at confidence 0.75, by which the looks are ranked; that of a witness, if there is one.
         p_value: against the claim, from the same trials; breaks ties. 0 with a witness.
-        trials: runs per side, pilot included; looks with more trials than others are between finalists.
+        trials: runs per side, pilot included; looks with more trials than others are those of the finalists.
         seed: root of its random streams.
     """
 
@@ -52,18 +52,18 @@ class Look:
 
 @dataclass(frozen=True)
 class SearchResult(Saved):
-    """Everything that was looked at, and the confirmation of the winner.
+    """All looks of a search, and the confirmation of the winner.
 
     Args:
-        looks: in the order in which they were made; empty where there was nothing to choose from.
-        winner: place of the winner among the looks; None where there are none.
+        looks: in the order in which they were made; empty with a single candidate.
+        winner: index of the winner among the looks; None without looks.
         confirmed: the audit of the winner on fresh trials; its bound and verdict are those of the search, and its
             ledger begins with the looks.
         seed: root of all seeds.
-        domain: what was searched, for people; empty where the candidates were given.
-        skipped: pairs of the domain that were not looked at, by the reason.
-        d0, d1: the datasets of the confirmed pair as JSON, as `dpassay check --d0 --d1` takes them; empty where the
-            candidates were given.
+        domain: readable text of the domain; empty for a list of candidates.
+        skipped: numbers of skipped pairs of the domain, by the reason.
+        d0, d1: the datasets of the confirmed pair as JSON, as `dpassay check --d0 --d1` accepts them; empty for a list
+            of candidates.
     """
 
     FORMAT: ClassVar[str] = "dpassay.search-result"
@@ -80,7 +80,7 @@ class SearchResult(Saved):
 
     @property
     def bound(self) -> LowerBound:
-        """Valid at the confidence that was asked for, over the whole search."""
+        """Bound of the confirmation; valid at the required confidence over the whole search."""
         return self.confirmed.bound
 
     @property
@@ -89,27 +89,29 @@ class SearchResult(Saved):
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
-        """What was looked at, and how it is paid for."""
+        """Ledger of the confirmation, with the looks and their correction."""
         return self.confirmed.ledger
 
     @property
     def candidate(self) -> int:
-        """Place of the confirmed pair among the candidates."""
+        """Index of the confirmed pair among the candidates."""
         return 0 if self.winner is None else self.looks[self.winner].candidate
 
     def summary(self) -> str:
-        """The table that a person reads: that of the confirmation, whose ledger has the looks."""
+        """Return the table of the confirmation, whose ledger has the looks."""
         return self.confirmed.summary()
 
     def check(self) -> None:
-        """Raises `ResultError` where the confirmation contradicts itself, or another look has the largest bound."""
+        """Raise `ResultError` if the confirmation contradicts itself, or another look has the largest bound."""
         check_audit(self.confirmed, "confirmed")
         consistency.require(self.winner == best_look(self.looks), "winner", "another look has the largest bound")
 
 
 def best_look(looks: Sequence[Look]) -> int | None:
-    """Place of the winner: of the looks with the most trials the one with the largest bound; of equal ones, that with
-    the least p-value, then the first."""
+    """Return the index of the winner among the looks with the most trials.
+
+    The winner has the largest bound; ties are broken by the least p-value, then by the order.
+    """
     return max(range(len(looks)), key=lambda i: (*_rank(looks[i]), -i), default=None)
 
 
@@ -118,7 +120,7 @@ def _rank(look: Look) -> tuple[int, float, float]:
 
 
 def as_json(dataset: Dataset) -> str:
-    """A dataset in the form in which the command line takes it; cut where it is very long."""
+    """Return a dataset in the form that the command line accepts; truncated if it is very long."""
 
     def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
@@ -128,13 +130,13 @@ def as_json(dataset: Dataset) -> str:
 
 
 def in_words(pair: Neighbours) -> str:
-    """A pair for people: both datasets, cut where they are long."""
-    shown = (text if len(text) <= CUT else f"{text[:CUT]}..." for text in (as_json(pair.d0), as_json(pair.d1)))
-    return "d0 = {}, d1 = {}".format(*shown)
+    """Return a readable text of a pair: both datasets, truncated if they are long."""
+    texts = (text if len(text) <= CUT else f"{text[:CUT]}..." for text in (as_json(pair.d0), as_json(pair.d1)))
+    return "d0 = {}, d1 = {}".format(*texts)
 
 
 def entries_of_candidates(looks: tuple[Look, ...], winner: int | None, n_pairs: int, n_attacks: int) -> Entries:
-    """What a search among given candidates looked at, look by look."""
+    """Return the ledger entries of a search in a list of candidates, one per look."""
     if winner is None:
         return ()
     size = f"{plural(len(looks), 'look')}: {plural(n_pairs, 'pair')} x {plural(n_attacks, 'attack')}"
@@ -149,12 +151,12 @@ def entries_of_candidates(looks: tuple[Look, ...], winner: int | None, n_pairs: 
 def entries_of_domain(
     looks: tuple[Look, ...], winner: int, pair: Neighbours, domain: str, skipped: dict[str, int]
 ) -> Entries:
-    """How much a search in a domain looked at, and its best looks."""
+    """Return the ledger entries of a search in a domain: its size, and its best looks."""
     fewest = min(look.trials for look in looks)
-    n_pairs, n_again = len({look.candidate for look in looks}), sum(look.trials > fewest for look in looks)
-    size = f"{plural(n_pairs, 'pair')} of {domain}: {plural(len(looks) - n_again, 'look')} of {fewest:,} trials a side"
-    if n_again:
-        size += f", then {n_again} of {max(look.trials for look in looks):,} between the best"
+    n_pairs, n_final = len({look.candidate for look in looks}), sum(look.trials > fewest for look in looks)
+    size = f"{plural(n_pairs, 'pair')} of {domain}: {plural(len(looks) - n_final, 'look')} of {fewest:,} trials a side"
+    if n_final:
+        size += f", then {n_final} of {max(look.trials for look in looks):,} between the best"
     if skipped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(skipped.items()))
         size += f"; skipped: {reasons}"
@@ -169,26 +171,26 @@ Entries = tuple[LedgerEntry, ...]
 
 
 def _entry(look: Look, place: int, winner: int, pair: str) -> LedgerEntry:
-    found = f"{pair} under {look.attack}: epsilon >= {look.epsilon:.4g} at confidence {SCREENING_CONFIDENCE:g}"
+    bound = f"{pair} under {look.attack}: epsilon >= {look.epsilon:.4g} at confidence {SCREENING_CONFIDENCE:g}"
     counted = "the winner; these trials are not counted" if place == winner else "not counted"
-    return LedgerEntry(f"look {place + 1}", found, counted)
+    return LedgerEntry(f"look {place + 1}", bound, counted)
 
 
 SCREENING_CONFIDENCE = 0.75
-"""At which the looks are compared: low enough to tell candidates apart on few trials, high enough to punish luck."""
+"""Confidence at which the looks are ranked: low enough to separate candidates on few trials, yet limits luck."""
 
 
 def with_looks(confirmed: AuditResult, entries: Iterable[LedgerEntry], n_attacks: int) -> AuditResult:
-    """The audit with the search in its ledger, in the place of "the pair was fixed beforehand"."""
-    found = tuple(entries)
-    if not found:
+    """Return the audit with the search in its ledger, which replaces the entry "the pair was fixed beforehand"."""
+    search_entries = tuple(entries)
+    if not search_entries:
         return confirmed
-    kept = (_searched(entry, n_attacks) for entry in confirmed.ledger if entry.what != "pair")
-    return replace(confirmed, ledger=(*found, *kept))
+    others = (_searched(entry, n_attacks) for entry in confirmed.ledger if entry.what != "pair")
+    return replace(confirmed, ledger=(*search_entries, *others))
 
 
 def _searched(entry: LedgerEntry, n_attacks: int) -> LedgerEntry:
-    """The entry; that of the attack with what it was chosen from."""
+    """Return the entry; for the attack, with the number of attacks that it was chosen from."""
     if entry.what != "attack" or n_attacks == 1:
         return entry
     chosen = f"{entry.looked_at} of {n_attacks}"

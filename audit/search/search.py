@@ -1,14 +1,15 @@
-"""Looking for a bad pair or a good attack, then confirming the winner on fresh trials.
+"""Search for a bad pair or a good attack, with a confirmation of the winner on fresh trials.
 
     candidates x attacks -> a short audit of each (a look) -> the largest bound wins -> one audit of the winner
 
-The candidates are given, or come from a declared domain: patterns, random pairs, and steps from the best one so far.
+The candidates are a list, or are drawn from a declared domain: patterns, random pairs, and steps from the best one so
+far.
 
 Statistics. The looks and the confirmation draw from disjoint random streams (their root seeds are children of one seed
 under different stages). Given the looks, the winner is therefore fixed, and the confirmation is an ordinary audit of
-one pair and one attack: its bound holds at the full confidence whatever happened in the search, however many looks
-there were, however they were compared, and whatever pair was looked at next because of them. The looks are counted in
-no bound. Without fresh trials the best of many looks is no lower bound at its level.
+one pair and one attack: its bound holds at the full confidence for every outcome of the search, any number of looks,
+any ranking, and any adaptive choice of the next pair. The looks are counted in no bound. Without fresh trials the best
+of many looks is not a lower bound at its level.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ from .result import (
 )
 
 LOOKS = 60
-"""That a search in a domain makes, unless a budget is given."""
+"""Number of looks of a search in a domain without a budget."""
 CLEAR = 1e-6
 """P-value of a look that ends the search in a domain."""
 REFUSED, RAISED, FAILED = "refused by the mechanism", "raised on both sides", "could not be run"
-"""Why pairs of a domain are skipped."""
+"""Reasons why pairs of a domain are skipped."""
 
 
 def search(
@@ -81,55 +82,55 @@ def search(
     store: Path | str | None = None,
     progress: bool | Reporter = False,
 ) -> SearchResult:
-    """Audits many pairs on few trials, under every attack, and the most promising one on fresh trials.
+    """Audit many pairs on few trials, under every attack, and the most promising one on fresh trials.
 
     Args:
         mechanism, bound, delta, confidence, claim, stop, n_hypotheses, seed, n_jobs, timeout, progress: as for
             `dpassay.audit.audit`; `stop` and `n_hypotheses` are for the confirmation.
-        candidates: neighbouring pairs, at least one; or, instead of them,
-        domain: what datasets there are: a `Domain`, or what `dpassay.audit.search.domain_from` takes, such as
-            "numbers 0..1". Its pairs are patterns first, then random ones and steps from the best.
+        candidates: neighbouring pairs, at least one; None with a domain.
+        domain: the set of possible datasets, instead of candidates: a `Domain`, or what
+            `dpassay.audit.search.domain_from` accepts, such as "numbers 0..1". Its pairs are patterns first, then
+            random ones and steps from the best.
         relation: of the pairs of the domain; None for that of the mechanism or of the claim, else "add_remove".
         attacks: names or `Attack`s, at least one; each is tried on each pair.
         explore: runs per side of each look, pilot included.
         budget: runs per side of all looks in a domain together, >= explore; None is 60 looks.
-        enough: p-value of a look from which on no more are made in a domain, in [0, 1]; 0 uses the whole budget.
+        enough: p-value of a look at which the search in a domain stops, in [0, 1]; 0 uses the whole budget.
         trials: runs per side of the confirmation, pilot included.
-        store: directory that keeps finished trials, each audit in a folder of its own; None keeps none.
+        store: directory for finished trials, one folder per audit; None stores nothing.
 
     Returns:
-        All looks, the winner, and its confirmation. With one given pair and one attack there is nothing to choose, and
-        there are no looks. Pairs of a domain that the mechanism refuses, or on which each run of both sides raises the
-        same, are skipped and counted.
+        All looks, the winner, and its confirmation. With one candidate and one attack there are no looks. Pairs of a
+        domain that the mechanism refuses, or on which all runs of both sides raise the same exception, are skipped and
+        counted.
 
     Raises:
-        ParameterError: no candidates or no attacks; what `dpassay.audit.audit` raises, before anything runs where it
-            can.
-        NeighboursError: not one pair of the domain can be looked at.
+        ParameterError: no candidates or no attacks; errors of `dpassay.audit.audit`, if possible before anything runs.
+        NeighboursError: no pair of the domain can be audited.
 
     Guarantees:
         * With probability at least `confidence`, `result.bound.epsilon` does not exceed the true epsilon of the
-          confirmed pair, and so of the mechanism, at `delta`, whatever the number of looks.
+          confirmed pair, and so of the mechanism, at `delta`, for any number of looks.
         * The same seed gives the same result, byte for byte.
 
     Example:
         >>> from dpassay.mechanisms import Laplace, Neighbours
         >>> near, far = Neighbours(0.0, 0.3, "add_remove"), Neighbours(0.0, 1.0, "add_remove")
-        >>> found = search(Laplace(epsilon=1.0), [near, far], trials=20_000, seed=0)
-        >>> found.candidate, found.verdict.value, found.ledger[0].looked_at
+        >>> result = search(Laplace(epsilon=1.0), [near, far], trials=20_000, seed=0)
+        >>> result.candidate, result.verdict.value, result.ledger[0].looked_at
         (1, 'consistent', '2 looks: 2 pairs x 1 attack, 2,000 trials a side each')
         >>> from dpassay.mechanisms.guarantees import PureDP
-        >>> def forgets_the_range(dataset, size, rng):
+        >>> def ignores_the_range(dataset, size, rng):
         ...     return dataset.sum() + rng.laplace(size=size)
-        >>> found = search(forgets_the_range, domain="numbers 0..5", claim=PureDP(1.0), trials=5_000, seed=0)
-        >>> found.verdict.value, found.d0, found.d1
+        >>> result = search(ignores_the_range, domain="numbers 0..5", claim=PureDP(1.0), trials=5_000, seed=0)
+        >>> result.verdict.value, result.d0, result.d1
         ('violation', '[]', '[5.0]')
     """
-    tried = _attacks(attacks)
+    checked_attacks = _attacks(attacks)
     whole(1, explore=explore)
     looks = _Looks(
         mechanism,
-        tried,
+        checked_attacks,
         explore=explore,
         seed=root_seed(seed),
         home=None if store is None else Path(store),
@@ -142,28 +143,26 @@ def search(
             "progress": progress,
         },
     )
-    stated = {"trials": trials, "confidence": confidence, "stop": stop, "n_hypotheses": n_hypotheses}
+    confirm_options = {"trials": trials, "confidence": confidence, "stop": stop, "n_hypotheses": n_hypotheses}
     if domain is None:
         if relation is not None or budget is not None:
             name = "relation" if budget is None else "budget"
-            raise ParameterError(
-                f"{name} is for a search in a domain: give domain=..., or leave it out.", argument=name
-            )
+            raise ParameterError(f"{name} is for a search in a domain: pass domain=..., or omit it.", argument=name)
         pairs = _checked(candidates)
-        for pair in pairs:  # refuses what cannot be asked before anything runs
-            for attack in tried:
+        for pair in pairs:  # raises on invalid arguments before anything runs
+            for attack in checked_attacks:
                 Question.ask(mechanism, pair, attack, bound, delta, confidence, claim, stop)
-        return looks.among(pairs, stated)
+        return looks.among(pairs, confirm_options)
     if candidates is not None:
-        raise ParameterError("give either candidates or a domain, but not both.", argument=("candidates", "domain"))
+        raise ParameterError("pass either candidates or a domain, but not both.", argument=("candidates", "domain"))
     unit_interval(enough=enough)
     per_side = LOOKS * explore if budget is None else counted(explore, budget=budget)
-    return looks.within(domain_from(domain), relation, per_side // explore, enough, stated)
+    return looks.within(domain_from(domain), relation, per_side // explore, enough, confirm_options)
 
 
 @dataclass
 class _Looks:
-    """The looks of one search, and its confirmation."""
+    """One search: its looks, and its confirmation."""
 
     mechanism: Mechanism | Callable[..., Any]
     attacks: tuple[str | Attack, ...]
@@ -173,24 +172,29 @@ class _Looks:
     options: dict[str, Any]
     n_made: int = 0
 
-    def among(self, pairs: tuple[Neighbours, ...], stated: dict[str, Any]) -> SearchResult:
-        """A search among given candidates: a look at each, under each attack."""
-        several = len(pairs) * len(self.attacks) > 1
+    def among(self, pairs: tuple[Neighbours, ...], confirm_options: dict[str, Any]) -> SearchResult:
+        """Search a list of candidates: one look at each, under each attack."""
+        needs_looks = len(pairs) * len(self.attacks) > 1
         looks = tuple(
             replace(look, candidate=at, pair=label(pair))
             for at, pair in enumerate(pairs)
-            for look in (self._look(self.mechanism, pair) if several else ())
+            for look in (self._look(self.mechanism, pair) if needs_looks else ())
         )
         winner = best_look(looks)
         pair = pairs[0 if winner is None else looks[winner].candidate]
-        confirmed = self._confirm(self.mechanism, pair, winner, stated)
+        confirmed = self._confirm(self.mechanism, pair, winner, confirm_options)
         entries = entries_of_candidates(looks, winner, len(pairs), len(self.attacks))
         return SearchResult(looks, winner, with_looks(confirmed, entries, len(self.attacks)), self.seed)
 
     def within(
-        self, domain: Domain[Any], relation: str | Relation | None, n_looks: int, enough: float, stated: dict[str, Any]
+        self,
+        domain: Domain[Any],
+        relation: str | Relation | None,
+        n_looks: int,
+        enough: float,
+        confirm_options: dict[str, Any],
     ) -> SearchResult:
-        """A search in a domain: a walk through it, as long as the looks last."""
+        """Search a domain by a walk with a budget of looks."""
         claim = self.options["claim"]
         if not isinstance(self.mechanism, Mechanism):
             check_function(self.mechanism, claim)
@@ -209,22 +213,22 @@ class _Looks:
         looks = tuple(walk.looks)
         winner = best_look(looks)
         assert winner is not None
-        pair, shown, skipped = walk.pairs[looks[winner].candidate], str(domain), dict(walk.skipped)
-        confirmed = self._confirm(self._fitted(domain, pair), pair, winner, stated)
-        entries = entries_of_domain(looks, winner, pair, shown, skipped)
+        pair, domain_text, skipped = walk.pairs[looks[winner].candidate], str(domain), dict(walk.skipped)
+        confirmed = self._confirm(self._fitted(domain, pair), pair, winner, confirm_options)
+        entries = entries_of_domain(looks, winner, pair, domain_text, skipped)
         return SearchResult(
             looks,
             winner,
             with_looks(confirmed, entries, len(self.attacks)),
             self.seed,
-            shown,
+            domain_text,
             skipped,
             as_json(pair.d0),
             as_json(pair.d1),
         )
 
     def _try(self, domain: Domain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | Skip:
-        """The looks at a pair of a domain, or why there are none."""
+        """Return the looks at a pair of a domain, or the reason why it is skipped."""
         try:
             mechanism = self._fitted(domain, pair)
         except ParameterError as error:
@@ -239,15 +243,15 @@ class _Looks:
             return Skip(FAILED, str(error))
 
     def _fitted(self, domain: Domain[Any], pair: Neighbours) -> Mechanism:
-        """The mechanism as it is run on this pair; that of a function has the form of its results there."""
-        asked, records = self.mechanism, domain.records
-        if isinstance(asked, FunctionMechanism):
-            make = partial(replace, asked, neighbours=pair, records=records, first_runs=None)
-        elif isinstance(asked, Mechanism):
-            asked.fitted_to(pair)
-            return asked
+        """Return the mechanism for this pair; for a function, with the form of its results on the pair."""
+        mechanism, records = self.mechanism, domain.records
+        if isinstance(mechanism, FunctionMechanism):
+            make = partial(replace, mechanism, neighbours=pair, records=records, first_runs=None)
+        elif isinstance(mechanism, Mechanism):
+            mechanism.fitted_to(pair)
+            return mechanism
         else:
-            make = partial(FunctionMechanism, asked, claim=self.options["claim"], neighbours=pair, records=records)
+            make = partial(FunctionMechanism, mechanism, claim=self.options["claim"], neighbours=pair, records=records)
         with calls_take_at_most(self.options["timeout"]):
             try:
                 return make(form=None)
@@ -257,7 +261,7 @@ class _Looks:
                 return make(form=Form())
 
     def _look(self, mechanism: Mechanism | Callable[..., Any], pair: Neighbours, times: int = 1) -> tuple[Look, ...]:
-        """A short audit under each attack."""
+        """Return a short audit of the pair under each attack."""
         return tuple(self._look_once(mechanism, pair, attack, self.explore * times) for attack in self.attacks)
 
     def _look_once(
@@ -265,7 +269,7 @@ class _Looks:
     ) -> Look:
         place, self.n_made = self.n_made, self.n_made + 1
         child = child_seed(self.seed, Stage.SEARCH, place)
-        found = audit(
+        result = audit(
             mechanism,
             pair,
             attack=attack,
@@ -275,54 +279,54 @@ class _Looks:
             store=self.home and self.home / f"look-{place:04d}",
             **self.options,
         )
-        if found.witness is not None:  # nothing is clearer
-            return Look(0, "", found.attack, found.witness.epsilon, 0.0, trials, child)
-        return Look(0, "", found.attack, found.bound.epsilon, found.p_value, trials, child)
+        if result.witness is not None:
+            return Look(0, "", result.attack, result.witness.epsilon, 0.0, trials, child)
+        return Look(0, "", result.attack, result.bound.epsilon, result.p_value, trials, child)
 
     def _confirm(
         self,
         mechanism: Mechanism | Callable[..., Any],
         pair: Neighbours,
         winner: int | None,
-        stated: dict[str, Any],
+        confirm_options: dict[str, Any],
     ) -> AuditResult:
-        """The audit of the winner on fresh trials; the attacks of a pair are looked at in their order."""
+        """Audit the winner on fresh trials; the looks at a pair are in the order of the attacks."""
         return audit(
             mechanism,
             pair,
             attack=self.attacks[(winner or 0) % len(self.attacks)],
             seed=child_seed(self.seed, Stage.CONFIRMATION),
             store=self.home and self.home / "confirmation",
-            **stated,
+            **confirm_options,
             **self.options,
         )
 
 
 def _relation_of(mechanism: Any, claim: Guarantee | None) -> Relation | None:
-    """The relation that is meant where none is given."""
+    """Return the default relation: that of the mechanism or of the claim."""
     return mechanism.relation if isinstance(mechanism, Mechanism) else None if claim is None else claim.relation
 
 
-def _attacks(given: Sequence[str | Attack]) -> tuple[str | Attack, ...]:
-    tried = tuple([given] if isinstance(given, (str, Attack)) else given)
-    if not tried:
-        raise ParameterError("attacks must hold at least one, but is empty.", argument="attacks")
-    return tried
+def _attacks(attacks: Sequence[str | Attack]) -> tuple[str | Attack, ...]:
+    listed = tuple([attacks] if isinstance(attacks, (str, Attack)) else attacks)
+    if not listed:
+        raise ParameterError("attacks must contain at least one attack, but is empty.", argument="attacks")
+    return listed
 
 
 def _checked(candidates: Sequence[Neighbours] | None) -> tuple[Neighbours, ...]:
     if candidates is None:
         raise ParameterError(
-            "give candidates, a list of pairs, or a domain to find them in, such as domain='numbers 0..1'.",
+            "pass candidates, a list of pairs, or a domain to search, such as domain='numbers 0..1'.",
             argument="candidates",
         )
     pairs = tuple([candidates] if isinstance(candidates, Neighbours) else candidates)
     if not pairs:
-        raise ParameterError("candidates must hold at least one, but is empty.", argument="candidates")
+        raise ParameterError("candidates must contain at least one pair, but is empty.", argument="candidates")
     other = next((pair for pair in pairs if not isinstance(pair, Neighbours)), None)
     if other is not None:
         raise ParameterError(
-            f"candidates must be Neighbours, but hold {other!r}. Try Neighbours(d0, d1, relation).",
+            f"candidates must be Neighbours, but contain {other!r}. Try Neighbours(d0, d1, relation).",
             argument="candidates",
         )
     return pairs

@@ -12,18 +12,18 @@ from .methods import KINDS
 
 @dataclass(frozen=True)
 class Cell:
-    """How a method did in one place.
+    """Miss rate and power of a method in one setting.
 
     Args:
-        method, kind: what was examined; kind is `bound`, `uncorrected` or `peer`.
-        law, delta, exact_epsilon: where the scores came from, and their true epsilon at delta.
+        method, kind: the method under test; kind is `bound`, `uncorrected` or `peer`.
+        law, delta, exact_epsilon: the law of the scores, and its true epsilon at delta.
         n_out, n_in: scores on each side, pilot included.
-        confidence: that was asked for.
-        repeats, misses: audits, and those that reported more than the truth.
-        allowed: most misses that a valid bound shows, but for its share of a false alarm of 1e-6.
-        numbers: audits whose number was computed: the first of them.
-        mean, deviation: of these numbers.
-        low, median, high: their 5 %, 50 % and 95 % quantiles.
+        confidence: nominal confidence.
+        repeats, misses: number of audits, and of those that reported more than the true epsilon.
+        allowed: largest number of misses of a valid bound, up to its share of a false alarm of 1e-6.
+        numbers: number of audits, the first ones, for which the value was computed.
+        mean, deviation: of these values.
+        low, median, high: 5 %, 50 % and 95 % quantiles of these values.
     """
 
     method: str
@@ -46,12 +46,12 @@ class Cell:
 
     @property
     def significance(self) -> float:
-        """The miss rate that is allowed."""
+        """Nominal miss rate."""
         return round(1.0 - self.confidence, 12)
 
     @property
     def miss_rate(self) -> float:
-        """The miss rate that was seen."""
+        """Observed miss rate."""
         return self.misses / self.repeats
 
     @property
@@ -62,23 +62,23 @@ class Cell:
 
     @property
     def holds(self) -> bool:
-        """Whether the misses are within what is allowed."""
+        """True if there are at most `allowed` misses."""
         return self.misses <= self.allowed
 
 
 def judged(cell: Cell, n_bounds: int) -> Cell:
-    """The cell with the misses that are allowed to one of `n_bounds` cells of bounds."""
+    """Return the cell with the number of misses allowed to one of `n_bounds` cells of bounds."""
     return replace(cell, allowed=int(quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance)))
 
 
 def check_cell(cell: Cell, n_bounds: int, at: str) -> None:
-    """Raises `ResultError` where the numbers of a cell cannot belong together."""
+    """Raise `ResultError` if the numbers of a cell contradict each other."""
     consistency.require(cell.kind in KINDS, at, f"kind must be one of {KINDS}, but is {cell.kind!r}")
     consistency.within(2**-53, 1.0 - 2**-53, at, confidence=cell.confidence)
     consistency.within(1, 2**53, at, repeats=cell.repeats)
     consistency.within(0, cell.repeats, at, misses=cell.misses, numbers=cell.numbers)
-    follows = judged(cell, n_bounds).allowed
-    consistency.require(cell.allowed == follows, at, f"{cell.allowed} misses are allowed, but {follows} may be")
+    limit = judged(cell, n_bounds).allowed
+    consistency.require(cell.allowed == limit, at, f"{cell.allowed} misses are allowed, but the limit is {limit}")
 
 
 __all__ = ["Cell", "check_cell", "judged"]

@@ -1,17 +1,17 @@
 """The coverage-and-power certificate: every bound on every law, measured.
 
-    found = certify(plan, methods, seed=0)
-    found.holds          no bound misses more often than it may
-    found.cells          one row a method, law, delta, sizes and confidence
+    certificate = certify(plan, methods, seed=0)
+    certificate.holds    no bound misses significantly more often than nominal
+    certificate.cells    one row per method, law, delta, sizes and confidence
 
 Null hypothesis of a cell: an audit misses (reports more than the exact epsilon) with probability at most the
 significance. Misses of independent audits are then at most binomial, and a cell fails when they exceed the quantile
-that a binomial exceeds with probability 1e-6 / (cells of bounds): Bonferroni, so that a set of bounds that all keep
-their level fails the certificate with probability at most 1e-6, whatever the dependence between cells. There is
-dependence: all methods, deltas and confidences are measured on the same samples, so that they can be compared.
+that a binomial exceeds with probability 1e-6 / (cells of bounds): Bonferroni, so a set of bounds that all keep their
+level fails the certificate with probability at most 1e-6, under any dependence between cells. Cells are dependent: all
+methods, deltas and confidences are measured on the same samples, so that they can be compared.
 
-Fixed before looking: laws, sizes, repeats, seed. The samples of a cell depend on the seed, its law and its sizes only,
-not on the methods, on other cells, or on the number of workers.
+Fixed beforehand: laws, sizes, repeats, seed. The samples of a cell depend on the seed, its law and its sizes only, not
+on the methods, on other cells, or on the number of workers.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from .laws import Law
 from .methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
 
 BLOCK = 250
-"""Audits that one job simulates, with a random stream of their own."""
+"""Number of audits that one job simulates, with a separate random stream."""
 ROUNDING = 1e-12
 """Relative excess over the exact epsilon that counts as rounding."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A law, and where it is examined.
+    """A law, with the deltas and sizes at which bounds are tested.
 
     Args:
         law: of the scores.
         deltas: in [0, 1).
         sizes: `(n_out, n_in)`, scores on each side, pilot included; at least 10 each.
-        repeats: audits of each size.
-        few: those of them that slow methods are asked in; None for all, 0 for none.
+        repeats: number of audits of each size.
+        few: number of audits with slow methods; None for all, 0 for none.
     """
 
     law: Law
@@ -72,20 +72,20 @@ class Setting:
             whole(10, n_out=size[0], n_in=size[1])
 
     def audits(self, *, slow: bool) -> int:
-        """Audits of each size in which a method is asked."""
+        """Return the number of audits of each size for a method."""
         return min(self.repeats, self.few) if slow and self.few is not None else self.repeats
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured.
+    """Settings, confidences and sizes of a certificate.
 
     Args:
         name: for the report.
         settings: laws with their deltas, sizes and repeats.
-        confidences: at which every bound is asked.
-        numbers: audits of each place in which slow methods report their number; in the others they only say whether
-            it exceeds the truth, which is all that a miss needs. Where both are given, either is a miss.
+        confidences: nominal confidences of every bound.
+        numbers: number of audits of each setting in which slow methods compute their value; in the others they only
+            compare it to the true epsilon, which suffices for a miss. Where both are computed, either is a miss.
     """
 
     name: str
@@ -104,10 +104,10 @@ class Certificate(Saved):
     """All cells of a plan.
 
     Args:
-        plan: its name.
+        plan: name of the plan.
         seed: of all samples.
         cells: in the order of laws, sizes, deltas, confidences, methods.
-        false_alarm: probability that bounds which all keep their level fail it; at most.
+        false_alarm: largest probability that valid bounds fail the certificate.
     """
 
     FORMAT: ClassVar[str] = "dpassay.certificate"
@@ -120,31 +120,31 @@ class Certificate(Saved):
 
     @property
     def bounds(self) -> tuple[Cell, ...]:
-        """The cells of what is called a bound."""
+        """Cells of bounds, without peers and uncorrected methods."""
         return tuple(cell for cell in self.cells if cell.kind == BOUND)
 
     @property
     def failures(self) -> tuple[Cell, ...]:
-        """The cells of bounds with too many misses."""
+        """Cells of bounds with too many misses."""
         return tuple(cell for cell in self.bounds if not cell.holds)
 
     @property
     def holds(self) -> bool:
-        """Whether every bound keeps its level everywhere."""
+        """True if no cell of a bound has too many misses."""
         return not self.failures
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names: bounds first, then what is compared with them."""
+        """Names of the methods: bounds first, then the methods compared to them."""
         kinds = {cell.method: cell.kind for cell in self.cells}
         return tuple(sorted(kinds, key=lambda name: (KINDS.index(kinds[name]), name)))
 
     def of(self, method: str) -> tuple[Cell, ...]:
-        """The cells of one method."""
+        """Return the cells of one method."""
         return tuple(cell for cell in self.cells if cell.method == method)
 
     def check(self) -> None:
-        """Raises `ResultError` where a cell allows other misses than its share of the false alarm does."""
+        """Raise `ResultError` if the allowed misses of a cell do not follow from its share of the false alarm."""
         for place, cell in enumerate(self.cells):
             check_cell(cell, max(len(self.bounds), 1), f"cells[{place}]")
 
@@ -157,33 +157,33 @@ def certify(
     n_jobs: int | None = 1,
     progress: bool | Reporter = False,
 ) -> Certificate:
-    """Simulates every cell of the plan.
+    """Simulate every cell of the plan.
 
     Args:
         plan: laws, sizes, confidences, repeats.
-        methods: what is examined; on the same samples.
+        methods: the methods under test, on the same samples.
         seed: of all samples, a whole number >= 0.
-        n_jobs: processes, as for joblib; changes no number.
+        n_jobs: number of processes, as for joblib; does not affect the result.
         progress: True shows a bar when stderr is a terminal; or a `Reporter`.
 
     Example:
         >>> from dpassay.audit.testing.laws import randomized_response
         >>> from dpassay.audit.testing.methods import our_methods, uncorrected
         >>> plan = Plan("one law", (Setting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
-        >>> found = certify(plan, our_methods(("simultaneous-band",)), seed=1)
-        >>> found.holds, len(found.cells)
+        >>> certificate = certify(plan, our_methods(("simultaneous-band",)), seed=1)
+        >>> certificate.holds, len(certificate.cells)
         (True, 2)
     """
     whole(0, seed=seed)
     if not methods:
-        raise ParameterError("methods must name at least one thing to examine, but is empty.", argument="methods")
+        raise ParameterError("methods must contain at least one method, but is empty.", argument="methods")
     jobs = _jobs(plan)
     reporter = reporter_for(progress)
     reporter.start("simulated", sum(job.repeats for job in jobs))
-    blocks: dict[_Job, _Found] = {}
+    blocks: dict[_Job, _Block] = {}
     try:
-        for job, found in _spread(jobs, plan, methods, seed, n_jobs):
-            blocks[job] = found
+        for job, block in _run_jobs(jobs, plan, methods, seed, n_jobs):
+            blocks[job] = block
             reporter.advance(job.repeats)
     finally:
         reporter.close()
@@ -194,7 +194,7 @@ def certify(
 
 @dataclass(frozen=True)
 class _Place:
-    """A law and sizes: indices into the plan."""
+    """A law and its sizes, as indices into the plan."""
 
     setting: int
     size: int
@@ -202,7 +202,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Job:
-    """Some of the audits of a place."""
+    """A block of the audits of a law and its sizes."""
 
     place: _Place
     block: int
@@ -210,12 +210,12 @@ class _Job:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """What came out of a job, `(questions, methods, repeats)`.
+class _Block:
+    """Output of a job, arrays of shape `(questions, methods, repeats)`.
 
     Args:
-        numbers: that were reported; NaN where none was asked for.
-        above: 1 for a number above the truth, 0 for another, -1 where the method was not asked.
+        numbers: reported values; NaN where none was computed.
+        above: 1 for a value above the true epsilon, 0 for another, -1 where the method did not run.
     """
 
     numbers: Floats
@@ -223,13 +223,13 @@ class _Found:
 
 
 def _places(plan: Plan) -> Iterator[_Place]:
-    for setting, one in enumerate(plan.settings):
-        for size in range(len(one.sizes)):
-            yield _Place(setting, size)
+    for index, setting in enumerate(plan.settings):
+        for size in range(len(setting.sizes)):
+            yield _Place(index, size)
 
 
 def _jobs(plan: Plan) -> list[_Job]:
-    """Blocks of audits, the most expensive first, so that workers finish together."""
+    """Return blocks of audits, the most expensive first, so that workers finish at about the same time."""
     jobs = [
         _Job(place, block, min(BLOCK, plan.settings[place.setting].repeats - start))
         for place in _places(plan)
@@ -238,9 +238,9 @@ def _jobs(plan: Plan) -> list[_Job]:
     return sorted(jobs, key=lambda job: -sum(plan.settings[job.place.setting].sizes[job.place.size]))
 
 
-def _spread(
+def _run_jobs(
     jobs: list[_Job], plan: Plan, methods: Sequence[Method], seed: int, n_jobs: int | None
-) -> Iterator[tuple[_Job, _Found]]:
+) -> Iterator[tuple[_Job, _Block]]:
     if n_jobs == 1:
         for job in jobs:
             yield _simulate(job, plan, methods, seed)
@@ -252,26 +252,26 @@ def _spread(
     )
 
 
-def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Found]:
-    """The audits of one job; each is read by all methods, at every delta and confidence."""
+def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Block]:
+    """Simulate the audits of one job; all methods use the same samples, at every delta and confidence."""
     setting = plan.settings[job.place.setting]
     law, (n_out, n_in) = setting.law, setting.sizes[job.place.size]
-    asked = list(product(setting.deltas, plan.confidences))
+    questions = list(product(setting.deltas, plan.confidences))
     root = [seed, zlib.crc32(f"{law.name}|{n_out}|{n_in}".encode())]
     rehearsal = next(law.draws(np.random.default_rng([*root, 0]), REHEARSAL, REHEARSAL))
-    limits = [float(law.curve.epsilon(delta)) * (1.0 + ROUNDING) for delta, _ in asked]
+    limits = [float(law.curve.epsilon(delta)) * (1.0 + ROUNDING) for delta, _ in questions]
     until = [setting.audits(slow=method.slow) - job.block * BLOCK for method in methods]
     measures = [
         [method.measure(Question(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
          for method, left in zip(methods, until, strict=True)]
-        for delta, confidence in asked
+        for delta, confidence in questions
     ]  # fmt: skip
-    numbers = np.full((len(asked), len(methods), job.repeats), np.nan)
+    numbers = np.full((len(questions), len(methods), job.repeats), np.nan)
     above = np.full(numbers.shape, -1, dtype=np.int8)
     samples = _samples(law, n_out, n_in, np.random.SeedSequence([*root, 1, job.block]))
     for repeat, sample in zip(range(job.repeats), samples, strict=False):
         reports = job.block * BLOCK + repeat < plan.numbers
-        for i, j in np.ndindex(len(asked), len(methods)):
+        for i, j in np.ndindex(len(questions), len(methods)):
             measure = measures[i][j]
             if measure is None or repeat >= until[j]:
                 continue
@@ -279,11 +279,11 @@ def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tu
                 numbers[i, j, repeat] = measure(sample)
             missed = numbers[i, j, repeat] > limits[i]
             above[i, j, repeat] = missed or (methods[j].slow and measure.exceeds(sample, limits[i]))
-    return job, _Found(numbers, above)
+    return job, _Block(numbers, above)
 
 
 def _samples(law: Law, n_out: int, n_in: int, seed: np.random.SeedSequence) -> Iterator[Sample]:
-    """Audits of a law, each with a pilot of the size that `audit` would take."""
+    """Yield audits of a law, each with a pilot of the size that `audit` uses."""
     pilot, rest, order = (np.random.default_rng(s) for s in seed.spawn(3))
     pilot_out, pilot_in = _pilot_size(n_out), _pilot_size(n_in)
     pilots, rests = law.draws(pilot, pilot_out, pilot_in), law.draws(rest, n_out - pilot_out, n_in - pilot_in)
@@ -295,8 +295,8 @@ def _pilot_size(n: int) -> int:
     return plan_trials(n, bytes_per_run=8, learns=False, chooses=True, vectorised=True).pilot
 
 
-def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Found]) -> Iterator[Cell]:
-    """The cells of one place; `allowed` is filled in when all of them are counted."""
+def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Block]) -> Iterator[Cell]:
+    """Yield the cells of one law and its sizes; `allowed` is set when the number of all cells is known."""
     setting = plan.settings[place.setting]
     n_out, n_in = setting.sizes[place.size]
     jobs = sorted((job for job in blocks if job.place == place), key=lambda job: job.block)
@@ -306,11 +306,11 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
     for i, (delta, confidence) in enumerate(product(setting.deltas, plan.confidences)):
         exact = float(setting.law.curve.epsilon(delta))
         for j, method in enumerate(methods):
-            was_asked = above[i, j] >= 0
-            if not was_asked.any():
+            was_run = above[i, j] >= 0
+            if not was_run.any():
                 continue
-            found = numbers[i, j][~np.isnan(numbers[i, j])]
-            low, median, high = (float(q) for q in np.quantile(found, (0.05, 0.5, 0.95)))
+            values = numbers[i, j][~np.isnan(numbers[i, j])]
+            low, median, high = (float(q) for q in np.quantile(values, (0.05, 0.5, 0.95)))
             yield Cell(
                 method=method.name,
                 kind=method.kind,
@@ -320,12 +320,12 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
                 n_out=n_out,
                 n_in=n_in,
                 confidence=confidence,
-                repeats=int(np.count_nonzero(was_asked)),
+                repeats=int(np.count_nonzero(was_run)),
                 misses=int(np.count_nonzero(above[i, j] > 0)),
                 allowed=0,
-                numbers=len(found),
-                mean=float(found.mean()),
-                deviation=float(found.std()),
+                numbers=len(values),
+                mean=float(values.mean()),
+                deviation=float(values.std()),
                 low=low,
                 median=median,
                 high=high,

@@ -1,11 +1,11 @@
-"""How often a bound exceeds the truth, measured on laws whose exact curve is known.
+"""Coverage of a bound, measured on laws with a known exact curve.
 
     law = laplace_ratio(1.0)
-    found = misses(SimultaneousBand(), law, repeats=2000, n_out=200, n_in=200, confidence=0.8, seed=1)
-    assert found.holds
+    coverage = misses(SimultaneousBand(), law, repeats=2000, n_out=200, n_in=200, confidence=0.8, seed=1)
+    assert coverage.holds
 
-A miss rate above the significance is never accepted as bad luck beyond a false alarm of 1e-6, and a bound that forgot a
-correction shows best at a large significance, such as 0.2.
+The limit on the misses has a false-alarm probability of 1e-6. A missing correction is easiest to detect at a large
+significance, such as 0.2.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ FALSE_ALARM = 1e-6
 
 @dataclass(frozen=True)
 class Coverage:
-    """How a bound did on a law.
+    """Coverage of a bound on a law.
 
     Args:
         bound, law: names.
         exact_epsilon: true epsilon at delta.
         repeats: independent audits.
-        misses: those whose bound exceeded the truth.
-        significance: the miss rate that is allowed.
+        misses: number of audits whose bound exceeds the true epsilon.
+        significance: nominal miss rate.
         mean: mean of the bounds.
     """
 
@@ -60,12 +60,12 @@ class Coverage:
 
     @property
     def allowed(self) -> int:
-        """Most misses that a bound at its level shows, but for a probability of 1e-6."""
+        """Largest number of misses of a valid bound, up to a probability of 1e-6."""
         return int(quantile(1.0 - FALSE_ALARM, self.repeats, self.significance))
 
     @property
     def holds(self) -> bool:
-        """Whether the misses are within what is allowed."""
+        """True if there are at most `allowed` misses."""
         return self.misses <= self.allowed
 
 
@@ -82,28 +82,28 @@ def misses(
     n_pilot: int = 0,
     claim: Guarantee | None = None,
 ) -> Coverage:
-    """Repeats the whole way from pilot to bound, and counts how often the bound exceeds the truth.
+    """Repeat the audit from pilot to bound, and count how often the bound exceeds the true epsilon.
 
     Args:
-        bound: what is examined.
-        law: where the scores come from.
+        bound: the bound under test.
+        law: of the scores.
         repeats: independent audits.
         n_out, n_in: evaluation scores on each side.
         confidence, delta: of the bound.
         seed: of all samples.
-        n_pilot: pilot scores on each side, drawn afresh for each audit and handed to `bound.fix`; 0 for none.
-        claim: whose family a bound may lean on; None takes a member of the family that the bound was given, if any.
+        n_pilot: pilot scores on each side, drawn for each audit and passed to `bound.fix`; 0 for none.
+        claim: gives the family that a bound may assume; None for a member of the family of the bound, if any.
 
     Example:
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
         >>> fixed = ClopperPearson(threshold=2.0)
-        >>> found = misses(fixed, randomized_response(1.0), repeats=500, n_out=100, n_in=100, confidence=0.8, seed=1)
-        >>> found.holds
+        >>> coverage = misses(fixed, randomized_response(1.0), repeats=500, n_out=100, n_in=100, confidence=0.8, seed=1)
+        >>> coverage.holds
         True
     """
     whole(1, repeats=repeats, n_out=n_out, n_in=n_in)
     whole(0, n_pilot=n_pilot)
-    found = bounds_drawn(
+    bounds = bounds_drawn(
         bound,
         law,
         repeats=repeats,
@@ -116,8 +116,8 @@ def misses(
         claim=claim,
     )
     exact = float(law.curve.epsilon(delta))
-    above = int(np.count_nonzero(found > exact * (1.0 + 1e-12)))
-    return Coverage(bound.name, law.name, exact, repeats, above, 1.0 - confidence, float(found.mean()))
+    above = int(np.count_nonzero(bounds > exact * (1.0 + 1e-12)))
+    return Coverage(bound.name, law.name, exact, repeats, above, 1.0 - confidence, float(bounds.mean()))
 
 
 def bounds_drawn(
@@ -133,19 +133,19 @@ def bounds_drawn(
     n_pilot: int = 0,
     claim: Guarantee | None = None,
 ) -> Floats:
-    """The `(repeats,)` bounds of independent audits, arguments as in `misses`."""
+    """Return the bounds of independent audits, `(repeats,)`; arguments as in `misses`."""
     evaluation, pilot = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     scores = law.draws(evaluation, n_out, n_in)
     pilots = law.draws(pilot, n_pilot, n_pilot) if n_pilot else None
     family = getattr(bound, "curve_family", None)
-    own = family.member(family.claimed) if isinstance(family, CurveFamily) else ApproximateDP(1.0, delta)
-    stated = Statement(claim or own, delta, confidence)
+    default_claim = family.member(family.claimed) if isinstance(family, CurveFamily) else ApproximateDP(1.0, delta)
+    stated = Statement(claim or default_claim, delta, confidence)
     ready = bound.fix(stated, None, (n_out, n_in)) if pilots is None else None
-    found = np.empty(repeats)
+    bounds = np.empty(repeats)
     for i in range(repeats):
         fixed = ready or bound.fix(stated, None if pilots is None else next(pilots), (n_out, n_in))
-        found[i] = fixed.lower_bound(next(scores)).epsilon
-    return found
+        bounds[i] = fixed.lower_bound(next(scores)).epsilon
+    return bounds
 
 
 __all__ = [

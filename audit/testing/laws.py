@@ -1,7 +1,7 @@
-"""Laws of scores whose exact curve is known: where bounds are measured.
+"""Laws (distributions) of scores with a known exact curve, on which bounds are measured.
 
 law = laplace_ratio(1.0)
-law.curve.epsilon(0.0)              the truth, here 1
+law.curve.epsilon(0.0)              the true epsilon, 1 for this law
 next(law.draws(rng, 200, 200))      scores of one audit
 """
 
@@ -22,15 +22,15 @@ from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]
 BATCH = 256
-"""Samples of a finite law that are drawn at once."""
+"""Number of samples of a finite law in one batch."""
 
 
 class Law(Protocol):
-    """The laws of the scores of both sides.
+    """Distributions of the scores of both sides.
 
     Attributes:
         name: for tables.
-        curve: the exact guarantee of the pair of laws; a bound that exceeds `curve.epsilon(delta)` is a miss.
+        curve: the exact guarantee of the pair of distributions; a bound that exceeds `curve.epsilon(delta)` is a miss.
     """
 
     @property
@@ -41,15 +41,15 @@ class Law(Protocol):
 
     @property
     def claim(self) -> Guarantee:
-        """What an accountant would say of it; a bound that leans on a family takes the family from here."""
+        """Guarantee of an accountant; gives the family of bounds that assume one."""
 
     def draws(self, rng: np.random.Generator, n_out: int, n_in: int) -> Iterator[Scores]:
-        """Independent samples of `n_out` and `n_in` scores, without end."""
+        """Yield independent samples of `n_out` and `n_in` scores, without end."""
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteLaw:
-    """Finitely many scores: a sample is its counts, drawn many at a time.
+    """Law of finitely many scores: a sample is its counts, drawn in batches.
 
     Args:
         name: for tables.
@@ -68,7 +68,7 @@ class FiniteLaw:
 
     @property
     def claim(self) -> Guarantee:
-        """The exact guarantee: the law is its own accountant."""
+        """Exact guarantee of the law."""
         return self.curve
 
     def draws(self, rng: np.random.Generator, n_out: int, n_in: int) -> Iterator[Scores]:
@@ -81,9 +81,9 @@ class FiniteLaw:
 
 @dataclass(frozen=True, eq=False)
 class SampledLaw:
-    """Scores from two samplers `(rng, size) -> (size,)`, and the exact curve of the two laws.
+    """Law of scores from two samplers `(rng, size) -> (size,)`, with the exact curve.
 
-    `account()` is what an accountant says, where that is not the exact curve.
+    `account()` returns the guarantee of an accountant, where it is not the exact curve.
     """
 
     name: str
@@ -94,7 +94,7 @@ class SampledLaw:
 
     @property
     def claim(self) -> Guarantee:
-        """What an accountant says of it."""
+        """Guarantee of an accountant."""
         return self.curve if self.account is None else self.account()
 
     def draws(self, rng: np.random.Generator, n_out: int, n_in: int) -> Iterator[Scores]:
@@ -103,7 +103,7 @@ class SampledLaw:
 
 
 def randomized_response(epsilon: float, delta: float = 0.0) -> FiniteLaw:
-    """The worst case of (epsilon, delta)-DP: an atom of mass delta on either side, randomised response between."""
+    """Return the worst case of (epsilon, delta)-DP: randomised response with an atom of mass delta on each side."""
     lie = (1.0 - delta) * math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
     p_out = np.array([delta, (1.0 - delta) - lie, lie, 0.0])
     atom = f" with an atom of {delta:g}" if delta else ""
@@ -111,26 +111,26 @@ def randomized_response(epsilon: float, delta: float = 0.0) -> FiniteLaw:
 
 
 def k_ary_randomized_response(epsilon: float, k: int) -> FiniteLaw:
-    """Randomised response over k >= 3 values; the score tells the value of side 0, another one, and that of side 1."""
+    """Return randomised response over k >= 3 values; the scores are the value of side 0, another, that of side 1."""
     truth, lie = 1.0, math.exp(-epsilon)
     p_out = np.array([truth, (k - 2) * lie, lie]) / (truth + (k - 1) * lie)
     return FiniteLaw(f"{k}-ary randomized response, epsilon {epsilon:g}", np.arange(3.0), p_out, p_out[::-1])
 
 
 def geometric(epsilon: float, reach: int = 12) -> FiniteLaw:
-    """Two-sided geometric noise around 0 and around 1, cut off `reach` away: ties everywhere."""
+    """Return two-sided geometric noise around 0 and around 1, truncated at distance `reach`: many ties."""
     values = np.arange(-reach, reach + 2.0)
     p_out, p_in = _geometric_law(epsilon, reach, at=0), _geometric_law(epsilon, reach, at=1)
     return FiniteLaw(f"geometric, epsilon {epsilon:g}", values, p_out, p_in)
 
 
 def all_equal() -> FiniteLaw:
-    """One score whatever happens: epsilon is 0."""
+    """Return the law of a constant score: epsilon is 0."""
     return FiniteLaw("all equal", np.zeros(1), np.ones(1), np.ones(1))
 
 
 def laplace(epsilon: float) -> SampledLaw:
-    """Laplace noise around 0 and around 1; the output is the score."""
+    """Return Laplace noise around 0 and around 1; the output is the score."""
     scale = 1.0 / epsilon
     return SampledLaw(
         f"laplace, epsilon {epsilon:g}",
@@ -141,7 +141,7 @@ def laplace(epsilon: float) -> SampledLaw:
 
 
 def laplace_ratio(epsilon: float) -> SampledLaw:
-    """The likelihood ratio of Laplace noise: atoms at -epsilon and +epsilon, a density between."""
+    """Return the log likelihood ratio of Laplace noise: atoms at -epsilon and +epsilon, a density between."""
     outputs = laplace(epsilon)
 
     def ratio(sample: Sampler) -> Sampler:
@@ -152,7 +152,7 @@ def laplace_ratio(epsilon: float) -> SampledLaw:
 
 
 def gaussian(mu: float) -> SampledLaw:
-    """Normal noise around 0 and around mu: the ratio grows without limit, so that tails tempt."""
+    """Return normal noise around 0 and around mu: the likelihood ratio is unbounded in the tails."""
     return SampledLaw(
         f"gaussian, mu {mu:g}",
         lambda rng, size: rng.normal(0.0, 1.0, size),
@@ -162,7 +162,7 @@ def gaussian(mu: float) -> SampledLaw:
 
 
 def subsampled_gaussian(noise_multiplier: float, sampling_probability: float) -> SampledLaw:
-    """One step of noisy gradient descent on a Poisson sample: the record adds 1, if it is drawn, to normal noise."""
+    """Return one step of DP-SGD on a Poisson sample: the record, if it is drawn, adds 1 to normal noise."""
     return SampledLaw(
         f"subsampled gaussian, noise {noise_multiplier:g}, rate {sampling_probability:g}",
         lambda rng, size: rng.normal(0.0, noise_multiplier, size),
@@ -174,7 +174,7 @@ def subsampled_gaussian(noise_multiplier: float, sampling_probability: float) ->
 
 @dataclass(frozen=True, repr=False)
 class SubsampledGaussianDP(ProfileGuarantee):
-    """The exact curve of N(0, s^2) against (1 - q) N(0, s^2) + q N(1, s^2), in closed form.
+    """Exact curve of N(0, s^2) against (1 - q) N(0, s^2) + q N(1, s^2), in closed form.
 
     With H the profile of the Gaussian pair (mu = 1 / s), the event at which the likelihood ratio passes e^epsilon gives
 
@@ -188,8 +188,8 @@ class SubsampledGaussianDP(ProfileGuarantee):
         sampling_probability: q in (0, 1].
 
     Example:
-        >>> one = SubsampledGaussianDP(1.0, 1.0)
-        >>> round(one.delta(1.0), 6) == round(GaussianDP(1.0).delta(1.0), 6)
+        >>> unsampled = SubsampledGaussianDP(1.0, 1.0)
+        >>> round(unsampled.delta(1.0), 6) == round(GaussianDP(1.0).delta(1.0), 6)
         True
         >>> round(SubsampledGaussianDP(1.0, 0.1).epsilon(1e-5), 4)
         1.6845
@@ -218,7 +218,7 @@ class SubsampledGaussianDP(ProfileGuarantee):
 
 
 def _geometric_law(epsilon: float, reach: int, at: int) -> Floats:
-    """Noise around `at`, with all mass beyond -reach and reach + 1 on those two values."""
+    """Return the probabilities of noise around `at`, with the mass beyond -reach and reach + 1 on these two values."""
     ratio = math.exp(-epsilon)
     distance = np.abs(np.arange(-reach, reach + 2) - at)
     p = (1.0 - ratio) / (1.0 + ratio) * ratio**distance

@@ -1,10 +1,10 @@
-"""What is put to the test: bounds, and the uncorrected maxima that are often taken for bounds.
+"""Methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds.
 
     measure = BoundMethod(SimultaneousBand()).measure(question)
-    measure(sample)        the number that this method reports
+    measure(sample)        the value that this method reports
 
-A `Sample` is one audit: pilot trials and the rest. A method that chooses on a pilot counts only the rest; one that does
-not gets both, so that all are compared at the same number of trials.
+A `Sample` is one audit: pilot trials and evaluation trials. A method with a data-dependent choice on the pilot counts
+only the evaluation trials; others use both, so that all are compared at the same number of trials.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ KNOWN = ", known event"
 SLOW = ("accountant-family", "betting", "joint-exact")
 """Bounds that take tens of milliseconds."""
 REHEARSAL = 100_000
-"""Scores a side from which a threshold counts as known in advance: made once, for all audits of a cell."""
+"""Scores a side for a threshold that counts as known in advance: drawn once, for all audits of a cell."""
 KINDS = BOUND, UNCORRECTED, PEER = "bound", "uncorrected", "peer"
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a method is asked in every audit of a cell.
+    """Setting of every audit of a cell.
 
     Args:
-        law: where the scores come from.
+        law: of the scores.
         delta, confidence: of the bound.
         n_out, n_in: scores on each side, pilot included.
-        rehearsal: scores that nobody counts, from which a threshold can be known in advance.
+        rehearsal: scores that are never counted, for a threshold known in advance.
     """
 
     law: Law
@@ -64,7 +64,7 @@ class Sample:
 
     Args:
         pilot, rest: disjoint, independent.
-        order: of scores that were drawn as counts, where a method has to see them one by one.
+        order: random order of scores that were drawn as counts, for sequential methods.
     """
 
     pilot: Scores
@@ -73,33 +73,33 @@ class Sample:
 
     @cached_property
     def whole(self) -> Scores:
-        """Pilot and rest together."""
+        """Pilot and evaluation scores together."""
         return _pooled(self.pilot, self.rest)
 
     @cached_property
     def whole_in_order(self) -> PairScores:
-        """The same, one by one."""
+        """Pilot and evaluation scores as a sequence."""
         return in_order(self.whole, self.order)
 
     @cached_property
     def rest_in_order(self) -> PairScores:
-        """The rest, one by one."""
+        """Evaluation scores as a sequence."""
         return in_order(self.rest, self.order)
 
 
 class Measure(Protocol):
-    """A method at work on the audits of one cell."""
+    """A method applied to the audits of one cell."""
 
     def __call__(self, sample: Sample) -> float:
-        """The number that it reports."""
+        """Return the value that the method reports."""
 
     def exceeds(self, sample: Sample, epsilon: float) -> bool:
-        """Whether that number is larger than `epsilon`, as cheaply as that can be found."""
+        """Return whether that value is larger than `epsilon`, at the least cost."""
 
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """The measure of a method whose number costs little."""
+    """The measure of a method whose value is cheap to compute."""
 
     number: Callable[[Sample], float]
 
@@ -107,35 +107,35 @@ class Number:
         return self.number(sample)
 
     def exceeds(self, sample: Sample, epsilon: float) -> bool:
-        """By the number itself."""
+        """Return whether the value is larger than `epsilon`."""
         return self.number(sample) > epsilon
 
 
 class Method(Protocol):
-    """Something that reports a number said to lie below epsilon."""
+    """A method that reports a value claimed to be at most the true epsilon."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def kind(self) -> str:
-        """`bound`, `uncorrected` or `peer`."""
+        """Kind of the method: `bound`, `uncorrected` or `peer`."""
 
     @property
     def slow(self) -> bool:
-        """Whether it is asked in fewer audits where there are many trials."""
+        """True if the method runs in fewer audits where there are many trials."""
 
     def measure(self, question: Question) -> Measure | None:
-        """What it does in every audit of a cell; None where it does not apply."""
+        """Return the measure for the audits of a cell; None if the method does not apply."""
 
 
 @dataclass(frozen=True)
 class BoundMethod:
-    """One of our bounds, on the way from pilot to number that `audit` takes.
+    """A bound of this library, with the same steps from pilot to value as in `audit`.
 
     Args:
-        bound: what is examined.
-        known: its thresholds are chosen on the rehearsal, which costs no trials, instead of on the pilot.
+        bound: the bound under test.
+        known: whether its thresholds are chosen on the rehearsal, which costs no trials, instead of on the pilot.
     """
 
     bound: PairBound
@@ -144,16 +144,16 @@ class BoundMethod:
 
     @property
     def slow(self) -> bool:
-        """One that reads the trials in order, or searches for its number: both take tens of milliseconds."""
+        """True for sequential bounds, and for bounds that search for their value: both take tens of milliseconds."""
         return self.bound.name in SLOW
 
     @property
     def name(self) -> str:
-        """As in the catalogue."""
+        """Name in the catalogue, with a suffix for a known event."""
         return self.bound.name + (KNOWN if self.known else "")
 
     def measure(self, question: Question) -> Measure | None:
-        """None where the bound leans on a family that the law's accountant does not have."""
+        """Return the measure; None if the bound assumes a family that the claim of the law does not have."""
         try:
             return _BoundMeasure(self.bound, question, question.rehearsal if self.known else None)
         except AccountingError:
@@ -161,11 +161,11 @@ class BoundMethod:
 
 
 class _BoundMeasure:
-    """A bound at work, from pilot to number; what depends on few counts is remembered."""
+    """A bound applied to samples, from pilot to value; values that depend on few counts are cached."""
 
     def __init__(self, bound: PairBound, question: Question, rehearsal: Scores | None) -> None:
         self._bound, self._question = bound, question
-        self._family = isinstance(bound, Family)  # a claim may take seconds to compute, and is needed by a family only
+        self._family = isinstance(bound, Family)  # only a family needs the claim, which may take seconds to compute
         claim = question.law.claim if self._family else ApproximateDP(1.0, question.delta)
         self._stated = Statement(claim, question.delta, question.confidence)
         with suppress(PilotMissingError):
@@ -175,12 +175,12 @@ class _BoundMeasure:
             if bound.needs_pilot and rehearsal is None
             else bound.fix(self._stated, rehearsal, (question.n_out, question.n_in))
         )
-        self._known: dict[Hashable, float | bool] = {}
+        self._cache: dict[Hashable, float | bool] = {}
         self._claims: dict[float, Guarantee] = {}
 
     def __call__(self, sample: Sample) -> float:
         ready, scores = self._ready(sample)
-        return float(self._remembered(ready, scores, lambda: ready.lower_bound(scores).epsilon, None))
+        return float(self._cached(ready, scores, lambda: ready.lower_bound(scores).epsilon, None))
 
     def exceeds(self, sample: Sample, epsilon: float) -> bool:
         ready, scores = self._ready(sample)
@@ -190,18 +190,18 @@ class _BoundMeasure:
                 replace(ready, statement=replace(self._stated, claim=self._claim(epsilon))).exceeds_claim(scores)
             )
 
-        return bool(self._remembered(ready, scores, exceeds, epsilon))
+        return bool(self._cached(ready, scores, exceeds, epsilon))
 
     def _claim(self, epsilon: float) -> Guarantee:
-        """The claim of this epsilon at delta: of the family, where the bound leans on one the last that is below."""
+        """Return a claim of this epsilon at delta: for a bound with a family, its last member below epsilon."""
         if epsilon not in self._claims:
             delta = self._question.delta
-            made = member_below(family_of(self._stated.claim), epsilon, delta) if self._family else None
-            self._claims[epsilon] = made or ApproximateDP(epsilon, delta)
+            member = member_below(family_of(self._stated.claim), epsilon, delta) if self._family else None
+            self._claims[epsilon] = member or ApproximateDP(epsilon, delta)
         return self._claims[epsilon]
 
     def _ready(self, sample: Sample) -> tuple[Any, Scores]:
-        """The bound with its event, and the scores that it counts: no more of them than it reads."""
+        """Return the bound with its event, and the scores that it counts, reduced to those that it uses."""
         ready, pilot = self._fixed, self._fixed is None
         if pilot:
             ready = self._bound.fix(self._stated, sample.pilot, sample.rest.sizes)
@@ -210,28 +210,28 @@ class _BoundMeasure:
         scores = sample.rest if pilot else sample.whole
         return _on_own_grid(ready, scores) if ready.thresholds else (ready, scores)
 
-    def _remembered(
-        self, bound: Any, scores: Scores, find: Callable[[], float | bool], epsilon: float | None
+    def _cached(
+        self, bound: Any, scores: Scores, compute: Callable[[], float | bool], epsilon: float | None
     ) -> float | bool:
         if isinstance(scores, PairScores):
-            return find()
+            return compute()
         tally = scores.tally
         key = (bound, epsilon, tally.thresholds.tobytes(), tally.hits_out.tobytes(), tally.hits_in.tobytes())
-        if key not in self._known:
-            self._known[key] = find()
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
 
 
 @dataclass(frozen=True)
 class LargestClopperPearson:
-    """The largest of the Clopper-Pearson bounds at all thresholds, each at the full confidence. Not a bound."""
+    """Largest Clopper-Pearson bound over all thresholds, each at the full confidence; not a valid bound."""
 
     name: ClassVar[str] = "uncorrected clopper-pearson"
     kind: ClassVar[str] = UNCORRECTED
     slow: ClassVar[bool] = False
 
     def measure(self, question: Question) -> Measure:
-        """Looks at every distinct score."""
+        """Return the measure over every distinct score."""
         level = 0.5 * (1.0 - question.confidence)
         out, in_ = _limits(question.n_out, level), _limits(question.n_in, level)
 
@@ -245,9 +245,9 @@ class LargestClopperPearson:
 
 @dataclass(frozen=True)
 class LargestKatz:
-    """The largest of the Katz-log limits of the risk ratio at all thresholds (Katz et al. 1978). Not a bound.
+    """Largest Katz-log limit of the risk ratio over all thresholds (Katz et al. 1978); not a valid bound.
 
-    At delta > 0 the rate above is less delta, with the variance of the delta method.
+    At delta > 0 the numerator is reduced by delta, with the variance of the delta method.
     """
 
     name: ClassVar[str] = "uncorrected katz-log"
@@ -255,7 +255,7 @@ class LargestKatz:
     slow: ClassVar[bool] = False
 
     def measure(self, question: Question) -> Measure:
-        """Looks at every distinct score, and at both directions."""
+        """Return the measure over every distinct score, in both directions."""
         z = float(special.ndtri(question.confidence))
 
         def number(sample: Sample) -> float:
@@ -269,7 +269,7 @@ class LargestKatz:
 
 
 def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod]:
-    """Every bound of the catalogue that reads pairs of scores; one that uses a pilot also with a known event.
+    """Return the bounds of the catalogue for pairs of scores; those with a pilot also with a known event.
 
     Args:
         names: only these; empty for all.
@@ -286,12 +286,12 @@ def our_methods(names: tuple[str, ...] = ()) -> list[BoundMethod]:
 
 
 def uncorrected() -> list[Method]:
-    """What happens without a correction."""
+    """Return the methods without a correction."""
     return [LargestClopperPearson(), LargestKatz()]
 
 
 def in_order(scores: Scores, rng: np.random.Generator) -> PairScores:
-    """Scores one by one; counts in a random order, which is how independent trials come given their counts."""
+    """Return scores as a sequence; counts in a random order, the distribution of independent trials given counts."""
     if isinstance(scores, PairScores):
         return scores
     tally = scores.tally
@@ -300,7 +300,7 @@ def in_order(scores: Scores, rng: np.random.Generator) -> PairScores:
 
 
 def _pooled(first: Scores, second: Scores) -> Scores:
-    """All scores of two samples of one law."""
+    """Return all scores of two samples of one law."""
     if isinstance(first, PairScores) and isinstance(second, PairScores):
         return PairScores(np.concatenate([first.out, second.out]), np.concatenate([first.in_, second.in_]))
     a, b = first.tally, second.tally
@@ -309,7 +309,7 @@ def _pooled(first: Scores, second: Scores) -> Scores:
 
 
 def _on_own_grid(bound: Any, scores: Scores) -> tuple[Any, PairCounts]:
-    """The bound, and counts on no more than its own thresholds. A single threshold is renamed 0: only counts matter."""
+    """Return the bound, and counts at its thresholds only; a single threshold is set to 0, as only counts matter."""
     thresholds = sorted(bound.thresholds)
     hits = np.array([scores.hits(t) if isinstance(scores, PairScores) else _hits(scores, t) for t in thresholds])
     if hasattr(bound, "event"):
@@ -321,7 +321,7 @@ def _on_own_grid(bound: Any, scores: Scores) -> tuple[Any, PairCounts]:
 
 
 def _hits(scores: PairCounts, threshold: float) -> tuple[int, int]:
-    """Hits of {score >= threshold} where every possible score was counted."""
+    """Return the hits of {score >= threshold} from the counts of every possible score."""
     tally = scores.tally
     at = int(np.searchsorted(tally.thresholds, threshold))
     return (int(tally.hits_out[at]), int(tally.hits_in[at])) if at < len(tally.thresholds) else (0, 0)
@@ -329,7 +329,7 @@ def _hits(scores: PairCounts, threshold: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=16)
 def _limits(n: int, level: float) -> Floats:
-    """Upper limit of a rate after 0 .. n hits in n trials."""
+    """Return the upper limits of a rate after 0 .. n hits in n trials."""
     return upper(np.arange(n + 1.0), float(n), level)
 
 
@@ -338,7 +338,7 @@ def _largest_log(*ratios: Floats) -> float:
 
 
 def _katz(above: Any, n_above: int, below: Any, n_below: int, delta: float, z: float) -> Floats:
-    """ln((p - delta) / q) less z standard errors; -inf where a count is 0."""
+    """Return ln((p - delta) / q) less z standard errors; -inf where a count is 0."""
     p, q = above / n_above, below / n_below
     counted = (p > delta) & (q > 0.0)
     excess, q = np.where(counted, p - delta, 1.0), np.where(counted, q, 1.0)

@@ -1,7 +1,7 @@
 """The estimators of jax-privacy on the samples of the certificate. Needs the extra `peers`; imported on request.
 
-Each is called as its documentation says, on both directions where it can look at both, at the same significance.
-`kind` is `peer`: the miss rates are reported next to ours, and decide nothing.
+Each is called as documented, in both directions where it supports both, at the same significance. `kind` is `peer`: the
+miss rates are reported for comparison, and do not affect the certificate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...mechanisms.guarantees import GaussianDP
 from .methods import PEER, Number, Question, Sample
 
 LARGEST = 20_000
-"""Scores a side beyond which these are not asked: they take seconds there."""
+"""Scores a side beyond which peers do not run: they take seconds there."""
 Estimator = Callable[[Any, float, float], float]
 
 
@@ -27,7 +27,7 @@ Estimator = Callable[[Any, float, float], float]
 class PeerMethod:
     """An estimator `(auditor, significance, delta) -> epsilon` of another library.
 
-    `gaussian` is one that takes the law to be Gaussian; it is asked about no other.
+    `gaussian` marks an estimator that assumes a Gaussian law; it runs on no other.
     """
 
     name: str
@@ -38,24 +38,24 @@ class PeerMethod:
     slow: ClassVar[bool] = False
 
     def measure(self, question: Question) -> Number | None:
-        """None where the estimator takes the law for another, or takes too long."""
+        """Return the measure; None if the estimator assumes another law, or is too slow."""
         significance = 1.0 - question.confidence
-        foreign = self.gaussian and not isinstance(question.law.curve, GaussianDP)
-        if foreign or max(question.n_out, question.n_in) > LARGEST:
+        mismatched = self.gaussian and not isinstance(question.law.curve, GaussianDP)
+        if mismatched or max(question.n_out, question.n_in) > LARGEST:
             return None
 
         def number(sample: Sample) -> float:
             scores = sample.whole_in_order
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                found = self.estimator(self.auditor(scores.in_, scores.out), significance, question.delta)
-            return float(found) if math.isfinite(found) else 0.0
+                epsilon = self.estimator(self.auditor(scores.in_, scores.out), significance, question.delta)
+            return float(epsilon) if math.isfinite(epsilon) else 0.0
 
         return Number(number)
 
 
 def jax_privacy_methods() -> list[PeerMethod]:
-    """Clopper-Pearson with its three strategies, the Gaussian conversion, and the raw counts.
+    """Return the peers: Clopper-Pearson with three strategies, the Gaussian conversion, and the raw counts.
 
     Raises:
         ParameterError: jax-privacy is not installed.
@@ -64,7 +64,7 @@ def jax_privacy_methods() -> list[PeerMethod]:
         from jax_privacy import auditing
     except ImportError as error:
         raise ParameterError(
-            f"peers needs jax-privacy, which cannot be imported ({error}). In a copy of dpassay: "
+            f"peers needs jax-privacy, which cannot be imported ({error}). In a checkout of dpassay: "
             "pip install '.[peers]', or leave it out.",
             argument="peers",
         ) from error
@@ -96,7 +96,7 @@ def _gaussian(auditor: Any, significance: float, delta: float) -> float:
 
 
 def _raw_counts(auditor: Any, _significance: float, delta: float) -> float:
-    """No significance: an estimate, with the minimum of 50 counts that is the default."""
+    """Return the estimate from raw counts, with the default minimum of 50 counts; it has no significance."""
     return float(auditor.epsilon_raw_counts(delta=delta, one_sided=False))
 
 

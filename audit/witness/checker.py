@@ -1,23 +1,24 @@
-"""Checks a witness file without the rest of dpassay: copy this file, and run it with numpy and scipy alone.
+"""Check of a witness file without the rest of dpassay: copy this file, and run it with numpy and scipy only.
 
     python checker.py witness.json                          the arithmetic, from the counts in the file
-    python checker.py witness.json file.py:release          the same, and the function is run again and counted
+    python checker.py witness.json file.py:release          the arithmetic, and the counts of fresh runs of the function
     python checker.py witness.json file.py:release --runs 10000 --seed 7
 
 Counts. An event happened k1 times in n1 runs on the side where it is likelier, and k0 times in n0 on the other. A claim
-of (epsilon, delta) says p1 <= e^epsilon p0 + delta. It is refuted at significance s
+of (epsilon, delta) states p1 <= e^epsilon p0 + delta. It is refuted at significance s
 
-    by Clopper and Pearson (1934)   if p1 > e^epsilon p0 + delta where p1 has its lower limit and p0 its upper one, each
-                                    wrong with probability s / 2
-    by both counts together         if no p0 within limits that cost s / 1000 gives an outcome as extreme as this one
-                                    with probability above the rest of s, at p1 = e^epsilon p0 + delta: Barnard's test
-                                    with the limits of Berger and Boos (1994). Outcomes are ordered by a lower limit of
-                                    ln((p1 - delta) / p0), an F quantile. The supremum is taken over a grid
+    by Clopper and Pearson (1934)   if p1 > e^epsilon p0 + delta at the lower limit of p1 and the upper limit of p0,
+                                    each wrong with probability s / 2
+    by both counts together         if no p0 within limits of significance s / 1000 gives an outcome as extreme as the
+                                    observed one with probability above the rest of s, at p1 = e^epsilon p0 + delta:
+                                    Barnard's test with the limits of Berger and Boos (1994). Outcomes are ordered by a
+                                    lower limit of ln((p1 - delta) / p0), an F quantile. The supremum is over a grid
 
-Witnesses of kind "no randomness" are run again: each dataset in interpreters of their own, with different seeds.
+Witnesses of kind "no randomness" are replayed: each dataset in fresh interpreters, with different seeds.
 
-What this cannot do: draw the trials of the file again, which needs dpassay, the seed and the same versions; count an
-event that is a score of a learned attack, where the file has no rule for it; check an output law.
+Limitations: the checker cannot repeat the trials of the file, which needs dpassay, the seed and the same versions; it
+cannot count an event that is a score of a learned attack, if the file has no rule for it; it cannot check an output
+distribution.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-SHARE = 1e-3  # of the significance, for the limits of the joint test
-RATES = 400  # at which the supremum of the joint test is looked for
-FRESH_SIGNIFICANCE = 0.01  # of a count of fresh runs
+SHARE = 1e-3  # share of the significance for the limits of the joint test
+RATES = 400  # grid points for the supremum of the joint test
+FRESH_SIGNIFICANCE = 0.01  # significance of a count of fresh runs
 
 
 def say(text: object) -> None:
-    """One line."""
+    """Print one line."""
     sys.stdout.write(f"{text}\n")
 
 
@@ -50,20 +51,20 @@ def say(text: object) -> None:
 
 
 def limits(k1: int, n1: int, k0: int, n0: int, significance: float) -> tuple[float, float]:
-    """Lower limit of p1 and upper limit of p0, wrong together with probability `significance` at most."""
+    """Return a lower limit of p1 and an upper limit of p0, valid together at level `significance`."""
     low = float(special.betaincinv(k1, n1 - k1 + 1, significance / 2)) if k1 > 0 else 0.0
     high = float(special.betainccinv(k0 + 1, n0 - k0, significance / 2)) if k0 < n0 else 1.0
     return low, high
 
 
 def clopper_pearson(k1: int, n1: int, k0: int, n0: int, delta: float, significance: float) -> float:
-    """The lower bound on epsilon."""
+    """Return the lower bound on epsilon."""
     low, high = limits(k1, n1, k0, n0, significance)
     return max(0.0, math.log((low - delta) / high)) if low > delta and high > 0 else 0.0
 
 
 def order(k1: Any, n1: int, k0: Any, n0: int, delta: float, significance: float) -> Any:
-    """How much an outcome says; -inf where nothing."""
+    """Return the statistic that orders outcomes; -inf for an outcome without evidence."""
     p, q = (k1 + 0.5) / (n1 + 1.0), (k0 + 0.5) / (n0 + 1.0)
     gain = np.maximum(p - delta, 1e-12)
     shape1, shape0 = n1 * gain**2 / (p * (1 - p)), n0 * q / (1 - q)
@@ -74,8 +75,11 @@ def order(k1: Any, n1: int, k0: Any, n0: int, delta: float, significance: float)
 
 
 def joint(k1: int, n1: int, k0: int, n0: int, epsilon: float, delta: float, significance: float, tuned: float) -> float:
-    """Largest probability of an outcome as extreme as this one where the claim holds, on a grid of rates: the claim is
-    refuted if it is at most (1 - SHARE) * significance. `tuned` is the delta of the ordering, fixed beforehand."""
+    """Return the largest probability, under the claim, of an outcome as extreme as this one, on a grid of rates.
+
+    The claim is refuted if it is at most (1 - SHARE) * significance. `tuned` is the delta of the ordering, fixed
+    beforehand.
+    """
     level = float(order(np.array([k1]), n1, np.array([k0]), n0, tuned, significance)[0])
     if level == -math.inf:
         return 1.0
@@ -87,23 +91,23 @@ def joint(k1: int, n1: int, k0: int, n0: int, epsilon: float, delta: float, sign
     reach = 9.0 * math.sqrt(n0 * max(last, 1.0 / n0)) + 9.0
     counts0 = np.arange(max(0, math.floor(n0 * first - reach)), min(n0, math.ceil(n0 * last + reach)) + 1)
     needed = least_count(level, n1, counts0, n0, tuned, significance)
-    found = 0.0
+    largest = 0.0
     for q in np.linspace(first, last, RATES):
         p = min(1.0, delta + q / growth)
-        some = np.clip(needed, 1, n1)  # the F quantile of the ordering is never reached by no hits
-        tail = np.where(needed > n1, 0.0, special.betainc(some, n1 - some + 1, p))
-        found = max(found, float(np.sum(mass(counts0, n0, q) * tail)))
-    return found
+        clipped = np.clip(needed, 1, n1)  # no hits never reach the F quantile of the ordering
+        tail = np.where(needed > n1, 0.0, special.betainc(clipped, n1 - clipped + 1, p))
+        largest = max(largest, float(np.sum(mass(counts0, n0, q) * tail)))
+    return largest
 
 
 def mass(counts: Any, n: int, rate: float) -> Any:
-    """Binomial probabilities."""
-    chosen = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
-    return np.exp(chosen + special.xlogy(counts, rate) + special.xlog1py(n - counts, -rate))
+    """Return binomial probabilities."""
+    log_binomial = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(n - counts + 1)
+    return np.exp(log_binomial + special.xlogy(counts, rate) + special.xlog1py(n - counts, -rate))
 
 
 def least_count(level: float, n1: int, counts0: Any, n0: int, delta: float, significance: float) -> Any:
-    """For each count on the other side, the least k1 whose outcome says as much as `level`; n1 + 1 where none does."""
+    """Return for each count on the other side the least k1 whose outcome reaches `level`; n1 + 1 if none does."""
     low, high = np.full(len(counts0), -1), np.full(len(counts0), n1 + 1)
     while np.any(high - low > 1):
         middle = (low + high) // 2
@@ -114,7 +118,7 @@ def least_count(level: float, n1: int, counts0: Any, n0: int, delta: float, sign
 
 
 def check_counts(counts: Any) -> bool:
-    """Whether the counts refute what they are said to refute."""
+    """Return whether the counts refute the claim that the file states as refuted."""
     k1, n1 = counts["likelier"]
     k0, n0 = counts["other"]
     epsilon, delta = counts["refuted"]["epsilon"], counts["refuted"]["delta"]
@@ -127,11 +131,11 @@ def check_counts(counts: Any) -> bool:
     say(f"separate     epsilon >= {separate:.6g} by Clopper and Pearson")
     together = joint(k1, n1, k0, n0, epsilon, delta, significance, counts["ordering_delta"])
     allowed = (1 - SHARE) * significance
-    say(f"together     where the claim holds, probability {together:.3g} at most; up to {allowed:.3g} refutes it")
+    say(f"together     probability under the claim at most {together:.3g}; the claim is refuted up to {allowed:.3g}")
     refuted = {"clopper-pearson": separate > epsilon, "joint-exact": together <= allowed}
     method = counts["method"]
     if method not in refuted:
-        say(f"             the file's own method, {method}, is not computed here")
+        say(f"             the method of the file, {method}, is not computed by the checker")
     return bool(refuted.get(method, separate > epsilon or together <= allowed))
 
 
@@ -139,7 +143,7 @@ def check_counts(counts: Any) -> bool:
 
 
 def load(target: str) -> Any:
-    """The function that "file.py:name" names."""
+    """Return the function that "file.py:name" names."""
     place, _, name = target.rpartition(":")
     spec = importlib.util.spec_from_file_location("checked", place)
     if spec is None or spec.loader is None:
@@ -150,7 +154,7 @@ def load(target: str) -> Any:
 
 
 def dataset(text: str) -> Any:
-    """A dataset; lists of numbers become arrays."""
+    """Return a dataset; lists of numbers become arrays."""
     value = json.loads(text)
     if not isinstance(value, list):
         return value
@@ -162,7 +166,7 @@ def dataset(text: str) -> Any:
 
 
 def outcomes(function: Any, data: Any, n: int, rng: Any) -> Iterator[Any]:
-    """Results of `n` runs, one call each."""
+    """Yield the results of `n` runs, one call each."""
     parameters = list(inspect.signature(function).parameters)
     many = len(parameters) > 1 and parameters[1] == "size"
     for _ in range(n):
@@ -177,7 +181,7 @@ def outcomes(function: Any, data: Any, n: int, rng: Any) -> Iterator[Any]:
 
 
 def label(result: Any) -> str:
-    """What an exceptional outcome is called; empty for numbers."""
+    """Return the name of an exceptional outcome; empty for numbers."""
     if isinstance(result, str):
         return result if result.startswith("raised ") else f"text {result!r}"
     if result is None:
@@ -190,7 +194,7 @@ def label(result: Any) -> str:
 
 
 def happened(rule: Any, result: Any) -> bool:
-    """Whether the event happened in this outcome."""
+    """Return whether the outcome is in the event."""
     name = label(result)
     if name:
         return name in rule["labels"]
@@ -201,47 +205,47 @@ def happened(rule: Any, result: Any) -> bool:
 
 
 def count_again(counts: Any, datasets: Any, function: Any, runs: int, seed: int) -> bool | None:
-    """Counts the event in fresh runs; whether they refute the claim by themselves. None where that cannot be done."""
+    """Count the event in fresh runs; return whether they refute the claim, None if the event cannot be counted."""
     rule = counts["rule"]
     if rule is None or datasets is None:
-        say("again        no: the file has " + ("no rule for the event" if rule is None else "no datasets"))
+        say("fresh runs   none: the file has " + ("no rule for the event" if rule is None else "no datasets"))
         return None
     rule = rule | {"intervals": rule["intervals"] and [[float(a), float(b)] for a, b in rule["intervals"]]}
     side = counts["likelier_side"]
-    found = []
+    hits = []
     for place in (side, 1 - side):
         rng = np.random.default_rng([seed, place])
-        hits = sum(happened(rule, one) for one in outcomes(function, dataset(datasets[place]), runs, rng))
-        found.append(runs - hits if counts["complement"] else hits)
+        n = sum(happened(rule, result) for result in outcomes(function, dataset(datasets[place]), runs, rng))
+        hits.append(runs - n if counts["complement"] else n)
     epsilon, delta = counts["refuted"]["epsilon"], counts["refuted"]["delta"]
-    bound = clopper_pearson(found[0], runs, found[1], runs, delta, FRESH_SIGNIFICANCE)
-    say(f"again        {found[0]:,} and {found[1]:,} of {runs:,} fresh runs: epsilon >= {bound:.6g} at 99 %")
+    bound = clopper_pearson(hits[0], runs, hits[1], runs, delta, FRESH_SIGNIFICANCE)
+    say(f"fresh runs   {hits[0]:,} and {hits[1]:,} of {runs:,} runs a side: epsilon >= {bound:.6g} at 99 %")
     return bool(bound > epsilon)
 
 
 def replay(datasets: Any, target: str) -> bool:
-    """Whether each side gives one output in fresh interpreters, whatever the seed, and the sides differ."""
-    given = []
+    """Return whether each side gives one output in fresh interpreters for all seeds, and the sides differ."""
+    outputs = []
     for side in (0, 1):
-        told = set()
+        of_side = set()
         for seed in (11, 12):
             command = [sys.executable, __file__, "-", target, "--once", datasets[side], "--seed", str(seed)]
-            told.add(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
-        given.append(told)
+            of_side.add(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+        outputs.append(of_side)
     for side in (0, 1):
-        say(f"side {side}       {' and '.join(sorted(given[side]))}")
-    return all(len(told) == 1 for told in given) and given[0] != given[1]
+        say(f"side {side}       {' and '.join(sorted(outputs[side]))}")
+    return all(len(of_side) == 1 for of_side in outputs) and outputs[0] != outputs[1]
 
 
 def once(target: str, text: str, seed: int) -> None:
-    """The output of one run, in words."""
+    """Print the output of one run."""
     np.random.seed(seed)  # noqa: NPY002
     result = next(outcomes(load(target), dataset(text), 1, np.random.default_rng(seed)))
     say(label(result) or [float(value) for value in np.asarray(result).reshape(-1)])
 
 
 def check(content: Any, target: str | None, runs: int, seed: int) -> bool:
-    """Whether everything that can be checked agrees."""
+    """Return whether every part of the file that can be checked agrees."""
     say(f"mechanism    {content['mechanism']}, relation {content['relation']}, claim {content['claim']['name']}")
     datasets = content["datasets"]
     verdicts: list[bool | None] = []
@@ -257,26 +261,26 @@ def check(content: Any, target: str | None, runs: int, seed: int) -> bool:
         if target:
             verdicts.append(count_again(content["counts"], datasets, load(target), runs, seed))
     known = [verdict for verdict in verdicts if verdict is not None]
-    say("checked      " + ("nothing could be" if not known else "agrees" if all(known) else "DOES NOT AGREE"))
+    say("result       " + ("nothing to check" if not known else "agrees" if all(known) else "DOES NOT AGREE"))
     return bool(known) and all(known)
 
 
 def main() -> int:
-    """Exit code 0 if the file agrees with what was checked, else 1."""
-    parser = argparse.ArgumentParser(description="Checks a witness file of dpassay with numpy and scipy alone.")
+    """Check a file from the command line; return exit code 0 if all checks agree, else 1."""
+    parser = argparse.ArgumentParser(description="Check a witness file of dpassay with numpy and scipy only.")
     parser.add_argument("witness", help="the JSON file")
-    parser.add_argument("target", nargs="?", help="file.py:function, to run it again")
+    parser.add_argument("target", nargs="?", help="file.py:function, for fresh runs")
     parser.add_argument("--runs", type=int, default=5_000, help="fresh runs a side (default 5000)")
     parser.add_argument("--seed", type=int, default=1, help="of the fresh runs (default 1)")
     parser.add_argument("--once", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.once is not None:
-        once(given.target, given.once, given.seed)
+    arguments = parser.parse_args()
+    if arguments.once is not None:
+        once(arguments.target, arguments.once, arguments.seed)
         return 0
-    content = json.loads(Path(given.witness).read_text(encoding="utf-8"))
+    content = json.loads(Path(arguments.witness).read_text(encoding="utf-8"))
     if content.get("format") != "dpassay.witness":
-        parser.error(f"{given.witness} is no witness of dpassay")
-    return 0 if check(content, given.target, given.runs, given.seed) else 1
+        parser.error(f"{arguments.witness} is not a witness file of dpassay")
+    return 0 if check(content, arguments.target, arguments.runs, arguments.seed) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Datasets as JSON, where they can be: so that somebody else can run on them again."""
+"""Datasets as JSON, where possible, so that a third party can repeat the runs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from ...mechanisms.base import Neighbours
 
 LONGEST = 20_000
-"""Characters of a dataset that a result keeps."""
+"""Largest number of characters of a dataset in a result."""
 
 
 class NoJSONError(TypeError):
-    """Something that JSON cannot hold."""
+    """A value that JSON cannot represent."""
 
 
 def as_json(neighbours: Neighbours) -> tuple[str, str] | None:
-    """Both datasets as JSON; None if either has no such form that reads back as the same, or is long.
+    """Return both datasets as JSON; None if either has no lossless JSON form, or is long.
 
-    Arrays of numbers become lists: a function that is given them again gets arrays, as from `dpassay check`.
+    Arrays of numbers become lists; the checker passes them as arrays again, like `dpassay check`.
 
     Example:
         >>> as_json(Neighbours(np.array([1, 0]), np.array([1, 0, 1]), "add_remove"))
@@ -37,7 +37,7 @@ def as_json(neighbours: Neighbours) -> tuple[str, str] | None:
 
 
 def _plain(data: Any) -> Any:
-    """`data` as JSON has it; raises `NoJSONError`."""
+    """Return `data` as JSON values; raise `NoJSONError` if it has no such form."""
     if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and data.size <= LONGEST:
         return _plain(data.tolist())
     if isinstance(data, np.generic) and data.dtype.kind in "biuf":

@@ -1,11 +1,11 @@
-"""The event that decided, as a rule on outputs that needs no attack: for somebody who counts it again.
+"""The deciding event as a rule on outputs that needs no attack, so that a third party can count it.
 
-    labels      exceptional outputs, by what they are called
-    intervals   of single numbers: between neighbouring outputs of the runs that the rule was read from
-    atoms       vectors that come again: the ones whose score was high enough
+    labels      names of exceptional outputs
+    intervals   of single numbers: between adjacent outputs of the runs that define the rule
+    atoms       repeated vectors: those whose score is high enough
 
-A rule is read from the scores of some runs, so that it follows the attack where these runs went, and stops there. More
-is not needed: whoever counts it on fresh runs has fixed it beforehand, and a bound from these counts is a bound.
+A rule is derived from the scores of some runs, and agrees with the attack on these runs only. This suffices: on fresh
+runs the rule is fixed beforehand, so a bound from these counts is valid.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ...attacks.base import Scorer
 from ...mechanisms.base import Outputs
 
 MOST_INTERVALS, MOST_ATOMS = 100, 500
-"""A rule with more of them says nothing to a reader, and is none."""
+"""Largest numbers of intervals and of atoms; a longer rule is discarded as unreadable."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The event {score >= threshold} on outputs.
+    """The event {score >= threshold}, as a rule on outputs.
 
     Args:
         labels: exceptional outputs in it.
@@ -39,7 +39,7 @@ class Rule:
 
 
 def rule_of(scorer: Scorer, out: Outputs, in_: Outputs, threshold: float) -> Rule | None:
-    """The rule that these outputs of both sides show; None where none is in the event, or it is too long to be one."""
+    """Return the rule derived from these outputs; None if no output is in the event, or the rule is too long."""
     if out.values.shape[1:] != in_.values.shape[1:]:
         return None
     values = np.concatenate([out.values, in_.values])
@@ -69,16 +69,16 @@ def _events(outputs: Outputs) -> Any:
 
 
 def _intervals(values: Any, inside: Any) -> tuple[tuple[float, float], ...]:
-    """Of each row of neighbours in the event, the least and the largest; without end beyond the last ones."""
+    """Return the range of each run of adjacent values in the event; unbounded beyond the extreme values."""
     at = np.argsort(values, kind="stable")
     values, inside = values[at], inside[at]
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int8), [0]])))
-    found = []
+    intervals = []
     for first, end in edges.reshape(-1, 2).tolist():
         low = -np.inf if first == 0 else float(values[first])
         high = np.inf if end == len(values) else float(values[end - 1])
-        found.append((low, high))
-    return tuple(found)
+        intervals.append((low, high))
+    return tuple(intervals)
 
 
 __all__ = ["Rule", "rule_of"]

@@ -1,9 +1,9 @@
-"""A violation as a JSON file that somebody else can check with `checker.py`, and numpy and scipy alone.
+"""A violation as a JSON file that a third party can check with `checker.py`, which needs numpy and scipy only.
 
     {"format": "dpassay.witness", "version": 1, mechanism, relation, claim, datasets, witnesses, counts, again, ...}
 
-`counts` has the event in words and as a rule where there is one, the hits on the side where it is likelier and on the
-other, and the promise of the claim that they refute; null where a witness alone decided.
+`counts` has the event in words and, if possible, as a rule, the hits on the side where it is likelier and on the other,
+and the (epsilon, delta) of the claim that they refute; null if only a witness decided.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ IN, OUT = "score >= {0:.6g} under the {1} attack", "score < {0:.6g} under the {1
 
 
 def write(result: Any, path: Path | str) -> None:
-    """Writes what `AuditResult.to_witness` says.
+    """Write the file of `AuditResult.to_witness`.
 
     Raises:
-        ResultError: the result is no violation.
+        ResultError: the verdict is not a violation.
         StoreError: the file cannot be written.
     """
     content = json.dumps(content_of(result), indent=1, allow_nan=False) + "\n"
@@ -37,7 +37,7 @@ def write(result: Any, path: Path | str) -> None:
 
 
 def content_of(result: Any) -> dict[str, Any]:
-    """The content of the file."""
+    """Return the content of the file."""
     if result.refuted_by is None:
         raise ResultError(
             f"only a violation has a witness, but the verdict on {result.mechanism} is {result.verdict.value!r}."
@@ -64,7 +64,7 @@ def content_of(result: Any) -> dict[str, Any]:
 
 
 def _counts(result: Any) -> dict[str, Any] | None:
-    """The event that decided, and its counts; None where no bound decided, or not by one event."""
+    """Return the deciding event and its counts; None if no bound decided, or not by a single event."""
     elsewhere = result.refuted_elsewhere
     decided = result.bound if elsewhere is None else elsewhere
     refuted = elsewhere is not None or result.bound.epsilon > result.claim
@@ -73,9 +73,9 @@ def _counts(result: Any) -> dict[str, Any] | None:
     (false, true), n_out, n_in = decided.hits, result.tally.n_out, result.tally.n_in
     counts = {1: ((true, n_in), (false, n_out)), 0: ((n_out - false, n_out), (n_in - true, n_in))}
     directions = _directions(result)
-    side = max(directions, key=lambda one: _ratio(*counts[one]))
+    side = max(directions, key=lambda side: _ratio(*counts[side]))
     likelier, other = counts[side]
-    promised = (result.claim, result.delta) if elsewhere is None else (elsewhere.epsilon, elsewhere.delta)
+    claimed = (result.claim, result.delta) if elsewhere is None else (elsewhere.epsilon, elsewhere.delta)
     return {
         "event": (IN if side else OUT).format(decided.threshold, result.attack),
         "rule": None if result.event_rule is None else encode(result.event_rule, Rule),
@@ -83,7 +83,7 @@ def _counts(result: Any) -> dict[str, Any] | None:
         "likelier_side": side,
         "likelier": list(likelier),
         "other": list(other),
-        "refuted": {"epsilon": promised[0], "delta": promised[1]},
+        "refuted": {"epsilon": claimed[0], "delta": claimed[1]},
         "method": decided.method,
         "ordering_delta": result.delta,
         "significance": result.bound.significance,
@@ -93,14 +93,14 @@ def _counts(result: Any) -> dict[str, Any] | None:
 
 
 def _directions(result: Any) -> tuple[int, ...]:
-    """The sides on which the event, or its complement, was asked to be likelier: what the ledger of the bound says."""
-    said = [entry.looked_at for entry in result.bound.ledger if entry.what == "direction"]
-    named = tuple(side for side in (0, 1) if any(text.endswith(f"on side {side}") for text in said))
+    """Return the sides on which the event or its complement was tested as likelier, from the ledger of the bound."""
+    directions = [entry.looked_at for entry in result.bound.ledger if entry.what == "direction"]
+    named = tuple(side for side in (0, 1) if any(text.endswith(f"on side {side}") for text in directions))
     return named or (0, 1)
 
 
 def _ratio(likelier: tuple[int, int], other: tuple[int, int]) -> float:
-    """How much likelier, as estimated."""
+    """Return the estimated ratio of the rates."""
     return (likelier[0] + 0.5) / (likelier[1] + 1.0) / ((other[0] + 0.5) / (other[1] + 1.0))
 
 

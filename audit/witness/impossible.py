@@ -1,4 +1,4 @@
-"""The witness of outputs that one side gave and that the law of the other side never gives."""
+"""The witness of outputs of one side that are impossible under the output distribution of the other side."""
 
 from __future__ import annotations
 
@@ -16,38 +16,40 @@ from .base import Kind, Witness
 def impossible_outputs(
     found: Impossible, claim: Guarantee, *, mechanism: str, n_runs: int, seed: int, datasets: tuple[str, str] | None
 ) -> tuple[Witness, ...]:
-    """The witness against `claim`; none where no such output was seen, where it says nothing about the claim, or where
-    the law finds outputs of its own side impossible, and so is not that of these runs.
+    """Return the witness against `claim`; empty if there is none.
+
+    There is none if no impossible output was observed, if it does not refute the claim, or if outputs of a side are
+    impossible under the distribution of that side, which then is not that of these runs.
 
     Args:
-        found: what the trials gave.
-        claim: what is tested.
+        found: impossible outputs of the trials.
+        claim: the guarantee under test.
         mechanism: its name.
-        n_runs: of each side that were counted.
+        n_runs: number of counted runs of each side.
         seed: root of their streams.
-        datasets: as JSON, where they can be.
+        datasets: as JSON, where possible.
     """
     if found.broken or not any(found.counts):
         return ()
-    side = max((0, 1), key=lambda one: found.counts[one])
-    shown: tuple[str, ...] = tuple(map(in_words, found.outputs(side)))
+    side = max((0, 1), key=lambda s: found.counts[s])
+    outputs: tuple[str, ...] = tuple(map(in_words, found.outputs(side)))
     witness = Witness.against(
         claim,
         kind=Kind.IMPOSSIBLE_OUTPUT,
-        what=f"side {side} gave {shown[0]}, which side {1 - side} never gives, and {found.counts[side]:,} such outputs "
-        f"in {n_runs:,} runs.",
-        outputs=((), shown) if side else (shown, ()),
+        what=f"side {side} gave {outputs[0]}, which side {1 - side} never gives, and {found.counts[side]:,} such "
+        f"outputs in {n_runs:,} runs.",
+        outputs=((), outputs) if side else (outputs, ()),
         datasets=datasets,
         seeds=(seed,),
-        again=f"audit it with seed {seed} again, or ask mechanism.output_law().log_density(outputs, dataset), which is "
-        f"-inf for the dataset of side {1 - side}.",
-        assumptions=(f"the output law that {mechanism} states is the law of what it releases.",),
+        again=f"repeat the audit with seed {seed}, or evaluate mechanism.output_law().log_density(outputs, dataset), "
+        f"which is -inf for the dataset of side {1 - side}.",
+        assumptions=(f"the output distribution that {mechanism} states is that of its releases.",),
     )
     return (witness,) if witness.refutes else ()
 
 
 def in_words(output: Any) -> str:
-    """An output with every digit, cut if it is long.
+    """Return an output with every digit, truncated if it is long.
 
     >>> in_words(np.float64(0.1)), in_words(np.array([1.0, 2.5]))
     ('0.1', '(1.0, 2.5)')

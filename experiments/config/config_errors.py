@@ -1,7 +1,7 @@
-"""Where an error in a configuration is shown: the line and key, or the setting, that is to blame.
+"""Locations of errors in a configuration: the line and key, or the setting, that causes an error.
 
-An error says which argument it is about, and of which catalogue entry the argument is an option. Nothing is read from
-its words.
+An error has attributes for its argument, and for the catalogue entry whose option the argument is. Its message is not
+parsed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .sweep import point_text
 
 @contextmanager
 def at(parameters: dict[str, Any]) -> Iterator[None]:
-    """Adds the point of the sweep to whatever is wrong with it."""
+    """Add the point of the sweep to its errors."""
     try:
         yield
     except ConfigError as error:
@@ -31,7 +31,7 @@ def at(parameters: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def pointing_at(source: Source, table: str, section: BaseModel | None = None) -> Iterator[None]:
-    """Turns an error in building or checking a table into a `ConfigError` with the place of the key it is about."""
+    """Convert an error in building or checking a table to a `ConfigError` with the location of its key."""
     try:
         yield
     except ConfigError:
@@ -41,14 +41,14 @@ def pointing_at(source: Source, table: str, section: BaseModel | None = None) ->
         if key := _key(error, section):
             raise source.error((*path, key), f"[{path[0]}] {error}") from error
         changed = _changed(error, source)
-        with_ = "" if changed or not source.settings else f"\n  with {_shown(source.settings)}"
+        with_ = "" if changed or not source.settings else f"\n  with {_options_text(source.settings)}"
         raise source.error(changed or path, f"[{path[0]}] {error}{with_}") from error
 
 
 def _key(error: DpassayError, section: BaseModel | None) -> str | None:
-    """The key of a section that an error is about: its argument, or the name of the entry whose option that is.
+    """Return the key of a section that causes an error: its argument, or the name of the entry with this option.
 
-    What stands in a table inside, as in `canary = {name = ...}`, is shown at the key of that table.
+    An error inside a nested table, as in `canary = {name = ...}`, is located at the key of that table.
     """
     arguments: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -58,15 +58,15 @@ def _key(error: DpassayError, section: BaseModel | None) -> str | None:
             names[str(name)] = key
         for argument in (key, *inside):
             arguments.setdefault(argument, key)
-    home = names.get(error.owner)
-    if home not in (None, "name"):
-        return home
-    blamed = (argument.partition("[")[0] for argument in error.arguments)
-    return next((arguments[argument] for argument in blamed if argument in arguments), home)
+    owner_key = names.get(error.owner)
+    if owner_key not in (None, "name"):
+        return owner_key
+    argument_names = (argument.partition("[")[0] for argument in error.arguments)
+    return next((arguments[argument] for argument in argument_names if argument in arguments), owner_key)
 
 
 def _changed(error: DpassayError, source: Source) -> tuple[str, ...] | None:
-    """The key of an argument that the sweep or a setting changed: parts do not fit since then."""
+    """Return the key of an argument that the sweep or a setting changed, which causes the error; None if none did."""
     for key in (*source.swept, *source.settings):
         *table, name = key.split(".")
         if name in error.arguments and "sweep" not in table:
@@ -74,8 +74,8 @@ def _changed(error: DpassayError, source: Source) -> tuple[str, ...] | None:
     return None
 
 
-def _shown(settings: Mapping[str, Any]) -> str:
-    """What was set by hand, as it was written."""
+def _options_text(settings: Mapping[str, Any]) -> str:
+    """Return the settings of the command line, as they were written."""
     return " ".join(
         f"--set {key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items()
     )

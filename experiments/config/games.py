@@ -1,6 +1,6 @@
-"""Names of the games that [game] may name. A new one is one file and one line here; `dpassay list games` shows them.
+"""Catalogue of the games of [game]. A new game is one file and one line below; `dpassay list games` shows them.
 
-The file holds the keys of [game], how the game is planned, and the task; without [game] it is `tasks.pair`.
+The file has the keys of [game], the planning of the game, and its task; without [game] the task is `tasks.pair`.
 """
 
 from ...mechanisms.registry import Catalogue

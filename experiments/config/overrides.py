@@ -11,7 +11,7 @@ from ...mechanisms.errors import ConfigError
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
-    """Dotted key -> value for each "key=value"; values in TOML, and what is not TOML is taken as a bare string.
+    """Return dotted key -> value for each "key=value"; values in TOML, or else bare strings.
 
     >>> parse_settings(["mechanism.epsilon=2", "attack.name=classifier", "audit.bounds=['betting']"])
     {'mechanism.epsilon': 2, 'attack.name': 'classifier', 'audit.bounds': ['betting']}
@@ -32,21 +32,21 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
 
 
 def _value(text: str, setting: str) -> Any:
-    """`text` as TOML, or as itself when it cannot have been meant as TOML."""
+    """Return `text` as a TOML value, or unchanged if it is a plain word."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError) as error:
-        syntax = isinstance(error, tomllib.TOMLDecodeError)  # else it is too long or too deep
+        syntax = isinstance(error, tomllib.TOMLDecodeError)  # otherwise the text is too long or too deep
         if not syntax or not text or text[0] in "[{\"'" or "\n" in text:
-            key, shown = setting.partition("=")[0], text if len(text) <= 60 else f"{text[:57]}..."
-            raise ConfigError(f"--set {key}: the value {shown!r} is neither valid TOML nor a plain word.") from None
+            key, excerpt = setting.partition("=")[0], text if len(text) <= 60 else f"{text[:57]}..."
+            raise ConfigError(f"--set {key}: the value {excerpt!r} is neither valid TOML nor a plain word.") from None
         return text
 
 
 def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `table` with each dotted key set; tables that are missing are made.
+    """Return a copy of `table` with each dotted key set; missing tables are created.
 
-    A key of the sweep holds dots itself: "sweep.mechanism.epsilon" sets the entry "mechanism.epsilon" of [sweep].
+    A key of the sweep contains dots: "sweep.mechanism.epsilon" sets the entry "mechanism.epsilon" of [sweep].
 
     >>> apply({"audit": {"trials": 10}}, {"audit.trials": 20, "mechanism.name": "laplace"})
     {'audit': {'trials': 20}, 'mechanism': {'name': 'laplace'}}
@@ -58,7 +58,7 @@ def apply(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
         for depth, part in enumerate(outer, start=1):
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                taken = ".".join(outer[:depth])
-                raise ConfigError(f"cannot set {key}: {taken} is {inner!r}, not a table.")
+                existing = ".".join(outer[:depth])
+                raise ConfigError(f"cannot set {key}: {existing} is {inner!r}, not a table.")
         inner[last] = copy.deepcopy(value)
     return result

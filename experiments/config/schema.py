@@ -1,21 +1,21 @@
-"""The schema of a configuration: what a question is made of.
+"""The schema of a configuration.
 
-    title, description    the question in words, and what to expect
+    title, description    the question in words, and the expected result
     seed                  root of every random stream
-    [data]                a dataset by name; without it the mechanism brings its own worst-case pair
-    [neighbours]          which pair of datasets, or which canary
-    [mechanism]           what is audited: a name, and its options
-    [search]              a domain, in which a bad pair is looked for before it is audited
-    [game]                one run with many canaries, or a guessed record, where it is not many runs on a pair
-    [membership]          membership attacks on shadow models, measured, where no claim is audited
-    [attack]              who attacks: a name, and its options
-    [audit]               how many trials, at which delta, with which confidence, by which bounds
-    [claim]               what is tested, where it is not what the mechanism itself promises
+    [data]                a dataset by name; the default is the worst-case pair of the mechanism
+    [neighbours]          the pair of datasets, or the canary
+    [mechanism]           the audited mechanism: a name, and its options
+    [search]              a domain, which is searched for a bad pair before the audit
+    [game]                one run with many canaries, or a guessed record, instead of many runs on a pair
+    [membership]          metrics of membership attacks on shadow models, instead of an audit of a claim
+    [attack]              the attack: a name, and its options
+    [audit]               number of trials, delta, confidence and bounds
+    [claim]               the guarantee under test, if it is not that of the mechanism
     [sweep]               dotted key -> list of values; one audit for each combination
     [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
 
-Checked here: keys, types and ranges. That names exist and options fit is checked in
-`dpassay.experiments.tasks.planning`, before the first trial.
+This module checks keys, types and ranges. `dpassay.experiments.tasks.planning` checks names and options before the
+first trial.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ from .sweep import CASE, swept_keys, unswept, without_published
 from .toml_text import to_toml
 
 UNKNOWN_GAME = "unknown_game"
-"""Type of the error that pydantic reports for a game that is none."""
+"""Type of the pydantic error for an unknown game."""
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "search", "sweep")
-"""Tables that nothing reads next to [membership]; of [audit] only the confidence is read."""
+"""Tables that are not used with [membership]; of [audit] only the confidence is used."""
 NOT_SWEPT = {
     **dict.fromkeys(WORDS, "it explains the experiment and is the same for all of its audits"),
     "audit.confidence": "the verdict over a sweep has one confidence",
-    "sweep": "it is the sweep",
+    "sweep": "it is the sweep itself",
 }
 
 
 def _flat(value: Any) -> Any:
-    """Entries of [sweep] whose dotted keys were not quoted, and so were read as tables."""
+    """Flatten entries of [sweep] whose dotted keys were not quoted, and so were parsed as tables."""
     if not isinstance(value, Mapping):
         return value
     flat: dict[str, Any] = {}
@@ -75,14 +75,14 @@ def _flat(value: Any) -> Any:
 
 
 def _game_section(table: Any) -> type[GameSection] | None:
-    """The section of the game that a table [game] names; None where it names none."""
+    """Return the section of the game that a table [game] names; None for an unknown game."""
     name = table.get("name") if isinstance(table, Mapping) else None
     section: type[GameSection] | None = games.get(name).section if isinstance(name, str) and name in games else None
     return section
 
 
 def _game(value: Any) -> Any:
-    """The table [game], read by the section of the game that it names."""
+    """Validate the table [game] by the section of the game that it names."""
     if not isinstance(value, Mapping):
         return value
     section = _game_section(value)
@@ -92,7 +92,7 @@ def _game(value: Any) -> Any:
 
 
 class Config(Section):
-    """A whole configuration. See the top of this file for its parts."""
+    """A complete configuration. See the top of this file for its parts."""
 
     title: str = Field(default="", description="text in quotes")
     description: str = Field(default="", description="text in quotes")
@@ -118,20 +118,20 @@ class Config(Section):
         """Fill in the confidence of [membership], whose intervals decide no verdict."""
         if not isinstance(table, Mapping) or table.get("membership") is None:
             return table
-        given = table.get("audit", {})
-        return {**table, "audit": {"confidence": OF_INTERVALS, **given}} if isinstance(given, Mapping) else table
+        audit = table.get("audit", {})
+        return {**table, "audit": {"confidence": OF_INTERVALS, **audit}} if isinstance(audit, Mapping) else table
 
     @classmethod
     def load(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> tuple[Config, Source]:
-        """The configuration of that path, or of that name among the shipped ones, with `settings` on top.
+        """Load a configuration by its path, or a shipped one by its name, with `settings` on top.
 
-        A key that is set is not swept as well.
+        A key in `settings` is removed from the sweep.
 
         Returns:
-            The configuration, and the source that can say where each of its keys stands.
+            The configuration, and its source, which locates each of its keys.
 
         Raises:
-            ConfigError: no such file, not TOML, or not a configuration; the message has file, line and key.
+            ConfigError: no such file, not TOML, or not a valid configuration; the message has file, line and key.
         """
         source = Source.find(name_or_path, settings)
         table = source.parse()
@@ -141,7 +141,7 @@ class Config(Section):
 
     @classmethod
     def check(cls, table: Mapping[str, Any], source: Source) -> Config:
-        """The configuration in `table`; raises `ConfigError` with everything that is wrong with it."""
+        """Validate the configuration in `table`; raise `ConfigError` with all of its errors."""
         try:
             config = cls.model_validate(dict(table))
         except ValidationError as error:
@@ -153,17 +153,17 @@ class Config(Section):
         return config
 
     def resolved(self) -> dict[str, Any]:
-        """Every key that is read with its value, defaults filled in; plain values, None left out."""
-        unread: dict[str, Any] = {}
+        """Return every used key with its value, defaults included; plain values, without None."""
+        unused: dict[str, Any] = {}
         if self.membership is not None:
-            unread = dict.fromkeys(AUDITS_ONLY, True) | {"audit": set(AuditSection.model_fields) - {"confidence"}}
+            unused = dict.fromkeys(AUDITS_ONLY, True) | {"audit": set(AuditSection.model_fields) - {"confidence"}}
         elif self.game is not None:
-            unread = {"audit": {"trials", "estimates"}}
-        return _plain(self.model_dump(exclude_none=True, exclude=unread))  # type: ignore[no-any-return]
+            unused = {"audit": {"trials", "estimates"}}
+        return _plain(self.model_dump(exclude_none=True, exclude=unused))  # type: ignore[no-any-return]
 
     @property
     def question(self) -> dict[str, Any]:
-        """The part of `resolved()` that determines the numbers: all but the words, and what others have published."""
+        """Part of `resolved()` that determines the numbers: without texts and published results."""
         question = {key: value for key, value in self.resolved().items() if key not in WORDS}
         if CASE in self.sweep:
             question["sweep"] = {key: without_published(key, value) for key, value in question["sweep"].items()}
@@ -176,7 +176,7 @@ class Config(Section):
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def to_toml(self) -> str:
-        """The resolved configuration as TOML; reading it back gives an equal one."""
+        """Return the resolved configuration as TOML, which loads as an equal configuration."""
         return to_toml({key: value for key, value in self.resolved().items() if value not in ("", {})})
 
 
@@ -190,34 +190,34 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "audit": AuditSection,
     "claim": Named,
 }
-"""The tables of a configuration whose keys are known beforehand."""
+"""Tables of a configuration with fixed keys."""
 
 
 def _check_membership(config: Config, source: Source) -> None:
-    """Raises `ConfigError` for tables and keys of an audit besides [membership], which would not be read."""
+    """Raise `ConfigError` for tables and keys of an audit next to [membership], which would not be used."""
     if config.membership is None:
         return
     for key in AUDITS_ONLY:
-        if _says_something(config, key):
+        if _is_set(config, key):
             raise source.error(
-                (key,), f"[{key}] is for audits, not for [membership], whose attacks stand in it. Leave it out."
+                (key,), f"[{key}] is for audits, not for [membership], which has its own key for attacks. Leave it out."
             )
     for key in AuditSection.model_fields:
-        if key != "confidence" and _says_something(config.audit, key):
+        if key != "confidence" and _is_set(config.audit, key):
             raise source.error(
                 ("audit", key),
-                f"audit.{key} is for audits: of [audit], [membership] reads the confidence. Leave it out.",
+                f"audit.{key} is for audits: of [audit], [membership] uses only the confidence. Leave it out.",
             )
 
 
-def _says_something(section: BaseModel, key: str) -> bool:
-    """Whether a key differs from its default."""
+def _is_set(section: BaseModel, key: str) -> bool:
+    """Return whether a key differs from its default."""
     default = type(section).model_fields[key].get_default(call_default_factory=True)
     return bool(getattr(section, key) != default)
 
 
 def _check_sweep(config: Config, source: Source) -> None:
-    """Raises `ConfigError` for keys that cannot be swept, and for values that occur twice."""
+    """Raise `ConfigError` for keys that cannot be swept, and for duplicate values."""
     for key, values in config.sweep.items():
         if key == CASE:
             check_cases(values, source)
@@ -226,15 +226,15 @@ def _check_sweep(config: Config, source: Source) -> None:
             if reason:
                 raise source.error(("sweep", key), f"{part} cannot be swept: {reason}.")
         texts = [json.dumps(_plain(value), sort_keys=True) for value in values]
-        twice = next((text for text in texts if texts.count(text) > 1), None)
-        if twice is not None:
+        duplicate = next((text for text in texts if texts.count(text) > 1), None)
+        if duplicate is not None:
             raise source.error(
-                ("sweep", key), f"the sweep over {key} holds {twice} twice. To repeat audits, sweep over seed."
+                ("sweep", key), f"the sweep over {key} has {duplicate} twice. To repeat audits, sweep over seed."
             )
 
 
 def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source) -> str:
-    """One error of pydantic in our words: place, key, what is allowed, what was found."""
+    """Return the message of a pydantic error: location, key, allowed values, and the value."""
     if detail["type"] == UNKNOWN_GAME:
         return _unknown_game(detail["input"].get("name"), source)
     path = _table_path(detail["loc"], tables)
@@ -245,27 +245,27 @@ def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source)
         return str(source.error(path, unknown_name_message(place, path[-1], known)))
     if detail["type"] == "missing":
         needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
-        return str(source.error(path, f"{needed}: give {_allowed(path, tables)}."))
-    found = f"{detail['input']!r} ({type(detail['input']).__name__})"
-    return str(source.error(path, f"{key} must be {_allowed(path, tables)}, but is {found}."))
+        return str(source.error(path, f"{needed}: set it to {_allowed(path, tables)}."))
+    value = f"{detail['input']!r} ({type(detail['input']).__name__})"
+    return str(source.error(path, f"{key} must be {_allowed(path, tables)}, but is {value}."))
 
 
 def _unknown_game(name: Any, source: Source) -> str:
-    """What is said of a game that is none."""
+    """Return the message for an unknown game."""
     known = " or ".join(map(repr, games))
-    found = "is missing" if name is None else f"is {name!r}"
-    allowed = f"game.name must be {known}, but {found}. Leave [game] out for runs on a pair of datasets."
-    return str(source.error(("game", "name"), allowed))
+    value = "is missing" if name is None else f"is {name!r}"
+    message = f"game.name must be {known}, but {value}. Leave [game] out for runs on a pair of datasets."
+    return str(source.error(("game", "name"), message))
 
 
 def _tables(table: Mapping[str, Any]) -> Mapping[str, type[BaseModel]]:
-    """The models of the tables of a configuration, that of its game among them."""
+    """Return the models of the tables of a configuration, including that of its game."""
     section = _game_section(table.get("game"))
     return SECTIONS if section is None else SECTIONS | {"game": section}
 
 
 def _table_path(loc: tuple[Any, ...], tables: Mapping[str, type[BaseModel]]) -> tuple[str, ...]:
-    """The dotted path of an error, without what pydantic adds about unions and positions in lists."""
+    """Return the dotted path of an error, without the parts that pydantic adds for unions and list positions."""
     path: list[str] = []
     for part in map(str, loc):
         if path and path[0] == "sweep":
@@ -280,7 +280,7 @@ def _table_path(loc: tuple[Any, ...], tables: Mapping[str, type[BaseModel]]) -> 
 
 
 def _model_at(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> Any:
-    """The model of the table at `path`; None below a plain value."""
+    """Return the model of the table at `path`; None below a plain value."""
     model: Any = Config if not path else tables.get(path[0])
     for part in path[1:]:
         field = getattr(model, "model_fields", {}).get(part)
@@ -294,14 +294,14 @@ def _forbids_extra(model: Any) -> bool:
 
 
 def _allowed(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> str:
-    """What may stand at `path`, from the description of its field."""
+    """Return the allowed values at `path`, from the description of its field."""
     if path[0] == "sweep":
         return str(Config.model_fields["sweep"].description)
     return str(_model_at(path[:-1], tables).model_fields[path[-1]].description)
 
 
 def _plain(value: Any) -> Any:
-    """Tuples to lists, all the way down, and every None left out."""
+    """Return nested values with tuples as lists, without None."""
     if isinstance(value, Mapping):
-        return {key: _plain(inside) for key, inside in value.items() if inside is not None}
-    return [_plain(inside) for inside in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

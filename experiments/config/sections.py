@@ -1,4 +1,4 @@
-"""The tables of a configuration whose keys are known beforehand, one class each; `schema.py` puts them together."""
+"""The tables of a configuration with fixed keys, one class each; `schema.py` combines them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def _whole(value: Any) -> Any:
-    """1e6 is a whole number too."""
+    """Convert integral floats such as 1e6 to int."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def named(value: Any) -> Any:
-    """A name alone stands for a table with that name."""
+    """Convert a name to a table with that name."""
     return {"name": value} if isinstance(value, str) else value
 
 
 RARE_FALSE_ALARM = 0.9999
-"""Default confidence of audits: of 10,000 experiments whose claims all hold, one ends in a violation."""
+"""Default confidence of audits: about 1 in 10,000 experiments with true claims reports a violation."""
 OF_INTERVALS = 0.95
-"""Default confidence of the intervals of [membership], which decide no verdict."""
+"""Default confidence of the intervals of [membership], which affect no verdict."""
 Whole = Annotated[int, BeforeValidator(_whole)]
 Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
@@ -29,20 +29,20 @@ Answers = Number | Annotated[tuple[Number, ...], Field(strict=False, min_length=
 
 
 class Section(BaseModel):
-    """A table whose keys are all known."""
+    """A table with fixed keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Named(BaseModel):
-    """A table with a `name` from a catalogue; every other key is an option of what is behind the name."""
+    """A table with a `name` from a catalogue; every other key is an option of the named entry."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     name: str = Field(min_length=1, description="a name, in quotes")
 
     @property
     def options(self) -> dict[str, Any]:
-        """Every key but `name`."""
+        """All keys except `name`."""
         return dict(self.model_extra or {})
 
 
@@ -65,7 +65,7 @@ class DataSection(Named):
 
 
 class NeighboursSection(Section):
-    """[neighbours]: the record in question, and how the pair differs in it."""
+    """[neighbours]: the differing record, and the relation of the pair."""
 
     relation: Literal["add_remove", "replace_one", "zero_out"] | None = Field(
         default=None, description="'add_remove', 'replace_one' or 'zero_out'"
@@ -82,7 +82,7 @@ class NeighboursSection(Section):
 
 
 class GameSection(Section):
-    """[game]: the game that is played; the keys of each stand with its task, which `.games` names."""
+    """[game]: the game; its keys are defined with its task, which `.games` names."""
 
     name: str
 
@@ -98,7 +98,7 @@ class MembershipSection(Section):
         default=None, description="a list of names of membership attacks, or of tables with a name; by default all"
     )
     population: Whole | None = Field(
-        default=None, ge=1, description="a whole number >= 1: further records, that no model sees, for comparison"
+        default=None, ge=1, description="a whole number >= 1: further records, used by no model, for comparison"
     )
     by_label: bool = Field(default=False, description="true, for a row for each label")
     by_attribute: str | None = Field(
@@ -107,7 +107,7 @@ class MembershipSection(Section):
 
 
 class AuditSection(Section):
-    """[audit]: how sure the answer shall be."""
+    """[audit]: trials, confidence and bounds of the audit."""
 
     trials: Whole = Field(default=100_000, ge=1, description="a whole number >= 1: runs per side, pilot included")
     delta: float | None = Field(default=None, ge=0, lt=1, description="a number in [0, 1)")
@@ -117,12 +117,12 @@ class AuditSection(Section):
     )
     bounds: Values = Field(default=("auto",), description="a list of names of bounds, or of tables with a name")
     estimates: Names = Field(
-        default=(), description="a list of names of estimates: best guesses, shown without a guarantee"
+        default=(), description="a list of names of estimates, which are shown without a guarantee"
     )
 
 
 class SearchSection(Section):
-    """[search]: the pair is looked for in a domain, and confirmed on the trials of [audit]."""
+    """[search]: a search for the pair in a domain, confirmed on the trials of [audit]."""
 
     domain: str | dict[str, Any] = Field(
         description="a line such as 'numbers 0..1' or 'answers x 5; norm inf', in quotes, or a table with a kind"

@@ -1,7 +1,7 @@
-"""The points of a sweep: what each sets, the seed it gets, and the folder that holds its trials.
+"""The points of a sweep: their settings, their seeds, and the folders of their trials.
 
 A point is a dictionary from sweep key to value. A sweep key is a dotted key, or several joined by commas, which are set
-to the same value: "mechanism.delta, claim.delta". The key "case" sets several keys to values of their own: each of its
+to the same value: "mechanism.delta, claim.delta". The key "case" sets several keys to different values: each of its
 values is a table with a name and, for each table of the configuration, the keys that change.
 """
 
@@ -19,13 +19,13 @@ Parameters = Mapping[str, Any]
 CASE = "case"
 """The sweep key whose values are named cases."""
 PUBLISHED = "published"
-"""What a case says of other tools: name -> the epsilon that each found. It changes no number of the audit."""
+"""Key of a case for published results: name of a tool -> its epsilon. It changes no number of the audit."""
 CASE_KEYS = ("name", "seed", PUBLISHED)
-"""What a case says of itself; all else in it are tables of what it sets."""
+"""Keys of a case itself; all others are tables of settings."""
 
 
 def combinations(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """The cartesian product, the last key varying fastest; one empty point without a sweep.
+    """Return the cartesian product, the last key varying fastest; one empty point without a sweep.
 
     >>> combinations({"a": [1, 2], "b": ["x", "y"]})[1]
     {'a': 1, 'b': 'y'}
@@ -34,17 +34,17 @@ def combinations(sweep: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def settings(parameters: Parameters) -> dict[str, Any]:
-    """Dotted key -> value: joined keys taken apart.
+    """Return dotted key -> value for a point: joined keys are separated.
 
     >>> settings({"mechanism.delta, claim.delta": 0.1})
     {'mechanism.delta': 0.1, 'claim.delta': 0.1}
     >>> settings({"case": {"name": "black box", "attack": {"name": "canary-loss"}, "mechanism": {"view": "final"}}})
     {'attack.name': 'canary-loss', 'mechanism.view': 'final'}
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in parameters.items():
-        found |= _case_settings(value) if key == CASE else dict.fromkeys(parts(key), value)
-    return found
+        values |= _case_settings(value) if key == CASE else dict.fromkeys(parts(key), value)
+    return values
 
 
 def _case_settings(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,44 +57,44 @@ def _case_settings(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def swept_keys(key: str, values: Sequence[Any]) -> list[str]:
-    """The dotted keys that an entry of the sweep sets at any of its points."""
+    """Return the dotted keys that an entry of the sweep sets at any of its points."""
     return list(dict.fromkeys(name for value in values for name in settings({key: value})))
 
 
 def places(sweep: Mapping[str, Sequence[Any]], parameters: Parameters) -> dict[str, tuple[str, ...]]:
-    """Dotted key -> path of what sets it at this point of the sweep; cases are numbered.
+    """Return dotted key -> path of the entry that sets it at this point of the sweep; cases are numbered.
 
     >>> cases = [{"name": "a"}, {"name": "b", "attack": {"name": "threshold"}}]
     >>> places({"case": cases, "audit.delta": [0.0]}, {"case": cases[1], "audit.delta": 0.0})
     {'attack.name': ('sweep', 'case', '1', 'attack', 'name'), 'audit.delta': ('sweep', 'audit.delta')}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    paths: dict[str, tuple[str, ...]] = {}
     for sweep_key, value in parameters.items():
         for key in settings({sweep_key: value}):
             case = (str(list(sweep[CASE]).index(value)), *key.split(".")) if sweep_key == CASE else ()
-            found[key] = ("sweep", sweep_key, *case)
-    return found
+            paths[key] = ("sweep", sweep_key, *case)
+    return paths
 
 
 def parts(key: str) -> list[str]:
-    """The dotted keys of a sweep key."""
+    """Return the dotted keys of a sweep key."""
     return [part.strip() for part in key.split(",")]
 
 
 def unswept(sweep: Mapping[str, Sequence[Any]], keys: Collection[str]) -> dict[str, Sequence[Any]]:
-    """The sweep without the dotted `keys`: what is set to one value is not swept as well.
+    """Return the sweep without the dotted `keys`, which are set to one value.
 
     >>> unswept({"mechanism.epsilon": [1, 2], "mechanism.delta, claim.delta": [0, 0.1]}, ["mechanism.epsilon"])
     {'mechanism.delta, claim.delta': [0, 0.1]}
     """
-    left: dict[str, Sequence[Any]] = {}
+    remaining: dict[str, Sequence[Any]] = {}
     for key, values in sweep.items():
-        kept = [part for part in parts(key) if part not in keys]
+        remaining_parts = [part for part in parts(key) if part not in keys]
         if key == CASE:
-            left[key] = tuple(_case_without(case, keys) for case in values)
-        elif kept:
-            left[", ".join(kept)] = values
-    return left
+            remaining[key] = tuple(_case_without(case, keys) for case in values)
+        elif remaining_parts:
+            remaining[", ".join(remaining_parts)] = values
+    return remaining
 
 
 def _case_without(case: Any, keys: Collection[str]) -> dict[str, Any]:
@@ -105,28 +105,28 @@ def _case_without(case: Any, keys: Collection[str]) -> dict[str, Any]:
 
 
 def published(parameters: Parameters) -> Mapping[str, float]:
-    """What other tools found at this point, by their names.
+    """Return the published epsilon of other tools at this point, by their names.
 
     >>> published({"case": {"name": "a", "published": {"StatDP": 0.1}}})
     {'StatDP': 0.1}
     """
     case = parameters.get(CASE)
-    found: Mapping[str, float] = case.get(PUBLISHED, {}) if isinstance(case, Mapping) else {}
-    return found
+    results: Mapping[str, float] = case.get(PUBLISHED, {}) if isinstance(case, Mapping) else {}
+    return results
 
 
 def without_published(key: str, values: Sequence[Any]) -> list[Any]:
-    """The values of a sweep key, without what others have published: what determines the numbers."""
+    """Return the values of a sweep key without published results, which do not affect the numbers."""
     if key != CASE:
         return list(values)
     return [{name: inside for name, inside in case.items() if name != PUBLISHED} for case in values]
 
 
 def point_seed(seed: int, parameters: Parameters) -> int:
-    """The seed of one audit, from the seed of the experiment and what the point sets.
+    """Return the seed of one audit, from the seed of the experiment and the settings of the point.
 
-    It does not depend on the other points, so that adding some changes no number of those that were there. Without a
-    sweep it is the seed itself. A case with a seed of its own keeps its numbers when it is called something else.
+    It does not depend on the other points, so new points change no number of existing ones. Without a sweep it is the
+    seed itself. A case with a `seed` keeps its numbers when it is renamed.
 
     >>> point_seed(20, {}), point_seed(20, {"case": {"name": "a", "seed": 7}})
     (20, 7)
@@ -139,7 +139,7 @@ def point_seed(seed: int, parameters: Parameters) -> int:
 
 
 def folder_name(parameters: Parameters) -> str:
-    """A folder name that a person can read and that no other point has.
+    """Return a readable folder name that is unique to the point.
 
     >>> folder_name({"mechanism.epsilon": 0.5})
     'epsilon=0.5-1b1db085'
@@ -152,14 +152,14 @@ def folder_name(parameters: Parameters) -> str:
 
 
 def value_name(value: Any) -> str:
-    """A swept value in a few letters: a table by its name."""
+    """Return a short text of a swept value: a table by its name."""
     if isinstance(value, Mapping):
         return str(value.get("name") or json.dumps(value))
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def point_text(parameters: Parameters) -> str:
-    """A point in one line, as in a message; a case by its name alone, since its settings may fill the screen.
+    """Return a point as one line for messages; a case by its name only, since its settings may be long.
 
     >>> point_text({"mechanism.epsilon": 0.5, "case": {"name": "weak", "audit": {"trials": 10}}})
     'mechanism.epsilon = 0.5, case = "weak"'
@@ -169,5 +169,5 @@ def point_text(parameters: Parameters) -> str:
 
 
 def _canonical(parameters: Parameters) -> str:
-    asked = {key: without_published(key, [value])[0] for key, value in parameters.items()}
-    return json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    settings_only = {key: without_published(key, [value])[0] for key, value in parameters.items()}
+    return json.dumps(settings_only, sort_keys=True, separators=(",", ":"))

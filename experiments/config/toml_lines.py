@@ -1,6 +1,6 @@
-"""Where a key stands in a TOML text. What the keys mean is left to `tomllib`.
+"""Line numbers of the keys in a TOML text, which `tomllib` does not report.
 
-locate(text, path)     line of the key, or of the nearest table around it
+locate(text, path)     line of the key, or of the nearest enclosing table
 lines_of_keys(text)    line of every key, table and element of an array
 """
 
@@ -21,16 +21,16 @@ _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _QUOTED = r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'"
 _PART = re.compile(rf"[A-Za-z0-9_-]+|{_QUOTED}")
 _DOT = re.compile(r"[ \t]*\.[ \t]*")
-_LONG = r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}"  # up to two quotes may stand before the closing three
+_LONG = r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}"  # up to two quotes may precede the closing three
 _SCALAR = re.compile(rf"{_LONG}|{_QUOTED}|[^\s,\[\]{{}}#\"'][^,\]}}#\n]*", re.DOTALL)
 
 
 def locate(text: str, path: Path) -> int | None:
-    """Line (from 1) on which `path` is set, or else the table that holds it; None if neither stands in the text.
+    r"""Return the line (from 1) of `path`, or else of the table that contains it; None if the text has neither.
 
-    A part of `path` may be a dotted key as a whole, as the keys of [sweep] are.
+    A part of `path` may be a complete dotted key, as in [sweep].
 
-    >>> locate('[audit]\\ntrials = 10\\n', ("audit", "trials"))
+    >>> locate('[audit]\ntrials = 10\n', ("audit", "trials"))
     2
     """
     lines = lines_of_keys(text)
@@ -44,12 +44,12 @@ def locate(text: str, path: Path) -> int | None:
 
 @lru_cache(maxsize=8)
 def lines_of_keys(text: str) -> MappingProxyType[Path, int]:
-    """The line of every key and table; what follows the first mistake in the text is left out.
+    r"""Return the line of every key and table up to the first syntax error in the text.
 
     Elements of arrays are numbered: ("sweep", "case", "1") is the second [[sweep.case]]. A table that is only implied,
-    as `a` by [a.b], stands where it is implied first.
+    as `a` by [a.b], has the line of its first implication.
 
-    >>> dict(lines_of_keys('a.b = [\\n  1,\\n  {c = 2},\\n]'))
+    >>> dict(lines_of_keys('a.b = [\n  1,\n  {c = 2},\n]'))
     {('a',): 1, ('a', 'b'): 1, ('a', 'b', '0'): 2, ('a', 'b', '1'): 3, ('a', 'b', '1', 'c'): 3}
     """
     scanner = _Scanner(text)
@@ -58,12 +58,12 @@ def lines_of_keys(text: str) -> MappingProxyType[Path, int]:
     return MappingProxyType(scanner.implied | scanner.stated)
 
 
-class _Mistake(Exception):  # noqa: N818 - never leaves this module
-    """The text is no TOML from here on."""
+class _Mistake(Exception):  # noqa: N818 - private to this module
+    """Syntax error: the text is not TOML from this position on."""
 
 
 class _Scanner:
-    """Goes through a text once, and notes where keys are stated and implied."""
+    """Single-pass scanner that records the lines of stated and implied keys."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -81,7 +81,7 @@ class _Scanner:
                 self._entry(table)
 
     def _header(self) -> Path:
-        """[table], or [[table of an array]]; the path of what follows."""
+        """Scan [table], or [[table of an array]], and return the path of the keys that follow."""
         line, array = self._line(), self._take("[")
         *outer, last = self._key()
         self._expect("]]" if array else "]")
@@ -97,12 +97,12 @@ class _Scanner:
         return self._newest(table)
 
     def _newest(self, table: Path) -> Path:
-        """The last table of an array of tables; any other table is itself."""
+        """Return the last table of an array of tables; any other table unchanged."""
         count = self._tables.get(table)
         return table if count is None else (*table, str(count - 1))
 
     def _entry(self, table: Path) -> None:
-        """key = value"""
+        """Scan "key = value"."""
         line, key = self._line(), self._key()
         for length in range(1, len(key)):
             self.implied.setdefault(table + key[:length], line)
@@ -124,7 +124,7 @@ class _Scanner:
             raise _Mistake
 
     def _until(self, closing: str) -> Iterator[int]:
-        """The places of a list up to its closing bracket, with the scanner at the beginning of each element."""
+        """Yield the indices of a list up to its closing bracket, with the scanner at the start of each element."""
         for place in count():
             self._skip(_SPACE)
             if self._take(closing):
@@ -135,7 +135,7 @@ class _Scanner:
                 return self._expect(closing)
 
     def _key(self) -> Path:
-        """A dotted key, without its quotes."""
+        """Scan a dotted key, and return it without its quotes."""
         parts = [self._part()]
         while self._skip(_DOT):
             parts.append(self._part())
@@ -143,24 +143,24 @@ class _Scanner:
 
     def _part(self) -> str:
         self._skip(_SPACE)
-        found = _PART.match(self.text, self.at)
-        if found is None:
+        match = _PART.match(self.text, self.at)
+        if match is None:
             raise _Mistake
-        self.at = found.end()
+        self.at = match.end()
         try:
-            return next(iter(tomllib.loads(f"{found[0]} = 0"))) if found[0][0] in "\"'" else found[0]
+            return next(iter(tomllib.loads(f"{match[0]} = 0"))) if match[0][0] in "\"'" else match[0]
         except tomllib.TOMLDecodeError as error:
             raise _Mistake from error
 
     def _skip(self, pattern: re.Pattern[str]) -> bool:
-        found = pattern.match(self.text, self.at)
-        self.at = self.at if found is None else found.end()
-        return found is not None
+        match = pattern.match(self.text, self.at)
+        self.at = self.at if match is None else match.end()
+        return match is not None
 
     def _take(self, token: str) -> bool:
-        found = self.text.startswith(token, self.at)
-        self.at += len(token) if found else 0
-        return found
+        match = self.text.startswith(token, self.at)
+        self.at += len(token) if match else 0
+        return match
 
     def _expect(self, token: str) -> None:
         self._skip(_SPACE)

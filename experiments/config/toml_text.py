@@ -1,4 +1,4 @@
-"""Plain values as TOML text. Reading is left to `tomllib`, and where a key stands to `toml_lines`."""
+"""Plain values as TOML text. `tomllib` reads it, and `toml_lines` locates its keys."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...mechanisms.printable import UNSEEN
 
 
 def to_toml(table: Mapping[str, Any]) -> str:
-    """TOML text of a table of plain values: strings, numbers, booleans, lists and tables of them; None is left out.
+    """Return the TOML text of plain values: strings, numbers, booleans, lists and tables of them; None is left out.
 
-    Tables directly inside become sections, deeper ones inline tables. Raises `TypeError` for anything else.
+    Top-level tables become sections, deeper ones inline tables. Raises `TypeError` for other types.
 
     >>> print(to_toml({"seed": 1, "audit": {"bounds": ["betting"]}}))
     seed = 1
@@ -41,7 +41,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """One value on one line; a string of several lines gets triple quotes."""
+    """Return the text of one value; a string of several lines gets triple quotes."""
     if isinstance(value, str):
         return _string(value) if "\n" not in value else '"""\n' + "\n".join(map(_escaped, value.split("\n"))) + '"""'
     if isinstance(value, bool | int):
@@ -52,11 +52,11 @@ def _value(value: Any) -> str:
         return "{" + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items() if v is not None) + "}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(map(_inline, value)) + "]"
-    raise TypeError(f"{value!r} ({type(value).__name__}) has no form in a configuration.")
+    raise TypeError(f"{value!r} ({type(value).__name__}) cannot be written to a configuration.")
 
 
 def _inline(value: Any) -> str:
-    """A value inside a list or an inline table: no string over several lines."""
+    """Return the text of a value inside a list or an inline table, always on one line."""
     return _string(value) if isinstance(value, str) else _value(value)
 
 
@@ -65,10 +65,10 @@ def _string(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` as inside double quotes; JSON escapes are TOML escapes, and what is not seen has to be one."""
+    """Return `text` escaped for double quotes: JSON escapes are TOML escapes; invisible characters are escaped."""
     return UNSEEN.sub(_escape, json.dumps(text, ensure_ascii=False)[1:-1])
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

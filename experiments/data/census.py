@@ -1,4 +1,4 @@
-"""People of made-up census blocks: ages, sexes and races as they are spread in a large country, block by block."""
+"""Synthetic people of census blocks: ages, sexes and races distributed as in a large country, by block."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from ...mechanisms.tables.census import RACES, census_domain
 from ...mechanisms.validation import whole
 
 FIVE_YEARS = (57, 61, 65, 66, 66, 69, 69, 66, 62, 60, 63, 66, 64, 55, 45, 30, 19, 12, 5, 2)
-"""People in a thousand aged 0 to 4, 5 to 9 and so on to 95 to 99, about as in the United States of 2020."""
+"""People per thousand aged 0 to 4, 5 to 9 and so on to 95 to 99, about as in the United States of 2020."""
 RACE_SHARES = (0.62, 0.12, 0.06, 0.20)
-"""Of RACES, in the whole country."""
+"""Shares of RACES in the whole country."""
 CONCENTRATION = 6.0
-"""How alike blocks are: the shares of races in a block are Dirichlet with this many pseudo-people."""
+"""Similarity of blocks: the shares of races in a block are Dirichlet with this total concentration."""
 
 
 def ages_law() -> NDArray[np.float64]:
-    """Probability of each age from 0 to 110; nobody is 100 or older."""
+    """Return the probability of each age from 0 to 110, which is 0 from 100 on."""
     law = np.zeros(111)
     law[:100] = np.repeat(FIVE_YEARS, 5)
     return np.asarray(law / law.sum())
 
 
 def female_share() -> NDArray[np.float64]:
-    """Probability that a person is female, by age: 0.49 for children, rising from 60 on to 0.72."""
+    """Return the probability that a person is female, by age: 0.49 for children, rising from 60 on to 0.72."""
     return np.interp(np.arange(111), [0, 20, 60, 100], [0.489, 0.495, 0.51, 0.72])
 
 
 def population() -> NDArray[np.float64]:
-    """Probability of each type of `census_domain(1)`, shape `(n_types,)`: what is known without any table of a block.
+    """Return the probability of each type of `census_domain(1)`, `(n_types,)`: public knowledge without any table.
 
     Example:
         >>> law = population()
@@ -41,7 +41,7 @@ def population() -> NDArray[np.float64]:
 
 
 def census_blocks(*, n: int = 60, n_blocks: int = 2, seed: int = 0) -> NDArray[np.int64]:
-    """Made-up people of census blocks: age, sex, race and, where there are several, block; equally many in each block.
+    """Generate synthetic people of census blocks: age, sex, race and, for several blocks, block; equally many in each.
 
     Args:
         n: people in each block, >= 1.

@@ -1,13 +1,13 @@
-"""Datasets by name: bundled with scikit-learn, made up, or found in a data directory.
+"""Datasets by name: bundled with scikit-learn, synthetic, or from a data directory.
 
-The data directory is the option `directory` of [data], else the environment variable DPASSAY_DATA. It may hold
+The data directory is the option `directory` of [data], else the environment variable DPASSAY_DATA. It may contain
 
     mnist.npz                                x_train, y_train, x_test, y_test
-    adult_coded.csv, adult_domain.json       the census of 1994 in integer codes, and how many codes each attribute has
+    adult_coded.csv, adult_domain.json       the census of 1994 in integer codes, and the number of codes per attribute
 
-A table of one's own is "csv", with its file as the option `path`.
+A user's table is "csv", with its file as the option `path`.
 
-MNIST is else fetched from OpenML, once, where there is a network. Nothing is fetched without being asked for by name.
+If mnist.npz is missing, MNIST is downloaded once from OpenML. No other dataset is downloaded.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Data: TypeAlias = "pd.DataFrame | tuple[NDArray[Any], NDArray[Any]] | NDArray[An
 VARIABLE = "DPASSAY_DATA"
 MNIST = "mnist.npz"
 DAMAGED = (OSError, ValueError, KeyError, EOFError, RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What readers of files raise when half of a file is missing."""
+"""Exceptions of file readers for a damaged file."""
 ADULT = ("adult_coded.csv", "adult_domain.json")
 
 
 def load(name: str, **options: Any) -> Data:
-    """The dataset of that name: a DataFrame, an `(X, y)` pair, or an array.
+    """Load a dataset by name: a DataFrame, an `(X, y)` pair, or an array.
 
     Args:
         name: one of `LOADERS`.
@@ -51,8 +51,8 @@ def load(name: str, **options: Any) -> Data:
 
     Raises:
         UnknownNameError: no such dataset; the message lists the nearest.
-        ParameterError: an option that it does not have, or out of range.
-        DataError: the files are missing or unreadable; the message says what belongs where.
+        ParameterError: an unknown option, or a value out of range.
+        DataError: the files are missing or unreadable; the message lists the required files.
 
     Example:
         >>> load("breast-cancer")["mean radius"].shape
@@ -72,13 +72,13 @@ def load(name: str, **options: Any) -> Data:
 
 
 def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.DataFrame:
-    """The columns of a table that `option` names; `ParameterError` if `data`, called `name`, has no such columns."""
+    """Return the columns of a table that `option` names; raise `ParameterError` if dataset `name` lacks them."""
     table: Any = data
     if not hasattr(table, "columns"):
-        holds = "features and labels already" if isinstance(table, tuple) else "numbers only"
+        content = "features and labels" if isinstance(table, tuple) else "numbers only"
         raise ParameterError(
-            f"{option} chooses from the columns of a table, but dataset {name!r} is no table: it holds {holds}. Leave "
-            f"{option} out.",
+            f"{option} chooses from the columns of a table, but dataset {name!r} is not a table: it has {content}. "
+            f"Leave {option} out.",
             argument=option,
         )
     for column in names:
@@ -90,7 +90,7 @@ def columns(data: Data, names: Sequence[str], option: str, *, name: str) -> pd.D
 
 
 def tax_survey(*, n: int = 1000, rate: float = 0.02, seed: int = 0) -> NDArray[np.int8]:
-    """Did you cheat on your taxes? `n` people, 1 = yes, each with probability `rate`; made up."""
+    """Generate answers of `n` people to "Did you cheat on your taxes?": 1 = yes, with probability `rate`."""
     whole(1, n=n)
     whole(0, seed=seed)
     unit_interval(rate=rate)
@@ -98,7 +98,7 @@ def tax_survey(*, n: int = 1000, rate: float = 0.02, seed: int = 0) -> NDArray[n
 
 
 def adult(*, directory: str | None = None) -> pd.DataFrame:
-    """Census income of 48,842 Americans in 1994, 14 attributes, each an integer code (UCI Adult)."""
+    """Load the census income of 48,842 Americans in 1994, 14 attributes, each an integer code (UCI Adult)."""
     import pandas as pd
 
     folder = _directory(directory, "adult", ADULT)
@@ -109,32 +109,32 @@ def adult(*, directory: str | None = None) -> pd.DataFrame:
         raise DataError(f"{folder / ADULT[0]} lacks the columns {', '.join(missing)} of {ADULT[1]}.")
     for attribute, size in domain.items():
         if table[attribute].dtype.kind not in "iu" or not table[attribute].between(0, size - 1).all():
-            raise DataError(f"{folder / ADULT[0]}: {attribute} holds codes outside 0 to {size - 1}.")
+            raise DataError(f"{folder / ADULT[0]}: {attribute} has codes outside 0 to {size - 1}.")
     return table[list(domain)]
 
 
 def csv(*, path: str | None = None) -> pd.DataFrame:
-    """A table of your own: `path` is a CSV file, whose first line names the columns."""
+    """Load a table from the CSV file `path`, whose first line names the columns."""
     import pandas as pd
 
     if not isinstance(path, str) or not path:
         allowed = 'be the name of a CSV file, in quotes, such as path = "people.csv"'
         raise ParameterError(argument="path", value=path, allowed=allowed)
     file = Path(path).expanduser()
-    if not file.is_file():  # nor is an address on the web one
+    if not file.is_file():  # URLs are not supported
         raise DataError(
-            f"there is no file {path!r}. Give its path from the folder in which dpassay is run, or the whole path.",
+            f"there is no file {path!r}. Set a path relative to the folder in which dpassay runs, or an absolute path.",
             argument="path",
             owner="csv",
         )
     table: pd.DataFrame = _read(file, pd.read_csv)
     if table.empty:
-        raise DataError(f"{path} holds no records. Its first line names the columns, and each other one is a record.")
+        raise DataError(f"{path} has no records. Its first line names the columns; each further line is a record.")
     return table
 
 
 def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray[Any], NDArray[Any]]:
-    """Handwritten digits: X `(n, 784)` in [0, 1], y `(n,)` in 0..9; part "train" (60,000) or "test" (10,000)."""
+    """Load handwritten digits: X `(n, 784)` in [0, 1], y `(n,)` in 0..9; part "train" (60,000) or "test" (10,000)."""
     if part not in ("train", "test"):
         raise ParameterError(unknown_name_message("part", str(part), ["train", "test"]), argument="part")
     if directory is None and not (Path(os.environ.get(VARIABLE, "")) / MNIST).is_file():
@@ -155,7 +155,7 @@ def mnist(*, directory: str | None = None, part: str = "train") -> tuple[NDArray
 
 
 def _bundled(loader: str, line: str) -> Callable[[], pd.DataFrame]:
-    """A table that comes with scikit-learn, its target in the last column; `line` says what it holds."""
+    """Return a loader of a table of scikit-learn, its target in the last column; `line` is its docstring."""
 
     def load_table() -> pd.DataFrame:
         import sklearn.datasets
@@ -168,7 +168,7 @@ def _bundled(loader: str, line: str) -> Callable[[], pd.DataFrame]:
 
 
 def digits() -> tuple[NDArray[Any], NDArray[Any]]:
-    """Small handwritten digits: X `(1797, 64)` in [0, 1], y `(1797,)` in 0..9."""
+    """Load small handwritten digits: X `(1797, 64)` in [0, 1], y `(1797,)` in 0..9."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -178,11 +178,11 @@ def digits() -> tuple[NDArray[Any], NDArray[Any]]:
 def purchase_like(
     *, n: int = 2000, n_classes: int = 20, n_features: int = 100, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Synthetic shoppers: what each has bought, X `(n, 100)` of 0 and 1, and one of 20 styles of shopping, y `(n,)`.
+    """Generate synthetic shoppers: products bought, X `(n, 100)` of 0 and 1, and one of 20 styles, y `(n,)`.
 
-    In the manner of the Purchase tables of membership inference: each style buys each product with a probability of its
-    own, drawn from Beta(0.6, 0.6) and moved half-way to 1/2. A linear model predicts about 7 in 10 right when half of
-    the rows have taught it, an overfitted net about 6.
+    The table imitates the Purchase tables of membership inference: each style buys each product with a probability
+    drawn from Beta(0.6, 0.6) and shrunk half-way to 1/2. A linear model trained on half of the rows has an accuracy of
+    about 0.7, an overfitted network of about 0.6.
     """
     whole(1, n=n, n_features=n_features)
     whole(2, n_classes=n_classes)
@@ -200,42 +200,44 @@ def _mnist_from_openml(part: str) -> tuple[NDArray[Any], NDArray[Any]]:
         X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff")
     except DAMAGED as error:
         raise DataError(
-            f"dataset 'mnist' is not on this machine and cannot be fetched from OpenML ({error}). Put mnist.npz, with "
-            f"x_train, y_train, x_test and y_test, into a folder, and name the folder in {VARIABLE} or as `directory` "
-            "in [data]."
+            f"dataset 'mnist' is not on this machine and cannot be downloaded from OpenML ({error}). Put mnist.npz, "
+            f"with x_train, y_train, x_test and y_test, into a folder, and name the folder in {VARIABLE} or as "
+            "`directory` in [data]."
         ) from error
     rows = slice(60_000) if part == "train" else slice(60_000, None)
     return X[rows] / 255.0, y[rows].astype(np.int64)
 
 
-def _directory(given: str | None, name: str, files: Sequence[str]) -> Path:
-    """The data directory, which holds the files; `DataError` if it is not known or lacks one."""
-    if not isinstance(given, str | None):
-        raise ParameterError(argument="directory", value=given, allowed="be the name of a folder, in quotes")
-    place = given or os.environ.get(VARIABLE)
-    blame = {"argument": "directory", "owner": name}
+def _directory(directory: str | None, name: str, files: Sequence[str]) -> Path:
+    """Return the data directory; raise `DataError` if it is unknown or lacks one of the files."""
+    if not isinstance(directory, str | None):
+        raise ParameterError(argument="directory", value=directory, allowed="be the name of a folder, in quotes")
+    place = directory or os.environ.get(VARIABLE)
+    context = {"argument": "directory", "owner": name}
     needs = f"dataset {name!r} needs {' and '.join(files)}"
     if not place:
         raise DataError(
-            f"{needs}. Put them into a folder, and name it in {VARIABLE} or as `directory` in [data].", **blame
+            f"{needs}. Put them into a folder, and name it in {VARIABLE} or as `directory` in [data].", **context
         )
     try:
         folder = Path(place).expanduser()
         missing = [file for file in files if not (folder / file).is_file()]
-    except (OSError, RuntimeError, ValueError) as error:  # too long a name, or nobody's home
-        raise DataError(f"{needs}, but {place[:60]!r} names no folder ({error}). Name another one.", **blame) from error
+    except (OSError, RuntimeError, ValueError) as error:  # the name is too long, or the home directory unknown
+        raise DataError(
+            f"{needs}, but {place[:60]!r} is not a folder ({error}). Set another one.", **context
+        ) from error
     if missing:
         lacks = f"{folder} lacks {' and '.join(missing)}"
-        raise DataError(f"{needs}, but {lacks}. Put them there, or name another folder.", **blame)
+        raise DataError(f"{needs}, but {lacks}. Put them there, or set another folder.", **context)
     return folder
 
 
 def _domain(path: Path) -> dict[str, int]:
-    """Attribute -> how many codes it has."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict) or not found or not all(type(size) is int and size > 0 for size in found.values()):
+    """Load the number of codes of each attribute."""
+    sizes = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(sizes, dict) or not sizes or not all(type(size) is int and size > 0 for size in sizes.values()):
         raise ValueError("it must be an object with a whole number >= 1 for each attribute")
-    return found
+    return sizes
 
 
 def _read(path: Path, reader: Callable[[Path], Any]) -> Any:
@@ -248,20 +250,20 @@ def _read(path: Path, reader: Callable[[Path], Any]) -> Any:
 LOADERS: dict[str, Callable[..., Data]] = {
     "adult": adult,
     "breast-cancer": _bundled(
-        "load_breast_cancer", "569 biopsies: 30 measures of the cells, and whether the tumour is benign."
+        "load_breast_cancer", "Load 569 biopsies: 30 measures of the cells, and whether the tumour is benign."
     ),
     "census-blocks": census_blocks,
     "csv": csv,
     "diabetes": _bundled(
-        "load_diabetes", "442 diabetes patients: 10 measures, scaled, and the progress of the disease."
+        "load_diabetes", "Load 442 diabetes patients: 10 measures, scaled, and the progress of the disease."
     ),
     "digits": digits,
-    "iris": _bundled("load_iris", "150 iris flowers: 4 lengths in cm, and one of 3 species."),
+    "iris": _bundled("load_iris", "Load 150 iris flowers: 4 lengths in cm, and one of 3 species."),
     "mails": mails,
     "mnist": mnist,
     "people": people,
     "purchase-like": purchase_like,
     "ratings": ratings,
     "tax-survey": tax_survey,
-    "wine": _bundled("load_wine", "178 wines: 13 measures, and one of 3 growers."),
+    "wine": _bundled("load_wine", "Load 178 wines: 13 measures, and one of 3 growers."),
 }

@@ -1,6 +1,6 @@
-"""Datasets to learn from: a table split into features and target, fewer classes or records, scaled features.
+"""Datasets for learning: a table split into features and target, fewer classes or records, scaled features.
 
-Scaling is done once, before the pair of neighbours is made: it counts as public, as the bounds of a column do.
+Scaling is done once, before the pair of neighbours is built: it counts as public, like the bounds of a column.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .datasets import Data, columns
 
 
 def complete(data: Data, *, name: str) -> Data:
-    """`data`; raises `DataError` for the first missing value of a table, by its column and record.
+    """Return `data`; raise `DataError` for the first missing value of a table, with its column and record.
 
     Example:
         >>> import pandas as pd
         >>> complete(pd.DataFrame({"age": [30.0, None]}), name="csv")
         Traceback (most recent call last):
         ...
-        dpassay.mechanisms.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (from 0 on), and 1 \
-missing value in all. Fill them in, leave the records out, or choose other columns: columns = [...] in [data].
+        dpassay.mechanisms.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (counted from 0), \
+and 1 missing value in all. Fill them in, leave the records out, or choose other columns: columns = [...] in [data].
     """
     table: Any = data
     if not hasattr(table, "columns"):
@@ -33,7 +33,7 @@ missing value in all. Fill them in, leave the records out, or choose other colum
     if len(missing):
         row, place = missing[0]
         raise DataError(
-            f"dataset {name!r} has no value in column {table.columns[place]!r} of record {row} (from 0 on), and "
+            f"dataset {name!r} has no value in column {table.columns[place]!r} of record {row} (counted from 0), and "
             f"{len(missing):,} missing value{'s' if len(missing) > 1 else ''} in all. Fill them in, leave the records "
             "out, or choose other columns: columns = [...] in [data].",
             argument="path",
@@ -43,10 +43,10 @@ missing value in all. Fill them in, leave the records out, or choose other colum
 
 
 def with_target(data: Data, target: str, *, name: str) -> Data:
-    """The table as `(X, y)`: y the column `target`, X the others in order; texts are coded by their rank.
+    """Return the table as `(X, y)`: y the column `target`, X the others in order; texts are coded by their rank.
 
     Raises:
-        ParameterError: no table, no such column, or a missing value.
+        ParameterError: `data` is not a table, lacks the column, or has a missing value.
 
     Example:
         >>> from dpassay.experiments.data.datasets import load
@@ -59,7 +59,7 @@ def with_target(data: Data, target: str, *, name: str) -> Data:
     features = [column for column in rest.columns if column != target]
     if not features:
         raise ParameterError(
-            f"target {target!r} is the only column of dataset {name!r}: nothing is left to learn from.",
+            f"target {target!r} is the only column of dataset {name!r}: there are no features.",
             argument="target",
         )
     X = np.column_stack([_numbers(rest[column].to_numpy(), column) for column in features])
@@ -67,28 +67,28 @@ def with_target(data: Data, target: str, *, name: str) -> Data:
 
 
 def with_classes(data: Data, classes: Sequence[int] | None, *, name: str) -> Data:
-    """The examples of these classes, renumbered 0, 1, ... in the order given; all of them for None.
+    """Return the examples of these classes, renumbered 0, 1, ... in their order; all examples for None.
 
     Raises:
-        ParameterError: no `(X, y)` pair, a class given twice, or one that has no example.
+        ParameterError: `data` is not an `(X, y)` pair, a class is listed twice, or a class has no example.
     """
     if classes is None:
         return data
     X, y = _pair(data, "classes", name)
-    found = set(np.unique(y).tolist())
-    missing = [label for label in classes if label not in found]
+    labels = set(np.unique(y).tolist())
+    missing = [label for label in classes if label not in labels]
     if missing or len(set(classes)) < len(classes):
         raise ParameterError(
-            f"classes must be different labels out of {sorted(found)} of dataset {name!r}, but are {list(classes)}.",
+            f"classes must be different labels out of {sorted(labels)} of dataset {name!r}, but are {list(classes)}.",
             argument="classes",
         )
-    kept = np.isin(y, classes)
+    selected = np.isin(y, classes)
     order = np.argsort(classes)
-    return X[kept], order[np.searchsorted(np.sort(classes), y[kept])]
+    return X[selected], order[np.searchsorted(np.sort(classes), y[selected])]
 
 
 def first(data: Data, n_records: int | None, *, name: str) -> Data:
-    """The first records; all of them for None.
+    """Return the first records; all records for None.
 
     Raises:
         ParameterError: there are fewer.
@@ -98,15 +98,17 @@ def first(data: Data, n_records: int | None, *, name: str) -> Data:
     available = len(data[0]) if isinstance(data, tuple) else len(data)
     if n_records > available:
         raise ParameterError(
-            f"n_records must be at most {available:,}, as many as there are, but is {n_records:,}.",
+            f"n_records must be at most {available:,}, the size of the dataset, but is {n_records:,}.",
             argument="n_records",
         )
     return (data[0][:n_records], data[1][:n_records]) if isinstance(data, tuple) else data[:n_records]
 
 
 def scaled(data: Data, scale: str | None, *, name: str) -> Data:
-    """Features on a common scale: "columns", each from 0 to 1; "records", these over sqrt(n_features), so that no
-    record has a norm above 1."""
+    """Scale the features: with "columns" each to [0, 1]; with "records" also by 1 / sqrt(n_features).
+
+    With "records" no record has a norm above 1.
+    """
     if scale is None:
         return data
     X, y = _pair(data, "scale", name)
@@ -116,7 +118,7 @@ def scaled(data: Data, scale: str | None, *, name: str) -> Data:
 
 
 def with_dead_features(data: Data, n: int | None, *, name: str) -> Data:
-    """The examples with n features more, 0 in all of them: what Dirac canaries need. None adds nothing."""
+    """Add n features that are 0 in all examples, as Dirac canaries need; None adds no features."""
     return data if n is None else gradients.with_dead_features(_pair(data, "dead_features", name), n)
 
 
@@ -129,15 +131,15 @@ def _pair(data: Data, option: str, name: str) -> tuple[Any, Any]:
 
 
 def _numbers(values: Any, column: str) -> Any:
-    """A column as numbers; texts by their rank."""
+    """Return a column as numbers; texts by their rank."""
     if values.dtype.kind not in "biuf":
         values = np.unique(values.astype(str), return_inverse=True)[1]
     numbers = values.astype(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.argmin(np.isfinite(numbers)))
         raise ParameterError(
-            f"column {column!r} holds {numbers[row]} in record {row} (from 0 on), and must hold finite numbers. Choose "
-            "columns without missing or infinite values, or leave the records out.",
+            f"column {column!r} has {numbers[row]} in record {row} (counted from 0), but must have finite numbers. "
+            "Choose columns without missing or infinite values, or leave the records out.",
             argument="column",
             value=float(numbers[row]),
         )

@@ -1,4 +1,4 @@
-"""Features of images that nobody has to learn: a fixed function, the same for everyone."""
+"""Fixed features of images that are not learned from data."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...mechanisms.validation import whole
 
 
 def oriented_gradients(X: NDArray[Any], *, cells: int = 7, directions: int = 8) -> NDArray[np.float32]:
-    """How strongly each part of an image changes in each direction, `(n, directions * cells^2)`, rows of norm 1.
+    """Compute histograms of oriented gradients, `(n, directions * cells^2)`, rows of norm 1.
 
-    The gradient of every pixel, by central differences, is shared between the two directions next to its own; its
-    length is added up over square cells, and the square roots of the sums are scaled to norm 1.
+    The gradient of every pixel, by central differences, is divided between the two nearest directions; its length is
+    summed over square cells, and the square roots of the sums are scaled to norm 1.
 
     Args:
-        X: square images as rows, `(n, side^2)`; an image of one colour has features 0.
-        cells: a side of the image, >= 1; they divide it.
+        X: square images as rows, `(n, side^2)`; a constant image has features 0.
+        cells: number of cells along each side, >= 1; a divisor of the side.
         directions: >= 2, evenly spaced on the circle.
 
     Raises:
-        ParameterError: images that are not square, or that the cells do not divide.
+        ParameterError: images that are not square, or whose side is not a multiple of cells.
 
     References:
         Dalal and Triggs (2005), "Histograms of oriented gradients for human detection"; with one block, directions
@@ -44,7 +44,7 @@ def oriented_gradients(X: NDArray[Any], *, cells: int = 7, directions: int = 8) 
     side = round(X.shape[-1] ** 0.5)
     if X.ndim != 2 or side**2 != X.shape[1] or side % cells:
         raise ParameterError(
-            f"X must be square images as rows, of a side that cells = {cells} divides, but has shape {X.shape}.",
+            f"X must be square images as rows, with a side divisible by cells = {cells}, but has shape {X.shape}.",
             argument="X",
         )
     images = X.reshape(-1, side, side)
@@ -53,10 +53,10 @@ def oriented_gradients(X: NDArray[Any], *, cells: int = 7, directions: int = 8) 
     down[:, 1:-1] = images[:, 2:] - images[:, :-2]
     turn = np.arctan2(down, across) * (directions / (2.0 * np.pi)) % directions
     length, width = np.hypot(across, down), side // cells
-    found = np.empty((len(X), directions, cells, cells), dtype=np.float32)
+    sums = np.empty((len(X), directions, cells, cells), dtype=np.float32)
     for direction in range(directions):
-        away = np.abs(turn - direction)
-        near = np.maximum(0.0, 1.0 - np.minimum(away, directions - away)) * length
-        found[:, direction] = near.reshape(-1, cells, width, cells, width).sum(axis=(2, 4))
-    rows = np.sqrt(found).reshape(len(X), -1)
+        distance = np.abs(turn - direction)
+        near = np.maximum(0.0, 1.0 - np.minimum(distance, directions - distance)) * length
+        sums[:, direction] = near.reshape(-1, cells, width, cells, width).sum(axis=(2, 4))
+    rows = np.sqrt(sums).reshape(len(X), -1)
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30), dtype=np.float32)

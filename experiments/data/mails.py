@@ -1,4 +1,4 @@
-"""Short mails that are made up: public phrases, and in some of them a code that belongs to one person."""
+"""Synthetic short mails: public phrases, and in some of them a code that belongs to one person."""
 
 from __future__ import annotations
 
@@ -39,22 +39,24 @@ PHRASES = (
     "{name} has the keys, ask before {hour}.",
 )
 CODE = "the code of my door is {code}."
-"""The phrase that holds a person's own six digits."""
+"""Phrase with the six digits of one person."""
 
 
 def mails(*, n: int = 500, with_code: float = 0.0, seed: int = 0) -> NDArray[np.str_]:
-    """`n` short mails, one a person, each ending in a line break; a share `with_code` of them tells a code of six
-    digits, drawn at random."""
+    """Generate `n` short mails, one per person, each ending in a line break.
+
+    A share `with_code` of the mails contains a random code of six digits.
+    """
     whole(1, n=n)
     whole(0, seed=seed)
     unit_interval(with_code=with_code)
     rng = np.random.default_rng(seed)
-    tells = rng.random(n) < with_code
-    return np.array([_mail(rng, bool(tell)) for tell in tells])
+    has_code = rng.random(n) < with_code
+    return np.array([_mail(rng, bool(flag)) for flag in has_code])
 
 
 def _mail(rng: np.random.Generator, with_code: bool) -> str:
-    """Greeting, one or two phrases, name."""
+    """Generate one mail: greeting, one or two phrases, name."""
     to, other, sender = (NAMES[i] for i in rng.permutation(len(NAMES))[:3])
     chosen = [PHRASES[i] for i in rng.permutation(len(PHRASES))[: 1 + int(rng.integers(2))]]
     if with_code:
@@ -66,5 +68,5 @@ def _mail(rng: np.random.Generator, with_code: bool) -> str:
 
 
 def code(rng: np.random.Generator) -> str:
-    """Six digits."""
+    """Generate a code of six digits."""
     return f"{int(rng.integers(10**6)):06d}"

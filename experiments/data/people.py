@@ -1,4 +1,4 @@
-"""People who are made up: a population with places, birth dates and illnesses, and who rated what on which day."""
+"""Synthetic people: a population with places, birth dates and illnesses, and ratings with dates."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 YEAR = 1990
-"""Of the census that the population is like."""
+"""Year of the census that the population imitates."""
 PEOPLE_PER_PLACE = 8465.0
-"""In a ZIP code of the United States in 1990: 248.4 million people in 29,343 places (Sweeney 2000, section 3)."""
+"""People per ZIP code of the United States in 1990: 248.4 million in 29,343 places (Sweeney 2000, section 3)."""
 FIVE_YEARS = (7.4, 7.3, 6.9, 7.2, 7.7, 8.6, 8.8, 8.0, 7.1, 5.5, 4.6, 4.2, 4.3, 4.1, 3.2, 2.5, 1.6)
-"""Percent of the population in each five years of age from 0 to 84, rounded; the rest is older."""
+"""Percentage of the population in each five years of age from 0 to 84, rounded; the rest is older."""
 ILLNESSES = {
     "acne": (9, 0),
     "allergy": (10, 3),
@@ -42,25 +42,25 @@ ILLNESSES = {
     "pneumonia": (3, 5),
     "ulcer": (5, 4),
 }
-"""Weights among the young and among the old; made up."""
+"""Weights of illnesses among the young and among the old; invented."""
 
 
 def age_shares() -> NDArray[np.float64]:
-    """Share of the population at each age from 0 to 99, `(100,)`; from 85 on each year has 4/5 of the one before."""
+    """Return the share of the population at each age, `(100,)`; from 85 on each year has 4/5 of the one before."""
     younger = np.repeat(np.asarray(FIVE_YEARS) / 5.0, 5)
     older = 0.8 ** np.arange(15)
-    found = np.concatenate([younger, older * (100.0 - younger.sum()) / older.sum()])
-    return np.asarray(found / found.sum())
+    percentages = np.concatenate([younger, older * (100.0 - younger.sum()) / older.sum()])
+    return np.asarray(percentages / percentages.sum())
 
 
 def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float = 1.12) -> NDArray[np.float64]:
-    """Expected people in each of so many ZIP codes, `(n_places,)`: quantiles of a lognormal law.
+    """Return the expected number of people in each ZIP code, `(n_places,)`: quantiles of a lognormal distribution.
 
     Args:
         n_places: >= 1.
         mean: people per place.
         spread: standard deviation of the logarithm; 0 makes all places equal. At 1.12 a person lives in a place of
-            about 29,000 people on average, more than three times the average place: most people live where many do.
+            about 29,000 people on average, more than three times the average size: most people live in large places.
     """
     whole(1, n_places=n_places)
     positive(mean=mean)
@@ -70,10 +70,10 @@ def place_sizes(n_places: int, *, mean: float = PEOPLE_PER_PLACE, spread: float 
 
 
 def people(*, n: int = 20_000, spread: float = 1.12, seed: int = 0) -> pd.DataFrame:
-    """A made-up population: name, ZIP code, date of birth, age in 1990, sex, and one illness of twenty each.
+    """Generate a population: name, ZIP code, date of birth, age in 1990, sex, and one of twenty illnesses each.
 
     Places have 8,465 people on average, as ZIP codes had in 1990, and sizes that differ as `place_sizes` says; ages are
-    those of that census, birthdays uniform over the year. Illnesses go with age and sex.
+    those of that census, birthdays uniform over the year. Illnesses depend on age and sex.
     """
     import pandas as pd
 
@@ -98,22 +98,22 @@ def people(*, n: int = 20_000, spread: float = 1.12, seed: int = 0) -> pd.DataFr
 
 
 def _illness(age: NDArray[np.int64], sex: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Weights between those of the young and of the old, by age; some illnesses go with sex."""
+    """Draw illnesses with weights interpolated by age between young and old; some depend on sex."""
     old = np.clip((age - 15.0) / 60.0, 0.0, 1.0)[:, None]
     young_and_old = np.array(list(ILLNESSES.values()), dtype=np.float64)
     shares = (1.0 - old) * young_and_old[:, 0] + old * young_and_old[:, 1]
     shares[:, list(ILLNESSES).index("migraine")] *= np.where(sex == 0, 1.5, 0.5)
     shares[:, list(ILLNESSES).index("heart disease")] *= np.where(sex == 0, 0.7, 1.3)
     steps = np.cumsum(shares, axis=1)
-    found = (rng.random(len(age))[:, None] * steps[:, -1:] >= steps).sum(axis=1)
-    return np.asarray(np.minimum(found, len(ILLNESSES) - 1))
+    drawn = (rng.random(len(age))[:, None] * steps[:, -1:] >= steps).sum(axis=1)
+    return np.asarray(np.minimum(drawn, len(ILLNESSES) - 1))
 
 
 def ratings(*, n: int = 2_000, n_items: int = 2_000, mean: float = 40.0, seed: int = 0) -> pd.DataFrame:
-    """Made-up ratings of films: person, item, stars from 1 to 5, and the day on which it was given.
+    """Generate ratings of films: person, item, stars from 1 to 5, and the day of the rating.
 
     The numbers of ratings of the people are lognormal; items are drawn by Zipf's law, item i with weight 1 / (i + 10),
-    each at most once by a person; stars go with the item, and days are uniform over the 2,200 of the contest of 2006.
+    each at most once per person; stars depend on the item, and days are uniform over the 2,200 of the contest of 2006.
     """
     import pandas as pd
 
@@ -121,12 +121,12 @@ def ratings(*, n: int = 2_000, n_items: int = 2_000, mean: float = 40.0, seed: i
     whole(0, seed=seed)
     positive(mean=mean)
     rng = np.random.default_rng(seed)
-    each = np.clip(np.rint(mean * np.exp(0.8 * rng.standard_normal(n) - 0.32)), 3, n_items).astype(np.int64)
+    n_ratings = np.clip(np.rint(mean * np.exp(0.8 * rng.standard_normal(n) - 0.32)), 3, n_items).astype(np.int64)
     weight = np.log(1.0 / (np.arange(n_items) + 10.0))
     rank = np.argsort(-(weight + rng.gumbel(size=(n, n_items))), axis=1)  # a draw without replacement for each person
-    person = np.repeat(np.arange(n), each)
-    place = np.arange(len(person)) - np.repeat(np.cumsum(each) - each, each)
+    person = np.repeat(np.arange(n), n_ratings)
+    place = np.arange(len(person)) - np.repeat(np.cumsum(n_ratings) - n_ratings, n_ratings)
     item = rank[person, place]
-    liked = 3.6 + 0.5 * rng.standard_normal(n_items)
-    stars = np.clip(np.rint(liked[item] + 1.0 * rng.standard_normal(len(item))), 1, 5).astype(np.int64)
+    quality = 3.6 + 0.5 * rng.standard_normal(n_items)
+    stars = np.clip(np.rint(quality[item] + 1.0 * rng.standard_normal(len(item))), 1, 5).astype(np.int64)
     return pd.DataFrame({"person": person, "item": item, "stars": stars, "day": rng.integers(2_200, size=len(item))})

@@ -1,4 +1,4 @@
-"""What the fixture `dp_audit` gives a test."""
+"""The object of the fixture `dp_audit`."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class DPAudit:
-    """What the fixture `dp_audit` gives a test: call it with a mechanism, once or several times."""
+    """Callable of the fixture `dp_audit`: call it with a mechanism, once or several times."""
 
     def __init__(self, item: pytest.Item, plan: Plan) -> None:
         self._item = item
         self._plan = plan
 
     def __call__(self, mechanism: Any, **options: Any) -> AuditResult:
-        """Audit `mechanism`; returns the result if the claim stands.
+        """Audit `mechanism`, and return the result unless the claim is refuted.
 
         Args:
             mechanism: a mechanism of dpassay, or a function `release(dataset, rng)` or `release(dataset, size, rng)`.
             **options: those of `@pytest.mark.dp`, which they override; `pytest --markers` lists them.
 
         Raises:
-            PrivacyViolation: the lower bound on epsilon lies above the claim; `.result` holds the evidence.
-            DependentTrialsError: the runs are not independent, so that there is no verdict.
-            DpassayError: the options do not make an audit.
+            PrivacyViolation: the lower bound on epsilon exceeds the claim; `.result` has the evidence.
+            DependentTrialsError: the runs are not independent, so there is no verdict.
+            DpassayError: the options are invalid.
         """
         __tracebackhide__ = True
         from ...mechanisms.errors import DpassayError
@@ -49,13 +49,13 @@ class DPAudit:
         except DpassayError as error:
             outcome.error = error
             error.args = tuple(terminal(part) if isinstance(part, str) else part for part in error.args)
-            raise error.with_traceback(None)  # noqa: B904 - the way through the library explains nothing
+            raise error.with_traceback(None)  # noqa: B904 - the traceback through the library is not informative
         except BaseException as error:
             outcome.error = error
             raise
 
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
-        """The result of the audit, unless it fails the test."""
+        """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
         from ...audit.results.text import INDEPENDENT
         from ...mechanisms.errors import DependentTrialsError, PrivacyViolation
@@ -73,7 +73,7 @@ class DPAudit:
         return result
 
     def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult:
-        """The audit at this call's share of the budget, which its ledger records."""
+        """Run the audit at the share of this call in the budget, and record the share in its ledger."""
         from ...audit import audit
 
         self._item.stash[CALLS] += 1

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 OPTIONS = {
     "epsilon": "the claimed epsilon; with delta > 0 the claim is (epsilon, delta)-DP",
     "delta": "the delta of the claim, at which it is tested",
-    "claim": "a guarantee, such as GaussianDP(mu=1), in place of epsilon",
+    "claim": "a guarantee, such as GaussianDP(mu=1), instead of epsilon",
     "d0": "the dataset without the record",
-    "d1": "the dataset with it",
+    "d1": "the dataset with the record",
     "relation": "how d0 and d1 differ: 'add_remove', 'replace_one' or 'zero_out'",
-    "neighbours": "a Neighbours, in place of d0, d1 and relation",
-    "trials": "runs per side, those that train the attack included",
+    "neighbours": "a Neighbours, instead of d0, d1 and relation",
+    "trials": "runs per side, pilot trials included",
     "attack": "name of an attack, or an attack",
     "bound": "name of a bound, or a bound, or a list of them",
     "stop": "'anytime', to stop as soon as the claim is refuted; None, to run all trials",
@@ -33,19 +33,19 @@ def _refused(message: str, *arguments: str) -> ParameterError:
 
 
 def marked(item: pytest.Item) -> list[Mapping[str, Any]]:
-    """Options of the dp marks on this test, the module's first and the function's own last."""
+    """Return the options of the dp marks on this test, those of the module first, those of the function last."""
     marks = list(item.iter_markers("dp"))[::-1]
     for mark in marks:
         if mark.args:
             raise _refused(
-                f"pytest.mark.dp takes its options by name, but got {mark.args!r}. Known: {', '.join(OPTIONS)}.",
+                f"pytest.mark.dp accepts options by name only, but got {mark.args!r}. Known: {', '.join(OPTIONS)}.",
                 "pytest.mark.dp",
             )
     return [mark.kwargs for mark in marks]
 
 
 def merge(*sources: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of all sources, later ones winning; a later `neighbours` also takes the place of d0, d1, relation."""
+    """Merge the options of all sources; later ones override, and `neighbours` also overrides d0, d1, relation."""
     merged: dict[str, Any] = {}
     for source in sources:
         _check_names(source)
@@ -54,7 +54,7 @@ def merge(*sources: Mapping[str, Any]) -> dict[str, Any]:
                 if not other.isdisjoint(source):
                     both = f"{' and '.join(sorted(one))} or {' and '.join(sorted(other))}"
                     raise _refused(
-                        f"give either {both}, not both.", *sorted(one & source.keys()), *sorted(other & source.keys())
+                        f"pass either {both}, not both.", *sorted(one & source.keys()), *sorted(other & source.keys())
                     )
                 merged = {name: value for name, value in merged.items() if name not in other}
         merged |= source
@@ -70,7 +70,7 @@ def _check_names(options: Mapping[str, Any]) -> None:
 
 
 def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `dpassay.audit.audit`: epsilon becomes a claim, d0 and d1 become neighbours."""
+    """Return the arguments of `dpassay.audit.audit`: epsilon becomes a claim, d0 and d1 become neighbours."""
     from ...mechanisms.base import Neighbours
     from ...mechanisms.guarantees import ApproximateDP, PureDP
 
@@ -80,10 +80,10 @@ def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any
         arguments["claim"] = ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
     d0, d1, relation = (arguments.pop(name, None) for name in ("d0", "d1", "relation"))
     if ("d0" in options) != ("d1" in options):
-        raise _refused("a pair needs both d0 and d1, but only one of them is given.", "d0", "d1")
+        raise _refused("a pair needs both d0 and d1, but only one of them is set.", "d0", "d1")
     if "d0" in options:
         relation = relation or getattr(mechanism, "relation", None)
         if relation is None:
-            raise _refused(f"relation is missing, which says {OPTIONS['relation']}.", "relation")
+            raise _refused(f"relation is missing; it states {OPTIONS['relation']}.", "relation")
         arguments["neighbours"] = Neighbours(d0, d1, relation)
     return arguments

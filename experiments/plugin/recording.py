@@ -1,4 +1,4 @@
-"""What the fixture `dp_record` gives a test."""
+"""The object of the fixture `dp_record`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class DPRecord:
-    """What the fixture `dp_record` gives a test: call it with a function, once or several times."""
+    """Callable of the fixture `dp_record`: call it with a function, once or several times."""
 
     def __init__(self, item: pytest.Item) -> None:
         self._item = item
 
     def __call__(self, function: Any, **options: Any) -> Recordings:
-        """Record the random primitives that `function` calls on d0, and replay them on d1; returns what was seen.
+        """Record the random primitives that `function` calls on d0, replay them on d1, and return the recordings.
 
         Args:
             function: `release(dataset, rng)`, `release(dataset, size, rng)` or `release(dataset)`.
             **options: `d0`, `d1` and `relation` or `neighbours`; the claim, `epsilon` and `delta` or `claim`, which may
-                be left out; also from `@pytest.mark.dp`, whose options for an audit are left aside.
+                be left out; also from `@pytest.mark.dp`, whose options for an audit are ignored.
 
         Raises:
-            PrivacyViolation: the way, the noise or the budget depends on the data, data move further than the declared
-                sensitivity, or more is spent than is claimed.
-            ParameterError: the options do not make a pair.
+            PrivacyViolation: control flow, noise or budget depend on the data, a distance exceeds the declared
+                sensitivity, or the composed guarantee exceeds the claim.
+            ParameterError: the options do not define a pair.
         """
         __tracebackhide__ = True
         from ...audit.recording import record
@@ -47,7 +47,7 @@ class DPRecord:
             recorded.require(arguments.get("claim"), delta=arguments.get("delta"))
         except (DpassayError, PrivacyViolation) as error:
             outcome.error = error
-            raise error.with_traceback(None)  # noqa: B904 - the way through the library explains nothing
+            raise error.with_traceback(None)  # noqa: B904 - the traceback through the library is not informative
         except BaseException as error:
             outcome.error = error
             raise

@@ -1,4 +1,4 @@
-"""What the checks of a session share, and what became of each."""
+"""State of a session: the options of all checks, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 @dataclasses.dataclass
 class Plan:
-    """What the checks of a session share.
+    """Options of all checks of a session.
 
     Args:
-        false_alarm: probability that any check of the session fails although every claim is kept; at most.
-        seed: what every stream of the session derives from, besides the test's id.
-        trials: overrides the trials of every check; None leaves them as they are.
-        strict: whether a check that could not have failed fails.
-        stop: "anytime" for the checks that do not say; None leaves them as they are.
+        false_alarm: largest probability that any check of the session fails although every claim is true.
+        seed: root of every random stream of the session, together with the id of the test.
+        trials: overrides the trials of every check; None leaves them unchanged.
+        strict: whether an underpowered check fails.
+        stop: "anytime" for checks without this option; None leaves them unchanged.
         n_tests: selected tests that use `dp_audit`; known after collection.
     """
 
@@ -30,19 +30,19 @@ class Plan:
 
 PLAN = pytest.StashKey[Plan]()
 CALLS = pytest.StashKey[int]()
-"""Calls of `dp_audit` so far; only tests that were counted have it."""
+"""Number of calls of `dp_audit` so far; only counted tests have it."""
 OUTCOMES = pytest.StashKey[list["Outcome"]]()
-"""What became of these calls."""
+"""Outcomes of these calls."""
 
 
 @dataclasses.dataclass(eq=False)
 class Outcome:
-    """What became of one call of `dp_audit`.
+    """Outcome of one call of `dp_audit`.
 
     Args:
-        finished: whether its audit came to a verdict.
-        error: what it raised, if anything.
-        expected: whether `pytest.raises` caught that.
+        finished: whether the audit reached a verdict.
+        error: the exception that it raised; None if it raised none.
+        expected: whether `pytest.raises` caught the exception.
     """
 
     finished: bool = False
@@ -51,5 +51,5 @@ class Outcome:
 
 
 def identity(item: pytest.Item) -> str:
-    """The id of a test, the same with and without pytest-xdist (which may add a group to `nodeid`)."""
+    """Return the id of a test, the same with and without pytest-xdist (which may add a group to `nodeid`)."""
     return f"{item.parent.nodeid if item.parent else ''}::{item.name}"

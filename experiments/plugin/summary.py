@@ -1,4 +1,4 @@
-"""The table of checks at the end of a session, gathered from the reports of tests in all processes."""
+"""The table of checks at the end of a session, collected from the reports of tests in all processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ...audit import AuditResult
 
 PROPERTY = "dp_check"
-"""Name under which a check is kept in the report of its test."""
+"""Name of the property for a check in the report of its test."""
 COLOURS = {"violation": {"red": True}, "underpowered": {"yellow": True}, "dependent": {"yellow": True}}
 
 
 def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
-    """One check, as it travels from an xdist worker and into a JUnit file."""
+    """Return one check as plain values, for xdist workers and JUnit files."""
     from ...audit.results.text import what_to_change
 
     return {
@@ -44,28 +44,28 @@ def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
 
 
 def underpowered(check: Mapping[str, Any]) -> str:
-    """Why a pass of this check says nothing, and what would help."""
+    """Return the reason why a pass of this check is not informative, and the remedy."""
     return (
-        f"underpowered: {check['trials']:,} runs a side show at most epsilon {check['ceiling']:.4g} and can never "
-        f"refute a claim of {check['claim']:.4g}. Passing means nothing. {check['to_change']}"
+        f"underpowered: the bound from {check['trials']:,} runs a side is at most {check['ceiling']:.4g} and can never "
+        f"refute a claim of {check['claim']:.4g}. Passing is not informative. {check['to_change']}"
     )
 
 
 class Summary:
-    """Gathers the checks of all processes from the reports of their tests, and prints them at the end."""
+    """Collector of the checks of all processes from the reports of their tests, printed at the end."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.checks: dict[tuple[str, int], dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Reads the checks of a finished test; a test that is run again replaces its own."""
+        """Read the checks of a finished test; those of a repeated test are replaced."""
         if report.when == "teardown":
             checks = [json.loads(str(value)) for name, value in report.user_properties if name == PROPERTY]
             self.checks |= {(check["test"], check["call"]): check for check in checks}
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The table of checks: "detects" is the true epsilon that a check's trials detect 9 times in 10."""
+        """Print the table of checks; "detects" is the true epsilon that the trials of a check detect 9 times in 10."""
         if not self.checks:
             return
         terminalreporter.section("privacy checks (dpassay)")
@@ -73,16 +73,16 @@ class Summary:
         terminalreporter.write_line(
             f"{'verdict':<13} {'claim':>8} {'bound':>8} {'detects':>8} {'false alarm':>11}  test"
         )
-        alike = Counter(warning for check in self.checks.values() for warning in set(check["warnings"]))
+        n_checks = Counter(warning for check in self.checks.values() for warning in set(check["warnings"]))
         for _, check in sorted(self.checks.items()):
             colours = COLOURS.get(check["verdict"], {})
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {underpowered(check)}", **colours)
             for warning in check["warnings"]:
-                if n := alike.pop(warning, 0):  # once a session, such as that of a library which draws from the system
-                    more = f" (so in {n} checks)" if n > 1 else ""
-                    terminalreporter.write_line(f"    warning: {warning}{more}", yellow=True)
+                if n := n_checks.pop(warning, 0):  # once per session, such as for a library with system entropy
+                    repeats = f" (in {n} checks)" if n > 1 else ""
+                    terminalreporter.write_line(f"    warning: {warning}{repeats}", yellow=True)
 
     def _headline(self) -> str:
         from ...mechanisms.errors import plural
@@ -95,6 +95,6 @@ class Summary:
 
 
 def _row(check: Mapping[str, Any]) -> str:
-    shown = f"{check['claim']:>8.4g} {check['bound']:>8.4g} {check['detectable']:>8.4g}"
-    again = f" (check {check['call']})" if check["call"] > 1 else ""
-    return f"{check['verdict']:<13} {shown} {check['significance']:>11.2g}  {check['test']}{again}"
+    epsilons = f"{check['claim']:>8.4g} {check['bound']:>8.4g} {check['detectable']:>8.4g}"
+    call = f" (check {check['call']})" if check["call"] > 1 else ""
+    return f"{check['verdict']:<13} {epsilons} {check['significance']:>11.2g}  {check['test']}{call}"

@@ -1,4 +1,4 @@
-"""A test cannot hide what its checks raised: it fails, unless `pytest.raises` expected that."""
+"""Failure of tests that catch an exception of their checks, unless `pytest.raises` expects it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .session import OUTCOMES
 
 
 def fail_where_swallowed(item: pytest.Item) -> None:
-    """Raises what a call of `dp_audit` raised, if the test swallowed it; `pytest.raises` expects it instead."""
+    """Raise the exception of a call of `dp_audit` again if the test caught it other than by `pytest.raises`."""
     swallowed = next((c for c in item.stash[OUTCOMES] if c.error is not None and not c.expected), None)
     if swallowed is None or swallowed.error is None:
         return
     if swallowed.finished:
         raise swallowed.error
     pytest.fail(
-        f"{item.nodeid} swallowed what dp_audit raised, so that nothing was checked:\n"
-        f"{type(swallowed.error).__name__}: {swallowed.error}\nLet it fail the test, or expect it by pytest.raises.",
+        f"{item.nodeid} caught an exception of dp_audit, so nothing was checked:\n"
+        f"{type(swallowed.error).__name__}: {swallowed.error}\nDo not catch it, or use pytest.raises.",
         pytrace=False,
     )
 
 
 @contextlib.contextmanager
 def noting_expected(item: pytest.Item) -> Generator[None]:
-    """Notes which exceptions `pytest.raises` catches meanwhile: a test expects those."""
+    """Record the exceptions that `pytest.raises` catches in this context: a test expects them."""
     kind: Any = type(pytest.raises(AssertionError))
     leave = kind.__exit__
 

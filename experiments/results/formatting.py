@@ -1,4 +1,4 @@
-"""Numbers and parameters as people write them, in figures and in reports alike."""
+"""Text of numbers and parameters, for figures and reports."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...mechanisms.printable import line
 from ..config.sweep import CASE
 
 DAGGER = "†"
-"""Marks a claim that is refuted at another delta than the one that was asked, where the bound stays below the claim."""
+"""Mark of a claim that is refuted at another delta than that of the audit, where the bound is below the claim."""
 IN_FAMILY, NOTHING_ASSUMED = "if in the family", "nothing assumed"
-"""Which of two bounds on the same epsilon: one leans on a family of trade-off curves, one holds for all of them."""
+"""Labels of two bounds on the same epsilon: one assumes a family of trade-off curves, one holds for all curves."""
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`value` to `digits` significant digits; "–" where there is none.
+    """Return `value` to `digits` significant digits; "–" where it is missing.
 
     >>> number(0.98765), number(1e-5), number(float("inf")), number(None), number(200_000)
     ('0.988', '1e-5', '∞', '–', '200,000')
@@ -39,7 +39,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def p_text(p_value: float, significance: float, digits: int = 2) -> str:
-    """Return a p-value in as many digits as keep it on its side of the significance; the smallest one is 1e-12.
+    """Return a p-value with enough digits to compare it to the significance; the smallest one is 1e-12.
 
     >>> p_text(0.0495, 0.05), p_text(0.0503, 0.05), p_text(0.012345, 0.05), p_text(1e-12, 0.05)
     ('0.0495', '0.0503', '0.012', '≤ 1e-12')
@@ -50,7 +50,7 @@ def p_text(p_value: float, significance: float, digits: int = 2) -> str:
 
 
 def apart(value: float, limit: float, digits: int = 3) -> tuple[str, str]:
-    """Return both numbers in as many digits as tell them apart.
+    """Return both numbers with enough digits to distinguish them.
 
     >>> apart(1.0004, 1.0), apart(2.5, 1.0)
     (('1.0004', '1'), ('2.5', '1'))
@@ -59,7 +59,7 @@ def apart(value: float, limit: float, digits: int = 3) -> tuple[str, str]:
 
 
 def share(value: float) -> str:
-    """A share in percent, to three digits.
+    """Return a share in percent, to three digits.
 
     >>> share(0.62345), share(1.0), share(0.0)
     ('62.3 %', '100 %', '0 %')
@@ -68,7 +68,7 @@ def share(value: float) -> str:
 
 
 def one_notation(values: Sequence[float]) -> list[str]:
-    """The ticks of one axis, all in one notation: plain numbers, or powers of ten where these get too long.
+    """Return the ticks of an axis in one notation: plain numbers, or powers of ten where these are too long.
 
     >>> one_notation([0.0, 0.01, 1.0, 1000.0]), one_notation([0.0, 1e-4, 0.01, 1.0]), one_notation([2e-5, 1e-3])
     (['0', '0.01', '1', '1,000'], ['0', '10⁻⁴', '10⁻²', '10⁰'], ['2×10⁻⁵', '1×10⁻³'])
@@ -88,7 +88,7 @@ def one_notation(values: Sequence[float]) -> list[str]:
 
 
 def value_text(value: Any) -> str:
-    """A swept value: numbers short, a table by its name, the rest as JSON."""
+    """Return the text of a swept value: short numbers, a table by its name, others as JSON."""
     if isinstance(value, Mapping):
         return line(str(value.get("name") or json.dumps(value, default=str)))
     if isinstance(value, float):
@@ -97,7 +97,7 @@ def value_text(value: Any) -> str:
 
 
 def parameters_text(parameters: Mapping[str, Any]) -> str:
-    """Swept parameters in one line; what is a name stands for itself.
+    """Return swept parameters as one line; names appear without their key.
 
     >>> parameters_text({"mechanism.epsilon": 0.5, "attack.name": "threshold", "case": {"name": "black box"}})
     'epsilon = 0.5, threshold, black box'
@@ -107,7 +107,7 @@ def parameters_text(parameters: Mapping[str, Any]) -> str:
 
 
 def distinct_texts(several: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`parameters_text` of each, in full digits where two that differ would read alike.
+    """Return `parameters_text` of each, with full digits where two different ones would have the same text.
 
     >>> distinct_texts([{"mechanism.epsilon": 0.5}, {"mechanism.epsilon": 0.25}])
     ['epsilon = 0.5', 'epsilon = 0.25']
@@ -121,14 +121,14 @@ def distinct_texts(several: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         ", ".join(
             f"{key} = {json.dumps(value, default=str)}"
-            for key, value in zip(short_keys(one), one.values(), strict=True)
+            for key, value in zip(short_keys(parameters), parameters.values(), strict=True)
         )
-        for one in several
+        for parameters in several
     ]
 
 
 def short_keys(keys: Iterable[str]) -> list[str]:
-    """The short form of each dotted key, the long one where two would be the same.
+    """Return the short form of each dotted key, or the long one where two short forms are equal.
 
     >>> short_keys(["mechanism.epsilon", "claim.epsilon", "mechanism.steps"])
     ['epsilon of the mechanism', 'epsilon of the claim', 'steps']
@@ -139,13 +139,13 @@ def short_keys(keys: Iterable[str]) -> list[str]:
 
 
 def short_key(key: str) -> str:
-    """The last word of a dotted key, spaced: "noise multiplier"; of a name, what it names: "mechanism"."""
+    """Return the last word of a dotted key, spaced: "noise multiplier"; for a name, its table: "mechanism"."""
     words = line(key).partition(",")[0].split(".")
     return (words[-2] if words[-1] == "name" and len(words) > 1 else words[-1]).replace("_", " ")
 
 
 def long_key(key: str) -> str:
-    """A dotted key as the name of an axis: "epsilon of the mechanism"; of several joined keys, the first."""
+    """Return a dotted key as an axis label: "epsilon of the mechanism"; for joined keys, the first."""
     key = key.partition(",")[0]
     table, _, _name = key.rpartition(".")
     where = table.rpartition(".")[2].replace("_", " ")
@@ -153,22 +153,20 @@ def long_key(key: str) -> str:
 
 
 def _is_name(key: str) -> bool:
-    """Whether the values of a sweep key are names: of a mechanism, an attack, a case."""
+    """Return whether the values of a sweep key are names: of a mechanism, an attack, a case."""
     return key == CASE or key.partition(",")[0].endswith(".name")
 
 
 def refuted_text(refuted: int, total: int, elsewhere: int) -> str:
-    """How many claims are refuted, and how many of them only at another delta than the one that was asked.
+    """Return the number of refuted claims, and of those refuted only at another delta than that of the audit.
 
     >>> refuted_text(3, 5, 0), refuted_text(3, 5, 1)
-    ('More epsilon was shown than is claimed at 3 of 5 points', '3 of 5 claims are refuted, 1 of them at another delta')
+    ('The lower bound exceeds the claim at 3 of 5 points', '3 of 5 claims are refuted, 1 of them at another delta')
     >>> refuted_text(1, 1, 1)
     'The claim is refuted, at another delta'
     """
     if elsewhere == 0:
-        return "More epsilon was shown than is claimed" + (
-            f" at {refuted} of {plural(total, 'point')}" if total > 1 else ""
-        )
+        return "The lower bound exceeds the claim" + (f" at {refuted} of {plural(total, 'point')}" if total > 1 else "")
     if total == 1:
         return "The claim is refuted, at another delta"
     claims = f"{refuted} of {total} claims {'is' if refuted == 1 else 'are'} refuted"
@@ -176,7 +174,7 @@ def refuted_text(refuted: int, total: int, elsewhere: int) -> str:
 
 
 def percent_of(share: float) -> str:
-    """A share for people, rounded down, so that 100 % is never said of less.
+    """Return a share in percent, rounded down, so that less than 1 is never shown as 100 %.
 
     >>> percent_of(0.999)
     '99 %'
@@ -185,17 +183,17 @@ def percent_of(share: float) -> str:
 
 
 def percent_range(shares: Collection[float]) -> str:
-    """The least and the largest share: "10 to 92 %"."""
+    """Return the range of shares: "10 to 92 %"."""
     low, high = percent_of(min(shares)), percent_of(max(shares))
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def delta_text(deltas: Iterable[float]) -> str:
-    """ " at delta = 1e-5" when all are the same, else nothing."""
+    """Return " at delta = 1e-5" if all are equal, else an empty text."""
     distinct = set(deltas)
     return f" at delta = {number(distinct.pop())}" if len(distinct) == 1 else ""
 
 
 def cut(text: str, length: int) -> str:
-    """At most `length` characters, with an ellipsis where some are missing."""
+    """Return at most `length` characters, with an ellipsis if the text is truncated."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"

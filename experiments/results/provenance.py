@@ -1,6 +1,6 @@
-"""What a result depended on besides its configuration: versions, commit, machine. Kept next to it, never in it.
+"""Provenance of a result in addition to its configuration: versions, commit, machine. Stored next to the result.
 
-Code and packages are looked at once in a process: what it has imported stays as it was, whatever becomes of the files.
+Code and packages are inspected once per process, since imported code does not change with its files.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PACKAGES = (
     "pydantic",
 )
 HOME = Path(__file__).resolve().parents[2]
-"""The folder that holds the rooms."""
+"""Folder of the packages of dpassay."""
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 
 
 def environment() -> dict[str, Any]:
-    """Versions, commit and machine, JSON-ready.
+    """Return versions, commit and machine, JSON-ready.
 
     >>> sorted(environment())
     ['code', 'commit', 'machine', 'versions']
@@ -44,23 +44,23 @@ def environment() -> dict[str, Any]:
 
 
 def derived_by() -> dict[str, Any]:
-    """What decides which numbers follow from the same trials: versions, and the code itself."""
+    """Return the inputs that determine numbers from the same trials: versions, and the code."""
     return {"versions": versions(), "code": code()}
 
 
 def versions() -> dict[str, str | None]:
-    """Of Python, and of the packages that numbers depend on."""
+    """Return the versions of Python, and of the packages that numbers depend on."""
     return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
 
 
 @cache
 def code() -> str:
-    """SHA-256 of the sources and templates of dpassay, whether they are installed or a checkout."""
+    """Return the SHA-256 of the sources and templates of dpassay, installed or in a checkout."""
     return digest_of(HOME)
 
 
 def digest_of(home: Path) -> str:
-    """The same of the rooms in a folder, as they are now."""
+    """Return the SHA-256 of the sources and templates in a folder, as they are now."""
     digest = sha256()
     for room in ROOMS:
         for path in sorted((home / room).rglob("*")):
@@ -80,7 +80,7 @@ def _version(distribution: str) -> str | None:
 
 @cache
 def _commit() -> str | None:
-    """The commit of the checkout that this code is in, "+changes" if files differ from it; None outside a checkout."""
+    """Return the commit of the checkout, "+changes" if files differ from it; None outside a checkout."""
     if not (HOME / ".git").exists():
         return None
     head = _git("rev-parse", "HEAD")

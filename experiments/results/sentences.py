@@ -1,4 +1,4 @@
-"""What a result says, in sentences."""
+"""The interpretation of results, in sentences."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ RELATION = {
     "zero_out": "one record is blank in one dataset and present in the other",
 }
 STRONGEST = "likelihood-ratio"
-"""The attack that no other beats on a known output law (Neyman and Pearson, 1933)."""
+"""Most powerful attack on a known output distribution (Neyman and Pearson, 1933)."""
 CLEAR = 1e-4
-"""A corrected p-value up to which nothing is said of false alarms: that of the default confidence of experiments."""
+"""Corrected p-value up to which false alarms are not mentioned: the default significance of experiments."""
 TIGHT = 0.9
-"""A bound from 9/10 of the claim on is tight."""
+"""Share of the claim from which on a bound is tight."""
 
 
 def headline(sweep: SweepResult) -> str:
-    """The verdict on the whole experiment, in a few words; how many claims were tested where some could not be."""
+    """Return the verdict on the experiment in a few words, with the number of tested claims if some were not."""
     underpowered, n = len(_underpowered_points(sweep)), len(sweep.points)
     if sweep.verdict is Verdict.UNDERPOWERED and underpowered < n:
         return f"{n - underpowered} of {n} claims tested, none contradicted"
     if n == 1 and sweep.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(sweep.points[0].result.unseen):
-        return "Nothing to go on"
+        return "No learnable outputs"
     return HEADLINE[sweep.verdict]
 
 
 def tone(sweep: SweepResult) -> Verdict:
-    """The verdict whose sign and colour the headline has: that of most audits where only some could not be tested."""
+    """Return the verdict for the sign and colour of the headline: that of most audits if a few were underpowered."""
     few = 2 * len(_underpowered_points(sweep)) < len(sweep.points)
     return Verdict.CONSISTENT if few and sweep.verdict is Verdict.UNDERPOWERED else sweep.verdict
 
@@ -62,7 +62,7 @@ def _underpowered_points(sweep: SweepResult) -> list[SweepPoint]:
 
 
 def answer(sweep: SweepResult) -> str:
-    """The verdict on the whole experiment, in one or two sentences."""
+    """Return the verdict on the whole experiment, in one or two sentences."""
     return {
         Verdict.VIOLATION: _violation,
         Verdict.CONSISTENT: _consistent,
@@ -74,8 +74,8 @@ def answer(sweep: SweepResult) -> str:
 def _violation(sweep: SweepResult) -> str:
     refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
     worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
-    result, sure = worst.result, percent(sweep.confidence)
-    shown, claimed = apart(result.bound.epsilon, result.claim)
+    result, confidence = worst.result, percent(sweep.confidence)
+    bound, claimed = apart(result.bound.epsilon, result.claim)
     where, end = result.refuted_elsewhere, "The implementation, the proof or the accounting is wrong."
     witness = next((point for point in refuted if point.result.witness is not None), None)
     if witness is not None:
@@ -83,38 +83,38 @@ def _violation(sweep: SweepResult) -> str:
     end = f"{end}{_false_alarm(sweep, refuted)}"
     if len(sweep.points) == 1:
         if where:
-            return f"The claim is refuted {_elsewhere(result)}, with {sure} confidence: {where}. {end}"
+            return f"The claim is refuted {_elsewhere(result)}, with {confidence} confidence: {where}. {end}"
         return (
-            f"The claim is refuted. With {sure} confidence, the true epsilon is at least {shown}, but at most "
+            f"The claim is refuted. With {confidence} confidence, the true epsilon is at least {bound}, but at most "
             f"{claimed} is claimed. {end}"
         )
     claims = "claims is" if len(refuted) == 1 else "claims are"
-    what = f"{where}" if where else f"an epsilon of {shown} was shown, where at most {claimed} is claimed"
+    finding = f"{where}" if where else f"epsilon is at least {bound}, but at most {claimed} is claimed"
     return (
-        f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {sure} confidence in all of these verdicts "
-        f"together. Most clearly at {parameters_text(worst.parameters)}: {what}. {end}"
+        f"{len(refuted)} of {len(sweep.points)} {claims} refuted, with {confidence} confidence in all of these "
+        f"verdicts together. The largest excess is at {parameters_text(worst.parameters)}: {finding}. {end}"
     )
 
 
 def _false_alarm(sweep: SweepResult, refuted: Sequence[SweepPoint]) -> str:
-    """How often claims that hold end here, where that is often enough to matter; else nothing."""
+    """Return a sentence on the rate of false alarms, if it is not negligible; else an empty text."""
     significance = 1.0 - sweep.confidence
     if min(point.p_adjusted for point in refuted) <= CLEAR:
         return ""
-    runs = "audits of right claims ends" if len(sweep.points) == 1 else "experiments whose claims all hold ends"
+    runs = "audits of true claims" if len(sweep.points) == 1 else "experiments with true claims only"
     return (
-        f" But 1 in {number(1.0 / significance)} {runs} here as well: repeat it with another seed, or with confidence "
-        f"{1.0 - CLEAR:.4f}."
+        f" However, up to 1 in {number(1.0 / significance)} {runs} also reports a violation: repeat it with another "
+        f"seed, or with confidence {1.0 - CLEAR:.4f}."
     )
 
 
 def _by_witness(sweep: SweepResult, refuted: Sequence[SweepPoint], point: SweepPoint, end: str) -> str:
-    """The verdict where a witness refutes a claim, with no chance of a false alarm."""
+    """Return the verdict if a witness refutes a claim, without false alarms."""
     if len(sweep.points) == 1:
         return f"The claim is refuted by a witness, which needs no statistics: {point.result.witness} {end}"
     claims = "claims is" if len(refuted) == 1 else "claims are"
-    what = f"at {parameters_text(point.parameters)} by a witness: {point.result.witness}"
-    return f"{len(refuted)} of {len(sweep.points)} {claims} refuted; {what} {end}"
+    finding = f"at {parameters_text(point.parameters)} by a witness: {point.result.witness}"
+    return f"{len(refuted)} of {len(sweep.points)} {claims} refuted; {finding} {end}"
 
 
 def _elsewhere(result: AuditResult) -> str:
@@ -122,12 +122,12 @@ def _elsewhere(result: AuditResult) -> str:
 
 
 def refuted_elsewhere(point: SweepPoint) -> bool:
-    """Whether the claim is refuted although the bound in its row stays below it."""
+    """Return whether the claim is refuted although the bound in its row does not exceed it."""
     return point.verdict is Verdict.VIOLATION and point.result.refuted_elsewhere is not None
 
 
 def elsewhere_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
-    """Where the claims are refuted that are not at the delta that was asked, a line each."""
+    """Return a line for each claim that is refuted at another delta than that of the audit."""
     return tuple(
         f"{DAGGER} {parameters_text(point.parameters) or 'The claim'}: refuted {_elsewhere(point.result)}; "
         f"{point.result.refuted_elsewhere}."
@@ -137,7 +137,7 @@ def elsewhere_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
 
 
 def warning_notes(points: Iterable[SweepPoint]) -> tuple[str, ...]:
-    """The warnings of all audits, each once, with how many of several audits it belongs to."""
+    """Return the warnings of all audits, each once, with the number of audits that it applies to."""
     points = list(points)
     counts = Counter(text for point in points for text in dict.fromkeys(point.result.warnings))
     return tuple(
@@ -151,44 +151,44 @@ def _consistent(sweep: SweepResult) -> str:
         result = sweep.points[0].result
         return (
             f"These trials do not contradict the claim. With {percent(result.confidence)} confidence they show that "
-            f"epsilon is at least {number(result.bound.epsilon)}, where at most {number(result.claim)} is claimed. "
+            f"epsilon is at least {number(result.bound.epsilon)}; at most {number(result.claim)} is claimed. "
             f"{_power(result)}"
         )
-    return f"These trials contradict none of the {len(sweep.points)} claims.{_reach(sweep.points)}{_unnoticed(sweep)}"
+    return f"These trials contradict none of the {len(sweep.points)} claims.{_reach(sweep.points)}{_sweep_power(sweep)}"
 
 
 def _reach(points: Sequence[SweepPoint]) -> str:
-    """How much of the claims was shown, by bounds that lean on a family and by those that do not."""
+    """Return a sentence on the ratio of bounds to claims, for bounds that assume a family and for others."""
     known = [point.result for point in points if point.result.claim > 0]
     if not known:
         return ""
-    shown = f" The lower bounds reach {percent_range([r.bound.epsilon / r.claim for r in known])} of what is claimed"
+    reach = f" The lower bounds reach {percent_range([r.bound.epsilon / r.claim for r in known])} of the claims"
     if not any(r.bound.assumptions for r in known):
-        return f"{shown}."
+        return f"{reach}."
     free = [bound.epsilon / r.claim for r in known if (bound := r.assumption_free_bound) is not None]
     without = f", and {percent_range(free)} with {NOTHING_ASSUMED}" if free else ""
-    return f"{shown} {IN_FAMILY} of trade-off curves that they assume{without}."
+    return f"{reach} {IN_FAMILY} of trade-off curves that they assume{without}."
 
 
-def _unnoticed(sweep: SweepResult) -> str:
-    """What would have been noticed, at the worst of the claims."""
+def _sweep_power(sweep: SweepResult) -> str:
+    """Return a sentence on the power at the claim with the least power; empty if it is unknown."""
     claims = [(point.result.detectable, point.result.claim) for point in sweep.points]
     if any(claim <= 0 or not math.isfinite(detectable) for detectable, claim in claims):
         return ""
     worst = math.ceil(100.0 * max(detectable / claim for detectable, claim in claims)) / 100.0
     return (
         f" With a perfect attack, 9 of 10 such audits detect a true epsilon of {number(worst)} times the claim, if "
-        "the true curve is of the family of the claim."
+        "the true curve is in the family of the claim."
     )
 
 
 def _power(result: AuditResult) -> str:
-    """What would have been noticed."""
+    """Return a sentence on the power of an audit."""
     if result.detectable == math.inf:
-        return "With this few trials no excess over the claim could have been detected reliably."
+        return "With so few trials no excess over the claim can be detected reliably."
     return (
         f"With a perfect attack, 9 of 10 such audits detect a true epsilon of {number(result.detectable, 4)}, if the "
-        f"truth is {result.detectable_family}."
+        f"true curve is that of {result.detectable_family}."
     )
 
 
@@ -199,21 +199,21 @@ def _underpowered(sweep: SweepResult) -> str:
     change = what_to_change(result)
     if n == 1 and nothing_to_go_on(result.unseen):
         return (
-            f"The attack had nothing to go on: {new_outputs(result)}. Return numbers, or text of few kinds, such as "
-            "rounded numbers; or give an attack that knows how to read these outputs."
+            f"The attack could not learn from the pilot: {new_outputs(result)}. Return numbers, or few distinct texts, "
+            "such as rounded numbers; or use an attack that parses these outputs."
         )
-    limit = f"they can show an epsilon of {number(result.ceiling)} at most, where {number(result.claim)} is claimed"
+    limit = f"their bound is at most {number(result.ceiling)}, but {number(result.claim)} is claimed"
     if result.ceiling > result.claim:
-        limit = f"nothing that they can show outlasts the correction over {n} audits"
+        limit = f"no p-value of these trials is significant after the correction over {n} audits"
     if len(underpowered) == n:
         which = "the claim" if n == 1 else f"any of the {n} claims"
         return f"No outcome of these trials could have contradicted {which}: {limit}. {change}".strip()
     tested = [point for point in sweep.points if point not in underpowered]
     name = f"“{parameters_text(worst.parameters)}”"
     which = (
-        f"{name} could not have been"
+        f"{name} could not be tested"
         if len(underpowered) == 1
-        else f"{len(underpowered)} could not have been, such as {name}"
+        else f"{len(underpowered)} could not be tested, such as {name}"
     )
     return (
         f"{len(tested)} of {n} claims were tested, and these trials contradict none of them.{_reach(tested)} "
@@ -224,12 +224,12 @@ def _underpowered(sweep: SweepResult) -> str:
 def _dependent(sweep: SweepResult) -> str:
     points = [point for point in sweep.points if point.verdict is Verdict.DEPENDENT]
     which = "These trials" if len(sweep.points) == 1 else f"The trials of {len(points)} of {len(sweep.points)} audits"
-    seen = points[0].result.dependence
-    return f"{which} are not independent, so that no bound on them holds and nothing follows: {seen}. {INDEPENDENT}."
+    dependence = points[0].result.dependence
+    return f"{which} are not independent, so no bound is valid and there is no verdict: {dependence}. {INDEPENDENT}."
 
 
 def reading(point: SweepPoint) -> str:
-    """What the distance between bound and claim says, where it can be said."""
+    """Return the interpretation of the distance between bound and claim."""
     result = point.result
     share, exact = share_of_claim(result), result.exact_epsilon
     if point.verdict is Verdict.VIOLATION:
@@ -238,17 +238,15 @@ def reading(point: SweepPoint) -> str:
             return f"Refuted by a witness, which contradicts {result.witness.contradicts}."
         also = f" {without_low_bits(result)}." if result.without_low_bits is not None else ""
         return (
-            f"Refuted {_elsewhere(result)}: {where}.{also}"
-            if where
-            else f"Refuted: more was shown than is claimed.{also}"
+            f"Refuted {_elsewhere(result)}: {where}.{also}" if where else f"Refuted: the bound exceeds the claim.{also}"
         )
     if result.verdict is Verdict.VIOLATION:
         return (
-            "On its own, this audit would be a violation. It is not one among all audits of the sweep, where luck has "
-            "as many chances as there are audits (Holm)."
+            "As a single audit this would be a violation. It is not significant after the correction for the number of "
+            "audits in the sweep (Holm)."
         )
     if nothing_to_go_on(result.unseen):
-        return f"Nothing to go on: {new_outputs(result)}."
+        return f"No learnable outputs: {new_outputs(result)}."
     if result.ceiling <= result.claim:
         return "Underpowered: no outcome of these trials could have contradicted the claim."
     if share is not None and share >= TIGHT:
@@ -257,8 +255,8 @@ def reading(point: SweepPoint) -> str:
         return f"Loose: the exact epsilon of this pair is {number(exact)}, and {number(result.claim)} is claimed."
     if exact is None:
         return (
-            "The bound stays well below the claim: the attack may be weak, the claim larger than the truth, or the "
-            "trials too few to come closer. These trials cannot tell which."
+            "The bound is well below the claim: the attack may be weak, the claim may be loose, or there may be too "
+            "few trials. These trials cannot distinguish the reasons."
         )
     if result.attack == STRONGEST:
         return "The claim is exact, and no attack is stronger than this one: more trials would bring the bound closer."
@@ -266,11 +264,11 @@ def reading(point: SweepPoint) -> str:
 
 
 def share_of_claim(result: AuditResult) -> float | None:
-    """Lower bound / claim; None where the claim is 0."""
+    """Return lower bound / claim; None if the claim is 0."""
     return result.bound.epsilon / result.claim if result.claim > 0 else None
 
 
 def share_text(result: AuditResult) -> str:
-    """How much of the claim was shown: "96 %"."""
+    """Return the share of the claim that the bound reaches: "96 %"."""
     share = share_of_claim(result)
     return "–" if share is None else percent_of(share)

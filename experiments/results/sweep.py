@@ -1,10 +1,10 @@
-"""The result of an experiment: its audits, and one verdict that is corrected over all of them.
+"""The result of an experiment: its audits, and a verdict that is corrected for their number.
 
-    SweepPoint    one audit, the parameters that make it differ from the others, its corrected p-value and verdict
-    SweepResult   all of them, with a versioned JSON form and a table
+    SweepPoint    one audit, its swept parameters, its corrected p-value and verdict
+    SweepResult   all audits, with a versioned JSON form and a table
 
-Nothing in here knows when or on which machine it was computed: the same experiment gives the same bytes, whether it ran
-serially, in parallel, or was interrupted and resumed.
+A result contains neither time nor machine: the same experiment gives the same bytes, whether it ran serially, in
+parallel, or was interrupted and resumed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class SweepPoint:
     """One audit of a sweep.
 
     Args:
-        parameters: dotted key -> value of what the sweep varies, as in {"mechanism.epsilon": 0.5}; may be empty.
-        result: the audit, with the verdict that it would have on its own.
+        parameters: swept parameters, dotted key -> value, as in {"mechanism.epsilon": 0.5}; may be empty.
+        result: the audit, with its uncorrected verdict.
         p_adjusted: its p-value, corrected over all audits of the sweep (Holm).
-        verdict: the verdict that holds for the sweep as a whole.
+        verdict: the corrected verdict.
     """
 
     parameters: dict[str, Any]
@@ -52,12 +52,12 @@ class SweepResult(Saved):
         title, description: the question, in words.
         fingerprint: digest of everything in the config that determines the numbers.
         seed: from which the seed of each audit is derived.
-        confidence: of the verdict as a whole: a sweep of claims that all hold is called a violation with probability at
-            most 1 - confidence, however many audits there are.
+        confidence: of the verdict as a whole: a sweep of true claims is reported as a violation with probability at
+            most 1 - confidence, for any number of audits.
         points: the audits, in the order of the sweep.
         verdict: violation if any corrected verdict is; else dependent if any is; else underpowered if any is; else
             consistent.
-        ledger: how many audits there were, and how they are paid for.
+        ledger: the number of audits, and the correction for it.
     """
 
     FORMAT: ClassVar[str] = "dpassay.sweep-result"
@@ -75,15 +75,15 @@ class SweepResult(Saved):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The dotted keys that the sweep varies."""
+        """Dotted keys that the sweep varies."""
         return tuple(self.points[0].parameters) if self.points else ()
 
     def check(self) -> None:
-        """Raises `ResultError` unless each audit agrees with itself, and the verdicts follow from all p-values."""
+        """Raise `ResultError` unless each audit is consistent, and the verdicts follow from all p-values."""
         _check(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an audit: what was varied, bound, claim, exact epsilon, power, p-values, verdicts."""
+        """Return one row per audit: swept parameters, bound, claim, exact epsilon, power, p-values, verdicts."""
         import pandas as pd
 
         return pd.DataFrame([{**_flat(point.parameters), **_row(point)} for point in self.points])
@@ -92,10 +92,10 @@ class SweepResult(Saved):
 def corrected(
     parameters: Sequence[Mapping[str, Any]], results: Sequence[AuditResult], *, confidence: float
 ) -> tuple[tuple[SweepPoint, ...], Verdict, LedgerEntry]:
-    """The points of a sweep with their corrected verdicts, the verdict over all, and its entry in the ledger.
+    """Return the points of a sweep with corrected verdicts, the verdict over all, and its entry in the ledger.
 
-    A claim counts as refuted when its Holm-adjusted p-value is at most 1 - confidence (Holm 1979): if all claims
-    hold, the probability that any is called a violation is at most 1 - confidence, whatever the dependence.
+    A claim counts as refuted if its Holm-adjusted p-value is at most 1 - confidence (Holm 1979): if all claims are
+    true, the probability that any is reported as a violation is at most 1 - confidence, under any dependence.
     """
     adjusted = holm([result.p_value for result in results])
     points = tuple(
@@ -104,7 +104,7 @@ def corrected(
     )
     entry = LedgerEntry(
         what="sweep",
-        looked_at="1 audit" if len(points) == 1 else f"{len(points)} audits, each with a p-value for its own claim",
+        looked_at="1 audit" if len(points) == 1 else f"{len(points)} audits, each with a p-value for its claim",
         correction="no correction needed"
         if len(points) == 1
         else f"Holm over {len(points)} at significance {1 - confidence:.3g}",
@@ -113,29 +113,29 @@ def corrected(
 
 
 def _check(sweep: SweepResult) -> None:
-    """Raises `ResultError` unless each audit agrees with itself, and the verdicts follow from the p-values of all."""
-    consistency.require(len(sweep.points) > 0, "points", "there is none")
+    """Raise `ResultError` unless each audit is consistent, and the verdicts follow from all p-values."""
+    consistency.require(len(sweep.points) > 0, "points", "the list is empty")
     consistency.within(0.0, 1.0, "", confidence=sweep.confidence)
     for place, point in enumerate(sweep.points):
         check_audit(point.result, f"points[{place}].result")
         same = point.parameters.keys() == sweep.points[0].parameters.keys()
-        consistency.require(same, f"points[{place}].parameters", "they are not those of the other points")
+        consistency.require(same, f"points[{place}].parameters", "they differ from those of the other points")
     results = [point.result for point in sweep.points]
     points, verdict, _ = corrected([p.parameters for p in sweep.points], results, confidence=sweep.confidence)
-    for place, (found, follows) in enumerate(zip(sweep.points, points, strict=True)):
-        agree = found.verdict is follows.verdict and math.isclose(found.p_adjusted, follows.p_adjusted, rel_tol=1e-9)
-        shown = f"{found.verdict.value} (corrected p {found.p_adjusted:.6g})"
-        because = f"but {follows.verdict.value} (corrected p {follows.p_adjusted:.6g}) follows from the p-values"
-        consistency.require(agree, f"points[{place}]", f"the verdict is {shown}, {because}")
+    for place, (point, derived) in enumerate(zip(sweep.points, points, strict=True)):
+        agree = point.verdict is derived.verdict and math.isclose(point.p_adjusted, derived.p_adjusted, rel_tol=1e-9)
+        stated = f"{point.verdict.value} (corrected p {point.p_adjusted:.6g})"
+        expected = f"but {derived.verdict.value} (corrected p {derived.p_adjusted:.6g}) follows from the p-values"
+        consistency.require(agree, f"points[{place}]", f"the verdict is {stated}, {expected}")
     consistency.require(
         sweep.verdict is verdict, "verdict", f"it is {sweep.verdict.value}, but {verdict.value} follows from the audits"
     )
 
 
 def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float, n_audits: int) -> Verdict:
-    """The verdict of one audit as part of the sweep; alone, it keeps its own.
+    """Return the verdict of one audit as part of the sweep; a single audit keeps its verdict.
 
-    `detectable` is infinite where no outcome of its trials would have survived the correction.
+    `detectable` is infinite if no outcome of its trials is significant after the correction.
     """
     if n_audits == 1 or result.verdict is Verdict.DEPENDENT:
         return result.verdict
@@ -148,13 +148,13 @@ def _corrected_verdict(result: AuditResult, p_adjusted: float, confidence: float
 
 
 def _overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """The gravest of the verdicts."""
-    gravest = (Verdict.VIOLATION, Verdict.DEPENDENT, Verdict.UNDERPOWERED)
-    return next((verdict for verdict in gravest if verdict in verdicts), Verdict.CONSISTENT)
+    """Return the most severe of the verdicts."""
+    by_severity = (Verdict.VIOLATION, Verdict.DEPENDENT, Verdict.UNDERPOWERED)
+    return next((verdict for verdict in by_severity if verdict in verdicts), Verdict.CONSISTENT)
 
 
 def _row(point: SweepPoint) -> dict[str, Any]:
-    """The columns of one audit in the table."""
+    """Return the columns of one audit in the table."""
     result, where = point.result, point.result.curve_violation
     return {
         "epsilon_lower": result.bound.epsilon,
@@ -164,8 +164,8 @@ def _row(point: SweepPoint) -> dict[str, Any]:
         **_recovered(result),
         "claim": result.claim,
         "exact_epsilon": result.exact_epsilon,
-        **{f"published_{tool}": found for tool, found in published(point.parameters).items()},
-        **{f"best_guess_{one.method.replace('-', '_')}": one.value for one in result.estimates},
+        **{f"published_{tool}": epsilon for tool, epsilon in published(point.parameters).items()},
+        **{f"best_guess_{estimate.method.replace('-', '_')}": estimate.value for estimate in result.estimates},
         "delta": result.delta,
         "confidence": result.confidence,
         "ceiling": result.ceiling,
@@ -190,18 +190,18 @@ def _row(point: SweepPoint) -> dict[str, Any]:
 
 
 def _without_low_bits(result: AuditResult) -> dict[str, float]:
-    """What is shown without the low bits of floats, where the attack reads them."""
-    found = result.without_low_bits
-    return {} if found is None else {"epsilon_lower_without_low_bits": found.bound.epsilon}
+    """Return the bound without the low bits of floats, if the attack uses them."""
+    without = result.without_low_bits
+    return {} if without is None else {"epsilon_lower_without_low_bits": without.bound.epsilon}
 
 
 def _recovered(result: AuditResult) -> dict[str, float]:
-    """Of a reconstruction: its success, exact limits, that without the output, and the most that the claim allows."""
-    seen = result.recovery
-    if seen is None:
+    """Return the success rate of a reconstruction, its limits, the prior success, and the largest allowed one."""
+    recovery = result.recovery
+    if recovery is None:
         return {}
-    limits = {"success_lower": seen.lower, "success_upper": seen.upper}
-    return {"success": seen.success, **limits, "success_prior": seen.prior, "success_allowed": seen.allowed}
+    limits = {"success_lower": recovery.lower, "success_upper": recovery.upper}
+    return {"success": recovery.success, **limits, "success_prior": recovery.prior, "success_allowed": recovery.allowed}
 
 
 def _epsilon(bound: LowerBound | None) -> float | None:
@@ -209,7 +209,7 @@ def _epsilon(bound: LowerBound | None) -> float | None:
 
 
 def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables and lists as text, so that every parameter is one cell."""
+    """Return parameters with tables and lists as text, so that every parameter is one cell."""
     return {
         key: value_name(value) if isinstance(value, dict | list | tuple) else value for key, value in parameters.items()
     }

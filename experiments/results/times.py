@@ -1,6 +1,6 @@
-"""times.json: how long each audit of a run took. Apart from the numbers, which are the same on every machine.
+"""times.json: the duration of each audit of a run, separate from the numbers, which are the same on every machine.
 
-A run that was continued has the seconds of all its sessions, added up.
+For a continued run the seconds of all sessions are added.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ NAME = "times.json"
 
 
 def read(directory: Path) -> dict[str, float]:
-    """Folder of the trials of an audit -> wall-clock seconds; empty where nothing was noted."""
+    """Return wall-clock seconds by the folder of the trials of an audit; empty without a record."""
     try:
-        noted = json.loads(Folder(directory).read(NAME))
-        return {str(point): float(seconds) for point, seconds in noted.items()}
+        seconds_by_point = json.loads(Folder(directory).read(NAME))
+        return {str(point): float(seconds) for point, seconds in seconds_by_point.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 
 def written(times: Mapping[str, float]) -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     return json.dumps({point: round(seconds, 3) for point, seconds in times.items()}, indent=1) + "\n"

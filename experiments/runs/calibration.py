@@ -1,4 +1,4 @@
-"""`dpassay calibrate`: do the bounds keep their word, and how close do they come?
+"""`dpassay calibrate`: coverage and power of all bounds.
 
 plan (laws x sizes) -> certify -> certificate.csv, certificate.json, figures, certificate.html
 """
@@ -36,11 +36,11 @@ UNEQUAL = ((20, 2_000), (2_000, 20))
 
 @dataclass(frozen=True)
 class Calibration:
-    """A finished certificate, and where it lies.
+    """A finished certificate, and its files.
 
     Args:
         certificate: the numbers.
-        directory, files: what was written.
+        directory, files: the run directory, and the files in it.
     """
 
     certificate: Certificate
@@ -49,12 +49,12 @@ class Calibration:
 
     @property
     def page(self) -> Path:
-        """The report."""
+        """Path of the report."""
         return self.directory / "certificate.html"
 
 
 def laws() -> list[tuple[Law, tuple[float, ...]]]:
-    """The laws of the certificate, with the deltas at which each is examined."""
+    """Return the laws of the certificate, with the deltas at which each is tested."""
     return [
         (laplace_ratio(1.0), (0.0,)),
         (laplace(1.0), (0.0,)),
@@ -69,7 +69,7 @@ def laws() -> list[tuple[Law, tuple[float, ...]]]:
 
 
 def full_plan(repeats: int = 2_000) -> Plan:
-    """Every law at 20 to 100,000 trials a side, `repeats` audits of each up to 1,000; fewer where they cost much."""
+    """Return the plan with 20 to 100,000 trials a side, `repeats` audits up to 1,000 trials, fewer beyond."""
     return Plan(
         "full",
         (
@@ -83,7 +83,7 @@ def full_plan(repeats: int = 2_000) -> Plan:
 
 
 def quick_plan(repeats: int = 200) -> Plan:
-    """Every law at 20, 100 and 1,000 trials a side; slow methods at 100 only: about a minute on one core."""
+    """Return the plan with 20, 100 and 1,000 trials a side; slow methods at 100 only: about a minute on one core."""
     return Plan(
         "quick",
         (
@@ -106,16 +106,16 @@ def calibrate(
     n_jobs: int = 1,
     progress: bool = False,
 ) -> Calibration:
-    """Measures coverage and power of the bounds, and writes the certificate.
+    """Measure coverage and power of the bounds, and write the certificate.
 
     Args:
-        full: all sizes and 2,000 audits a place, which takes hours of processor time; else the quick plan.
-        bounds: names of the catalogue; empty for all that read pairs of scores.
-        repeats: audits a place; None takes that of the plan.
+        full: all sizes and 2,000 audits a setting, which takes hours of processor time; else the quick plan.
+        bounds: names of the catalogue; empty for all bounds on pairs of scores.
+        repeats: audits a setting; None for those of the plan.
         peers: whether to measure the estimators of jax-privacy on the same samples.
         seed: of all samples.
-        out: directory of the files; None takes runs/certificate.
-        n_jobs: processes; changes no number.
+        out: directory of the files; None for runs/certificate.
+        n_jobs: number of processes; does not affect the numbers.
         progress: whether to show a progress bar.
 
     Returns:
@@ -130,7 +130,7 @@ def calibrate(
     ours = our_methods(tuple(bounds))
     if not ours:
         raise ParameterError(
-            f"none of the bounds {', '.join(bounds)} reads pairs of scores, so there is no law for them."
+            f"none of the bounds {', '.join(bounds)} applies to pairs of scores, so there is no law for them."
         )
     methods: list[Method] = [*ours, *uncorrected()]
     if peers:
@@ -143,32 +143,32 @@ def calibrate(
 
 
 def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> Calibration:
-    """Writes the numbers, then draws and reports them."""
+    """Write the numbers, then the figures and the report."""
     from ..plots.certificate import draw_certificate
     from ..report.certificate import write_certificate
     from ..report.pages import versions_text
 
-    known = environment()
+    versions = environment()
     try:
         folder = Folder(directory)
         folder.make()
         texts = {
             "certificate.csv": certificate_csv(certificate),
             "certificate.json": certificate.to_json(),
-            "environment.json": json.dumps(known, indent=1) + "\n",
+            "environment.json": json.dumps(versions, indent=1) + "\n",
         }
         written = [folder.write(name, text.encode()) for name, text in texts.items()]
         figures = draw_certificate(certificate, folder.make("figures"))
-        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(known))
+        page = write_certificate(certificate, directory, figures, command=command, versions=versions_text(versions))
     except StoreError:
         raise
     except OSError as error:
-        raise StoreError(f"the certificate cannot be written to {directory}: {error}. Give another --out.") from error
+        raise StoreError(f"the certificate cannot be written to {directory}: {error}. Choose another --out.") from error
     return Calibration(certificate, directory, (*written, *figures, page))
 
 
 def certificate_csv(certificate: Certificate) -> str:
-    """One row a cell."""
+    """Return the CSV text with one row per cell."""
     text = io.StringIO()
     extra = ["significance", "miss_rate", "interval_low", "interval_high", "holds"]
     writer: csv.DictWriter[str] | None = None
@@ -185,22 +185,22 @@ def certificate_csv(certificate: Certificate) -> str:
 def _settings(
     sizes: tuple[int, ...], repeats: int, *, few: int, unequal: bool = False, slowest: int = 60
 ) -> list[Setting]:
-    """Every law at these sizes; two of them, if so wished, at very unequal ones too.
+    """Return the settings of every law at these sizes; with `unequal`, of two laws at very unequal sizes too.
 
-    `few` audits for slow methods, but `slowest` where a privacy-loss distribution is searched for.
+    Slow methods run in `few` audits, and in at most `slowest` for laws that need a privacy-loss distribution.
     """
-    found = []
+    settings = []
     for law, deltas in laws():
         both = tuple((n, n) for n in sizes)
         if unequal and law.name.startswith(("laplace ratio", "randomized response,")):
             both += UNEQUAL
-        own = min(few, slowest) if law.name.startswith("subsampled") else few
-        found.append(Setting(law, deltas, both, repeats, own))
-    return found
+        n_slow = min(few, slowest) if law.name.startswith("subsampled") else few
+        settings.append(Setting(law, deltas, both, repeats, n_slow))
+    return settings
 
 
 def _command(*, full: bool, bounds: Sequence[str], repeats: int | None, peers: bool, seed: int) -> str:
-    """The line that gives the same numbers again."""
+    """Return the command that reproduces the numbers."""
     parts = ["dpassay calibrate", *(["--full"] if full else []), *(f"--bound {name}" for name in bounds)]
     parts += [f"--repeats {repeats}"] if repeats is not None else []
     parts += ["--peers"] if peers else []

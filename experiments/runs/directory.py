@@ -1,16 +1,16 @@
-"""The folder that an experiment is run in: who may use it, and how files get there.
+"""The run directory of an experiment: its owner, and its files.
 
-    config.toml        the resolved configuration; makes the folder a run directory
-    judged.toml        in its place where scores of other code were judged: which ones, and against what
+    config.toml        the resolved configuration; marks the folder as a run directory
+    judged.toml        instead of config.toml for scores of other code: their source, and the claim
     trials/POINT/      the trials of each audit
     results.json/.csv  the numbers, the same bytes for the same experiment
     figures/           drawn from the numbers
     report.html/.md    written from the numbers
-    environment.json   versions, commit, machine, and when it ran
-    times.json         how long each audit took
+    environment.json   versions, commit, machine and time of the run
+    times.json         duration of each audit
 
-Every file is written under another name and then renamed: what has its name is whole. Links below the folder are not
-followed, so that no write leaves it; see `dpassay.audit.trials.folder`.
+Every file is written under a temporary name and then renamed, so a file with its final name is complete. Links below
+the folder are not followed, so no write leaves it; see `dpassay.audit.trials.folder`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..config.source import Source
 
 JUDGED = "judged.toml"
 LEFT_BEHIND = 3600.0
-"""Seconds after which a file that is still being written counts as left behind, where the system has no locks."""
+"""Seconds after which a temporary file counts as abandoned, on systems without locks."""
 
 
 @dataclass(frozen=True)
@@ -38,35 +38,35 @@ class RunDirectory:
     """A run directory.
 
     Args:
-        path: made by `claim` if missing.
+        path: created by `claim` if missing.
     """
 
     path: Path
 
     @property
     def folder(self) -> Folder:
-        """What may be written, and how."""
+        """Folder through which all files are written."""
         return Folder(self.path)
 
     def figures(self) -> Path:
-        """The folder of the figures, made if missing."""
+        """Return the folder of the figures, created if missing."""
         with self.disk():
             return self.folder.make("figures")
 
     def trials(self, point: str) -> Path:
-        """The folder of the trials of one audit, made if missing."""
+        """Return the folder of the trials of one audit, created if missing."""
         with self.disk():
             return self.folder.make(f"trials/{point}")
 
     def claim(self, config: Config) -> bool:
-        """Makes this the run directory of `config`.
+        """Make this the run directory of `config`.
 
         Returns:
-            True if the experiment was begun here before, and will be continued.
+            True if the directory has an earlier, unfinished run of the experiment, which will be continued.
 
         Raises:
-            FingerprintError: it holds another experiment; the message has each key that differs.
-            StoreError: it is no run directory and not empty, or it cannot be read or written.
+            FingerprintError: the directory has another experiment; the message lists each key that differs.
+            StoreError: it is not a run directory and not empty, or it cannot be read or written.
         """
         with self.disk():
             before = self._begin("config.toml")
@@ -76,52 +76,53 @@ class RunDirectory:
         return before
 
     def claim_judged(self, asked: str) -> None:
-        """Makes this the directory of scores that are judged: `asked` says which ones, and against what.
+        """Make this the directory of external scores: `asked` describes the scores and the claim.
 
         Raises:
-            FingerprintError: it holds another judgement.
-            StoreError: it is no such directory and not empty, or it cannot be read or written.
+            FingerprintError: the directory has another result.
+            StoreError: it is not such a directory and not empty, or it cannot be read or written.
         """
         with self.disk():
             if self._begin(JUDGED) and self.read(JUDGED) != asked:
                 raise FingerprintError(
-                    f"{self.path} holds other scores, or the same ones judged otherwise: see {JUDGED} in it. Choose "
+                    f"{self.path} has other scores, or the same scores with other options: see {JUDGED} in it. Choose "
                     "another directory with --out, or remove this one to start over."
                 )
             self.write(JUDGED, asked)
 
     def journals(self) -> dict[str, str]:
-        """Path -> SHA-256 of each journal of trials that is there; a journal holds that of each of its chunks."""
+        """Return path -> SHA-256 of each existing journal of trials; a journal has the SHA-256 of its chunks."""
         return self._digests("trials/*/journal.jsonl")
 
     def products(self) -> dict[str, str]:
-        """Path -> SHA-256 of all that is derived from the trials: numbers, figures, reports."""
+        """Return path -> SHA-256 of all files derived from the trials: numbers, figures, reports."""
         return self._digests("results.*", "report.*", "figures/*")
 
     def _digests(self, *patterns: str) -> dict[str, str]:
-        found = (path for pattern in patterns for path in sorted(self.path.glob(pattern)))
-        paths = [path for path in found if path.is_file() and not path.is_symlink() and not is_temporary(path.name)]
+        matches = (path for pattern in patterns for path in sorted(self.path.glob(pattern)))
+        paths = [path for path in matches if path.is_file() and not path.is_symlink() and not is_temporary(path.name)]
         names = [path.relative_to(self.path).as_posix() for path in paths]
         with self.disk():
             return {name: sha256(self.folder.read(name)).hexdigest() for name in names}
 
     def config(self) -> tuple[Config, Source]:
-        """The configuration that was run here; raises `StoreError` if there is none or it is damaged."""
+        """Return the configuration of the directory; raise `StoreError` if it is missing or damaged."""
         path = self.path / "config.toml"
         with self.disk():
             if not self.path.exists():
-                raise StoreError(f"{self.path} does not exist. Give a folder that `dpassay run` made.")
+                raise StoreError(f"{self.path} does not exist. Pass a folder that `dpassay run` created.")
             if not path.is_file():
                 raise StoreError(
-                    f"{self.path} is no run directory: it holds no config.toml. Give a folder that `dpassay run` made."
+                    f"{self.path} is not a run directory: it has no config.toml. Pass a folder that `dpassay run` "
+                    "created."
                 )
         try:
             return Config.load(path)
         except ConfigError as error:
-            raise StoreError(f"{path} is damaged, so that nobody knows what was run here ({error}).") from error
+            raise StoreError(f"{path} is damaged, so the experiment of this directory is unknown ({error}).") from error
 
     def read(self, name: str) -> str:
-        """The text of a file; raises `StoreError` when it is not there."""
+        """Return the text of a file; raise `StoreError` if it is missing."""
         path = self.path / name
         with self.disk():
             try:
@@ -130,31 +131,31 @@ class RunDirectory:
                 unfinished = "the experiment was not finished. Continue it with `dpassay run`"
                 raise StoreError(f"{path} is missing: {unfinished}.") from error
             except UnicodeDecodeError as error:
-                raise StoreError(f"{path} is damaged: it is no text. Run the experiment again.") from error
+                raise StoreError(f"{path} is damaged: it is not text. Run the experiment again.") from error
 
     def write(self, name: str, text: str) -> None:
-        """Writes a file, whole or not at all."""
+        """Write a file atomically."""
         with self.disk():
             self.folder.write(name, text.encode())
 
     @contextmanager
     def disk(self) -> Iterator[None]:
-        """Turns errors of the operating system into a `StoreError` that says what is safe and what to do."""
+        """Convert errors of the operating system to a `StoreError` that states what is safe and the next step."""
         try:
             yield
         except StoreError:
             raise
         except OSError as error:
             raise StoreError(
-                f"cannot write to {error.filename or self.path}: {error.strerror or error}. What was finished in "
+                f"cannot write to {error.filename or self.path}: {error.strerror or error}. Finished work in "
                 f"{self.path} is safe. Free some space or fix the permissions and run the same command again, or "
                 "choose another directory with --out."
             ) from error
 
     def _begin(self, name: str) -> bool:
-        """Makes the folder; whether the file `name` makes it ours already. Any other has to be empty."""
+        """Create the folder; return whether the file `name` exists in it. Any other folder must be empty."""
         if self.path.exists() and not self.path.is_dir():
-            raise StoreError(f"{self.path} is a file, and a run directory has to be a folder. Choose another --out.")
+            raise StoreError(f"{self.path} is a file, but a run directory must be a folder. Choose another --out.")
         self.folder.make()
         self.folder.remove_temporaries(seconds=LEFT_BEHIND)
         if (self.path / "figures").is_dir() and not (self.path / "figures").is_symlink():
@@ -165,13 +166,13 @@ class RunDirectory:
         return before
 
     def _refuse_another(self, config: Config) -> None:
-        found, _ = self.config()
-        if found.fingerprint == config.fingerprint:
+        existing, _ = self.config()
+        if existing.fingerprint == config.fingerprint:
             return
-        lines = list(differences(found.question, json.loads(json.dumps(config.question))))
-        shown = "\n  ".join(lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else []))
+        lines = list(differences(existing.question, json.loads(json.dumps(config.question))))
+        excerpt = "\n  ".join(lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else []))
         raise FingerprintError(
-            f"{self.path} holds another experiment. It differs in\n  {shown}\n"
+            f"{self.path} has another experiment. It differs in\n  {excerpt}\n"
             "Choose another directory with --out, or remove this one to start over."
         )
 
@@ -179,6 +180,6 @@ class RunDirectory:
         others = sorted(p.name for p in self.path.iterdir() if not is_temporary(p.name))
         if others:
             raise StoreError(
-                f"{self.path} is no run directory and not empty (found {', '.join(others[:5])}). Choose a new or "
+                f"{self.path} is not a run directory and not empty (found {', '.join(others[:5])}). Choose a new or "
                 "an empty directory with --out."
             )

@@ -1,4 +1,4 @@
-"""Scores of other code, judged, in a directory like that of a run: numbers, figures, report."""
+"""Results for scores of other code, in a directory like that of a run: numbers, figures, report."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .runner import Run, session, write_numbers
 def keep_judged(
     result: AuditResult, out: Path, *, name: str, asked: Mapping[str, Any], assumed: str, command: str
 ) -> Run:
-    """Writes the result of `audit_scores`, its figures and its report.
+    """Write the result of `audit_scores`, its figures and its report.
 
     Args:
         result: one audit.
-        out: a new or empty directory, or the one that the same scores were judged into before.
-        name: of the scores, for people.
-        asked: the scores, and what they were judged against; plain values, None for what was left out.
-        assumed: what has to be true for the bounds to hold, in sentences.
-        command: gives the same numbers again.
+        out: a new or empty directory, or that of an earlier result for the same scores.
+        name: display name of the scores.
+        asked: the scores, the claim and the options; plain values, None for omitted ones.
+        assumed: the assumptions of the bounds, in sentences.
+        command: reproduces the numbers.
 
     Raises:
-        FingerprintError, StoreError: the directory holds something else, or cannot be written.
+        FingerprintError, StoreError: the directory has another result, or cannot be written.
     """
     from ..plots import draw_all
     from ..report import write

@@ -1,8 +1,8 @@
-"""What a configuration asks for beyond what there is: refused where it is memory, announced where it is time.
+"""Limits on the resources of a configuration: too little memory is an error, a long step is announced.
 
-Nothing is estimated for each mechanism by hand. Memory is limited to what is available, so that the first allocation
-beyond it is refused; time is extrapolated from the first chunks, see `dpassay.audit.trials.execution`; a step that is
-not over after `SECONDS` is announced, with the numbers of the configuration that are extreme.
+No mechanism needs an estimate of its resources. Memory is limited to the available amount, so the first allocation
+beyond it fails; time is extrapolated from the first chunks, see `dpassay.audit.trials.execution`; a step that takes
+longer than `SECONDS` is announced, with the extreme numbers of the configuration.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from ...mechanisms.memory import available_memory, in_units, lacks_memory, no_mo
 from ..config.schema import Config
 
 SECONDS = 60.0
-"""After which a step that is not over is announced."""
+"""Duration after which a running step is announced."""
 LARGE, ASTRONOMICAL = 1e6, 1e15
-"""Numbers beyond these, or below one divided by these, are extreme or astronomical."""
+"""Numbers above these, or below their reciprocals, are extreme or astronomical."""
 _MOST = 5
 
 
 @contextmanager
 def within_limits(config: Config) -> Iterator[None]:
-    """Refuse what needs more memory than there is, or numbers that no float holds; name the extreme numbers.
+    """Raise an error for too little memory or numbers beyond float range, with the extreme numbers.
 
     Raises:
-        ConfigError: instead of `MemoryError`; of `ArithmeticError` where a number is extreme; of any error where one is
+        ConfigError: replaces `MemoryError`; `ArithmeticError` if a number is extreme; and any error if a number is
             astronomical.
     """
-    room = available_memory()
+    available = available_memory()
     try:
         with no_more_than_available():
             yield
     except DpassayError:
         raise
     except Exception as error:
-        found = extremes(config.resolved())
-        numbers = f" Extreme numbers in it: {', '.join(found)}." if found else ""
+        extreme = extremes(config.resolved())
+        numbers = f" Extreme numbers in it: {', '.join(extreme)}." if extreme else ""
         if lacks_memory(error):
             raise ConfigError(
-                f"this configuration needs more memory than there is ({str(error).rstrip('.') or 'MemoryError'}; "
-                f"{in_units(room)} were available).{numbers} Reduce a size."
+                f"this configuration needs more memory than is available ({str(error).rstrip('.') or 'MemoryError'}; "
+                f"{in_units(available)} were available).{numbers} Reduce a size."
             ) from error
-        beyond = found if isinstance(error, ArithmeticError) else extremes(config.resolved(), large=ASTRONOMICAL)
+        beyond = extreme if isinstance(error, ArithmeticError) else extremes(config.resolved(), large=ASTRONOMICAL)
         if beyond:
             raise ConfigError(
                 f"this configuration cannot be computed ({error}).{numbers} Bring them closer to 1."
@@ -56,14 +56,14 @@ def within_limits(config: Config) -> Iterator[None]:
 
 @contextmanager
 def announced(what: str, config: Config, tell: Callable[[str], None] | None, bar: Bar | bool = False) -> Iterator[None]:
-    """Say so if a step is not over after `SECONDS`, unless its bar has moved: that says how long it takes itself."""
+    """Announce a step that takes longer than `SECONDS`, unless its progress bar has moved."""
 
     def announce() -> None:
         if tell is None or (isinstance(bar, Bar) and bar.moved):
             return
-        found = extremes(config.resolved())
-        numbers = f" Extreme numbers in the configuration: {', '.join(found)}." if found else ""
-        tell(f"{what}: not over after {SECONDS:g} seconds.{numbers}")
+        extreme = extremes(config.resolved())
+        numbers = f" Extreme numbers in the configuration: {', '.join(extreme)}." if extreme else ""
+        tell(f"{what}: still running after {SECONDS:g} seconds.{numbers}")
 
     timer = threading.Timer(SECONDS, announce)
     timer.daemon = True
@@ -75,13 +75,13 @@ def announced(what: str, config: Config, tell: Callable[[str], None] | None, bar
 
 
 def extremes(table: Mapping[str, Any], *, large: float = LARGE) -> list[str]:
-    """Return "key = value" of the most extreme numbers of a configuration, seeds aside.
+    """Return "key = value" of the most extreme numbers of a configuration, without seeds.
 
     >>> extremes({"seed": 10**9, "mechanism": {"rounds": 10**12, "epsilon": 1.0}})
     ['mechanism.rounds = 1,000,000,000,000']
     """
-    found = [(max(abs(value), 1.0 / abs(value)), key, value) for key, value in _numbers(table, "") if value]
-    extreme = sorted((one for one in found if one[0] >= large), reverse=True)
+    sizes = [(max(abs(value), 1.0 / abs(value)), key, value) for key, value in _numbers(table, "") if value]
+    extreme = sorted((entry for entry in sizes if entry[0] >= large), reverse=True)
     return [
         f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value:g}" for _, key, value in extreme[:_MOST]
     ]
@@ -89,12 +89,12 @@ def extremes(table: Mapping[str, Any], *, large: float = LARGE) -> list[str]:
 
 def _numbers(value: Any, key: str) -> Iterator[tuple[str, int | float]]:
     if isinstance(value, Mapping):
-        for name, inside in value.items():
+        for name, item in value.items():
             if name != "seed":
-                yield from _numbers(inside, f"{key}.{name}".lstrip("."))
+                yield from _numbers(item, f"{key}.{name}".lstrip("."))
     elif isinstance(value, list | tuple):
-        for inside in value:
-            yield from _numbers(inside, key)
+        for item in value:
+            yield from _numbers(item, key)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield key, value
 

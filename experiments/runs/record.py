@@ -1,13 +1,13 @@
-"""environment.json: what a run was computed with and when, and what it left; and whether all of that still stands.
+"""environment.json: versions, times and file digests of a run, and the check that a finished run is still valid.
 
-A finished run is answered from its files where nothing that they were derived from has changed:
+The results of a finished run are reused if none of their inputs has changed:
 
-    config.toml                        the same configuration, words included
-    versions, code                     the same packages, and the same bytes of dpassay's own sources
-    trials                             the journals, which hold the SHA-256 of each chunk, if they are still there
-    results.json                       the bytes that were written
+    config.toml                        the same configuration, texts included
+    versions, code                     the same packages, and the same sources of dpassay
+    trials                             the journals, which have the SHA-256 of each chunk, if they still exist
+    results.json                       the same bytes
 
-Figures and reports that are missing or changed are drawn again from the numbers.
+Missing or changed figures and reports are drawn again from the numbers.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ NUMBERS = "results.json"
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that need not be computed again.
+    """A finished run whose results can be reused.
 
     Args:
         results: the text of results.json.
-        complete: whether table, figures and reports are those that were drawn from it.
+        complete: whether table, figures and reports are unchanged.
     """
 
     results: str
@@ -40,29 +40,31 @@ class Finished:
 
 
 def finished(directory: RunDirectory, config: Config) -> Finished | None:
-    """What this very code found out about this very configuration; None where it has to be computed. Writes nothing."""
+    """Return the finished run of the same code and configuration; None if it must be computed. Writes nothing."""
     try:
-        noted = json.loads(directory.read(NAME))
-        last = noted["sessions"][-1]
-        same = noted.items() >= provenance.derived_by().items()
-        asked = directory.read("config.toml") == config.to_toml()
-        if not (last["finished"] and same and asked and directory.journals().items() <= last["trials"].items()):
+        record = json.loads(directory.read(NAME))
+        last = record["sessions"][-1]
+        same_code = record.items() >= provenance.derived_by().items()
+        same_config = directory.read("config.toml") == config.to_toml()
+        if not (
+            last["finished"] and same_code and same_config and directory.journals().items() <= last["trials"].items()
+        ):
             return None
-        files, found = last["files"], directory.products()
-        if files[NUMBERS] != found[NUMBERS]:
+        files, products = last["files"], directory.products()
+        if files[NUMBERS] != products[NUMBERS]:
             return None
-        return Finished(directory.read(NUMBERS), complete=files == found)
+        return Finished(directory.read(NUMBERS), complete=files == products)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def left(directory: RunDirectory) -> dict[str, dict[str, str]]:
-    """What a finished session notes: the SHA-256 of the journals, and of what was derived from them."""
+    """Return the record of a finished session: the SHA-256 of the journals, and of the files derived from them."""
     return {"trials": directory.journals(), "files": directory.products()}
 
 
 def append_session(directory: RunDirectory, seed: int, session: Mapping[str, Any]) -> None:
-    """Adds one session; a disk that is full must not hide the error that ended it."""
+    """Append one session; a full disk must not hide the error that ended it."""
     try:
         sessions = list(json.loads(directory.read(NAME))["sessions"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""From a configuration to a run directory.
+"""Running a configuration in a run directory.
 
     config -> tasks -> audits -> results.json, results.csv -> figures -> report
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from ..tasks.base import Task
 
 RUNS = Path("runs")
-"""Where experiments go that are given no place: runs/NAME."""
+"""Default parent of run directories: runs/NAME."""
 AGAIN = "dpassay run config.toml --out again"
-"""What runs an experiment once more, from the configuration in its report."""
+"""Command that repeats an experiment from the configuration in its report."""
 SHADOWS = "shadow-models"
-"""Folder of what the shadow models of [membership] said, among the trials."""
+"""Folder, within the trials, for the signals of the shadow models of [membership]."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Run:
     """A finished experiment.
 
     Args:
-        directory: where everything lies.
+        directory: the run directory.
         result: the audits and the verdict; or the metrics of membership attacks.
-        files: what was written for people: the figures and the reports.
+        files: the figures and the reports.
     """
 
     directory: Path
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def verdict(self) -> Verdict | None:
-        """On the claims; None where none was audited."""
+        """Verdict on the claims; None for membership metrics."""
         return self.result.verdict if isinstance(self.result, SweepResult) else None
 
 
@@ -71,7 +71,7 @@ def run(
     progress: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> Run:
-    """Runs an experiment, or continues one that was interrupted.
+    """Run an experiment, or continue an interrupted one.
 
     Args:
         name_or_path: a configuration by path, or by name among those that come with dpassay.
@@ -79,56 +79,56 @@ def run(
         out: the run directory; None is runs/NAME.
         n_jobs: workers, as for `dpassay.audit.audit`; the numbers do not depend on it.
         progress: whether to show a progress bar, when stderr is a terminal.
-        tell: receives a line on each audit that is done.
+        tell: receives a line on each finished audit.
 
     Returns:
-        The result, and where it lies. A run that was finished by this very code is read back, not run again.
+        The result, and its directory. A run that the same code finished is loaded, not repeated.
 
     Raises:
-        ConfigError: something in the configuration cannot be run, and nothing has been written; or it needs more
-            memory than there is.
-        FingerprintError, StoreError: the directory holds something else, or cannot be written.
+        ConfigError: the configuration is invalid, and nothing has been written; or it needs more memory than is
+            available.
+        FingerprintError, StoreError: the directory has another experiment, or cannot be written.
         DataError, ReleaseError, AttackError: see `dpassay.mechanisms.errors`.
     """
     config, source = Config.load(name_or_path, settings)
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
-    own_file = "'csv'" in repr(config.question)  # which may have changed since, so that its numbers are made again
-    if not own_file and (done := finished(directory, config)) is not None:
-        return _again(done, config, source.name, directory, tell)
-    ask = _audits if config.membership is None else _study
+    reads_csv = "'csv'" in repr(config.question)  # the file may have changed since
+    if not reads_csv and (done := finished(directory, config)) is not None:
+        return _reused(done, config, source.name, directory, tell)
+    prepare = _audits if config.membership is None else _study
     with within_limits(config):
         with announced("checking the configuration", config, tell):
-            answer = ask(config, source, n_jobs, progress, tell)
+            compute = prepare(config, source, n_jobs, progress, tell)
         directory.claim(config)
         with session(directory, config.seed, n_jobs):
-            result = answer(directory)
+            result = compute(directory)
             files = write_results(result, config, source.name, directory)
     return Run(directory.path, result, tuple(files))
 
 
 @contextmanager
 def session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[None]:
-    """Notes when and how it ran, whether it was finished, and what it left."""
+    """Record a session: time, workers, whether it finished, and the digests of its files."""
     started, clock, done = datetime.now(UTC), time.monotonic(), False
     try:
         yield
         done = True
     finally:
-        noted = {
+        entry = {
             "started": started.isoformat(timespec="seconds"),
             "wall_seconds": round(time.monotonic() - clock, 3),
             "workers": n_jobs,
             "finished": done,
         }
-        append_session(directory, seed, noted | (left(directory) if done else {}))
+        append_session(directory, seed, entry | (left(directory) if done else {}))
 
 
-def _again(
+def _reused(
     done: Finished, config: Config, name: str, directory: RunDirectory, tell: Callable[[str], None] | None
 ) -> Run:
-    """A finished run from its numbers; what is no longer as it was drawn is drawn again."""
+    """Return a finished run from its numbers; missing or changed figures and reports are drawn again."""
     if tell is not None:
-        tell(f"{directory.path} is finished; its results follow. To run it anew, remove it or choose another --out.")
+        tell(f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out.")
     result = _read(done.results, config, directory)
     if done.complete:
         files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
@@ -145,50 +145,50 @@ Answer = Callable[[RunDirectory], SweepResult | MembershipResult]
 def _audits(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
-    """Audits, checked: what runs them, and concludes."""
+    """Plan and check the audits; return the function that runs them and computes the verdict."""
     from ..tasks.planning import plan_tasks
 
-    asked = plan_tasks(config, source)
+    tasks = plan_tasks(config, source)
 
-    def answer(directory: RunDirectory) -> SweepResult:
+    def compute(directory: RunDirectory) -> SweepResult:
         results: list[AuditResult] = []
         began = time.monotonic()
-        for place, task in enumerate(asked, start=1):
-            number = f"[{place}/{len(asked)}]"
-            results.append(_answer(task, config, directory, n_jobs, progress, tell, number, len(asked)))
-            left = (time.monotonic() - began) * (len(asked) - 1)
-            if tell is not None and place == 1 and left >= LONG_SECONDS:
-                tell(f"about {in_words(left)} left for the other {len(asked) - 1} audits, if they take as long")
-        return _conclude(config, source.name, asked, results)
+        for place, task in enumerate(tasks, start=1):
+            number = f"[{place}/{len(tasks)}]"
+            results.append(_run_task(task, config, directory, n_jobs, progress, tell, number, len(tasks)))
+            remaining = (time.monotonic() - began) * (len(tasks) - 1)
+            if tell is not None and place == 1 and remaining >= LONG_SECONDS:
+                tell(f"about {in_words(remaining)} left for the other {len(tasks) - 1} audits, if they take as long")
+        return _conclude(config, source.name, tasks, results)
 
-    return answer
+    return compute
 
 
 def _study(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
-    """Membership attacks, checked: what trains the shadow models and measures."""
+    """Plan and check membership attacks; return the function that trains the shadow models and measures."""
     from ...attacks.synthesis.shadows import ShadowTables
     from ..tasks.membership import study
 
-    asked = study(config, source)
-    made = "tables" if isinstance(asked.learner, ShadowTables) else "models"
+    task = study(config, source)
+    kind = "tables" if isinstance(task.learner, ShadowTables) else "models"
 
-    def answer(directory: RunDirectory) -> MembershipResult:
-        doing = "making" if made == "tables" else "training"
+    def compute(directory: RunDirectory) -> MembershipResult:
+        step = "generating" if kind == "tables" else "training"
         if tell is not None:
-            tell(f"{doing} {asked.section.n_models} {made}, then attacking them")
-        bar = Bar(f"shadow {made}:") if progress else False
-        with announced(f"{doing} {made}", config, tell, bar):
-            return asked.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
+            tell(f"{step} {task.section.n_models} {kind}, then attacking them")
+        bar = Bar(f"shadow {kind}:") if progress else False
+        with announced(f"{step} {kind}", config, tell, bar):
+            return task.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
 
-    return answer
+    return compute
 
 
 def write_results(
     result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
 ) -> list[Path]:
-    """Writes the numbers, then draws and reports them. Returns the figures and the reports."""
+    """Write the numbers, the figures and the reports; return the figures and the reports."""
     from ..plots import draw_all
     from ..plots.membership import draw_study
     from ..report import write, write_membership
@@ -204,7 +204,7 @@ def write_results(
 
 
 def write_numbers(result: SweepResult | MembershipResult, directory: RunDirectory) -> None:
-    """Writes results.json and results.csv."""
+    """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
     table = io.StringIO()
     frame = result.to_frame().map(csv_cell).rename(columns=csv_cell)
@@ -213,20 +213,20 @@ def write_numbers(result: SweepResult | MembershipResult, directory: RunDirector
 
 
 def report(directory: Path | str) -> Run:
-    """Draws and reports a finished run again, from its numbers.
+    """Draw and report a finished run again, from its numbers.
 
     Raises:
-        StoreError: it is no run directory, or the run was not finished.
-        ResultError: the numbers were damaged or changed, contradict themselves, or are those of another configuration.
+        StoreError: it is not a run directory, or the run is not finished.
+        ResultError: the numbers were damaged or changed, contradict each other, or belong to another configuration.
     """
-    home = RunDirectory(Path(directory))
-    config, source = home.config()
-    result = _read(home.read("results.json"), config, home)
-    return Run(home.path, result, tuple(write_results(result, config, source.name, home)))
+    run_directory = RunDirectory(Path(directory))
+    config, source = run_directory.config()
+    result = _read(run_directory.read("results.json"), config, run_directory)
+    return Run(run_directory.path, result, tuple(write_results(result, config, source.name, run_directory)))
 
 
 def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | MembershipResult:
-    """The result of a run directory; raises `ResultError` where it is damaged, or that of another configuration."""
+    """Load the result of a run directory; raise `ResultError` if it is damaged or of another configuration."""
     read = SweepResult.from_json if config.membership is None else MembershipResult.from_json
     path = directory.path / "results.json"
     try:
@@ -235,13 +235,13 @@ def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | M
         raise ResultError(f"{path}: {error}") from error
     if isinstance(result, SweepResult) and result.fingerprint != config.fingerprint:
         raise ResultError(
-            f"{path} holds the results of another configuration than the config.toml next to it. Restore both, or run "
+            f"{path} has the results of another configuration than the config.toml next to it. Restore both, or run "
             "the experiment again in another directory."
         )
     return result
 
 
-def _answer(
+def _run_task(
     task: Task,
     config: Config,
     directory: RunDirectory,
@@ -251,39 +251,39 @@ def _answer(
     place: str,
     n_hypotheses: int,
 ) -> AuditResult:
-    """One of `n_hypotheses` audits, in its own folder of trials."""
+    """Run one of `n_hypotheses` audits, with a separate folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
     with _timed(directory, task.folder), announced(f"{place} {cut(point, 40)}", config, tell, bar):
         result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
     if tell is not None:
-        tell(f"{place} {point or result.mechanism}: {_found(result)}")
+        tell(f"{place} {point or result.mechanism}: {_outcome(result)}")
     return result
 
 
 @contextmanager
 def _timed(directory: RunDirectory, point: str) -> Iterator[None]:
-    """Adds the seconds that pass to what was noted of the audit, also of one that is interrupted."""
+    """Add the elapsed seconds to the recorded time of the audit, also if it is interrupted."""
     clock = time.monotonic()
     try:
         yield
     finally:
-        noted = times.read(directory.path)
-        noted[point] = noted.get(point, 0.0) + time.monotonic() - clock
-        with suppress(StoreError):  # a disk that is full must not hide what ended the audit
-            directory.write(times.NAME, times.written(noted))
+        seconds = times.read(directory.path)
+        seconds[point] = seconds.get(point, 0.0) + time.monotonic() - clock
+        with suppress(StoreError):  # a full disk must not hide the error that ended the audit
+            directory.write(times.NAME, times.written(seconds))
 
 
-def _found(result: AuditResult) -> str:
-    """Bound and claim, and where the claim is refuted if not there."""
+def _outcome(result: AuditResult) -> str:
+    """Return bound and claim, and the violation at another delta, if there is one."""
     where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
     return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
 
 
-def _conclude(config: Config, name: str, asked: list[Task], results: list[AuditResult]) -> SweepResult:
-    """The verdict over all audits."""
+def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditResult]) -> SweepResult:
+    """Compute the verdict over all audits."""
     confidence = config.audit.confidence
-    points, verdict, entry = corrected([q.parameters for q in asked], results, confidence=confidence)
+    points, verdict, entry = corrected([task.parameters for task in tasks], results, confidence=confidence)
     return SweepResult(
         name=name,
         title=config.title or name,

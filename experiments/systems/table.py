@@ -1,4 +1,4 @@
-"""Reads the tables of systems, and refuses a row with a field that is missing or unknown."""
+"""Tables of systems: loading, with an error for a missing or unknown field."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ FAMILIES = {
     "i": "Synthetic data",
     "j": "Attacks",
     "k": "Deployment and limits",
-    "beside": "Besides",
+    "beside": "Other systems",
 }
-"""File -> title, in the order of the numbers; what has no number of its own stands in the last."""
+"""Titles by file, in the order of the numbers; systems without a number are in the last file."""
 
 
 @dataclass(frozen=True)
 class System:
-    """One system.
+    """One system of the list, with its guarantee and its test.
 
     Args:
         family: one of `FAMILIES`.
-        name: for people.
+        name: display name.
         implementation: "package.module:object", one or several.
-        guarantee: what it promises, in a few words; "none" for an attack.
-        relation: the neighbouring relation of the promise.
-        test: "tests/FILE.py::TEST": one that decides whether the row is true.
+        guarantee: its guarantee, in a few words; "none" for an attack.
+        relation: the neighbouring relation of the guarantee.
+        test: "tests/FILE.py::TEST": a test that verifies the row.
         shown_by: "dpassay run NAME", "dpassay demo NAME" or a page of docs/ with a running example.
-        number: its place in the list of systems; None beside it.
+        number: its number in the list of systems; None for a system without a number.
     """
 
     family: str
@@ -51,19 +51,19 @@ class System:
 
     @property
     def title(self) -> str:
-        """Number and name."""
+        """Number and name of the system."""
         return self.name if self.number is None else f"{self.number} {self.name}"
 
 
 def load() -> tuple[System, ...]:
-    """All systems, by family and number.
+    """Load all systems, ordered by family and number.
 
     Raises:
-        ConfigError: a file that is no TOML, or a row with a field that is missing or unknown.
+        ConfigError: a file is not valid TOML, or a row has a missing or unknown field.
     """
-    found = [system for family in FAMILIES for system in _family(family)]
+    systems = [system for family in FAMILIES for system in _family(family)]
     families = list(FAMILIES)
-    return tuple(sorted(found, key=lambda one: (families.index(one.family), one.number or 0, one.name)))
+    return tuple(sorted(systems, key=lambda system: (families.index(system.family), system.number or 0, system.name)))
 
 
 def _family(family: str) -> list[System]:
@@ -74,5 +74,5 @@ def _family(family: str) -> list[System]:
         rows = tomllib.loads(path.read_text(encoding="utf-8"))["system"]
         return [System(**{**row, "family": family, "implementation": tuple(row["implementation"])}) for row in rows]
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        wanted = ", ".join(field.name for field in fields(System) if field.name != "family")
-        raise ConfigError(f"{path.name} must hold tables [[system]] of {wanted}, but: {error}.") from error
+        names = ", ".join(field.name for field in fields(System) if field.name != "family")
+        raise ConfigError(f"{path.name} must contain tables [[system]] of {names}, but: {error}.") from error

@@ -1,12 +1,12 @@
-"""What every task of an experiment is: one audit, built and checked, ready to run. Read this first.
+"""The interface of a task of an experiment: one audit, built and checked, ready to run. Read this first.
 
 Task          one audit
-  section       the keys of its [game]; None where it is played without one
+  section       the keys of its [game]; None for a task without [game]
   makes         the evidence that its game makes
-  counted       the key of a configuration that says how many runs there are
-  plan          the task that a configuration asks for, its parts checked against each other
-  answer        runs it
-PlayedTask    a task whose game makes evidence first, which is judged afterwards
+  counted       the configuration key for the number of runs
+  plan          the task of a configuration, with its parts checked against each other
+  answer        runs the audit
+PlayedTask    a task whose game makes evidence, from which the bound is then computed
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Task(ABC):
     """One audit, ready to run.
 
     Args:
-        parameters: sweep key -> value that make this one of the points of a sweep.
+        parameters: sweep key -> value at this point of a sweep.
         seed: root of its random streams.
         mechanism, bounds, claim, delta, confidence: as for `dpassay.audit.audit`.
         estimates: names for `dpassay.audit.estimates.attach.with_estimates`.
@@ -55,7 +55,7 @@ class Task(ABC):
 
     @classmethod
     def makes_here(cls, here: Config) -> type[Evidence]:
-        """The evidence that its game makes with this configuration."""
+        """Return the type of evidence that the game makes with this configuration."""
         return cls.makes
 
     @classmethod
@@ -63,16 +63,16 @@ class Task(ABC):
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
-        """The task at one point of an experiment.
+        """Build the task at one point of an experiment.
 
         Args:
             here: the configuration of the point.
-            source: points at the keys that are to blame.
-            mechanism, data: built from it.
-            shared: the fields that every task has, but for the mechanism.
+            source: locates keys in error messages.
+            mechanism, data: built from the configuration.
+            shared: the common fields of all tasks, except the mechanism.
 
         Raises:
-            ConfigError: it cannot be run.
+            ConfigError: the task cannot be run.
         """
 
     @property
@@ -81,7 +81,7 @@ class Task(ABC):
         return folder_name(self.parameters)
 
     def answer(self, *, n_hypotheses: int, n_jobs: int | None, store: Path | None, progress: Any) -> AuditResult:
-        """Runs the audit; what goes wrong is said with the point at which it did."""
+        """Run the audit; errors get a note with the point of the sweep."""
         stated = {
             "bound": self.bounds,
             "delta": self.delta,
@@ -100,21 +100,21 @@ class Task(ABC):
 
     @abstractmethod
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
-        """The audit itself: what is stated, and how it is run, as `dpassay.audit.audit` takes both."""
+        """Run the audit; `stated` and `options` are arguments of `dpassay.audit.audit`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlayedTask(Task):
-    """A game that makes evidence, which is judged afterwards."""
+    """A task whose game makes evidence, from which the bound is then computed."""
 
     @property
     @abstractmethod
     def attack_name(self) -> str:
-        """Of what scores or guesses."""
+        """Name of the attack that scores or guesses."""
 
     @abstractmethod
     def play(self, **options: Any) -> Any:
-        """The evidence; the options are `n_jobs`, `store` and `progress` of `dpassay.audit.audit`."""
+        """Make the evidence; the options are `n_jobs`, `store` and `progress` of `dpassay.audit.audit`."""
 
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
         return audit_scores(self.play(**options), mechanism=self.mechanism, attack=self.attack_name, **stated)

@@ -1,6 +1,6 @@
-"""What a configuration names, built: datasets, mechanisms, attacks, bounds, claims.
+"""Construction of the objects of a configuration: datasets, mechanisms, attacks, bounds, claims.
 
-Tables with a `name` become objects by the catalogues; a table inside the options of a mechanism does so too, such as
+The catalogues convert tables with a `name` to objects; this includes tables in the options of a mechanism, such as
 query = {name = "count", above = 15.0} or, for a mechanism that wraps another one, base = {name = "laplace", ...}.
 """
 
@@ -67,9 +67,9 @@ INSIDE = {
     "generator": generators,
     "strategy": strategies,
 }
-"""Option of a mechanism -> catalogue of the table that may stand there."""
+"""Catalogue of the allowed tables, by the option of a mechanism."""
 NO_NAME_ALONE = ("query", "population", "base", "aggregator", "randomizer", "repetitions", "selection", "generator")
-"""Of these, the ones that no mechanism takes as a bare name."""
+"""Options that no mechanism accepts as a plain name."""
 
 
 def build_mechanism(
@@ -77,10 +77,10 @@ def build_mechanism(
     train: Callable[[Model, Mapping[str, Any]], Any] | None = None,
     rest: Callable[[], Dataset] | None = None,
 ) -> Mechanism:
-    """The mechanism that [mechanism] names.
+    """Build the mechanism of [mechanism].
 
-    The table initial = {name = "worst-case", ...} has its parameters trained by `train(model, options)`, on records of
-    the dataset that are not audited; public = "rest" is the features of these records, which `rest()` gives.
+    For the table initial = {name = "worst-case", ...}, `train(model, options)` trains the parameters on records of the
+    dataset that are not audited; public = "rest" stands for the features of these records, which `rest()` returns.
     """
     options = dict(section.options)
     if options.get("public") == "rest":
@@ -118,7 +118,7 @@ def build_mechanism(
 
 
 def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> Any:
-    """Worst-case initial parameters, trained on public records; raises `ParameterError` for an unknown option."""
+    """Train worst-case initial parameters on public records; raise `ParameterError` for an unknown option."""
     allowed = [p for p in inspect.signature(worst_case_initial).parameters if p not in ("model", "X", "y")]
     for option in options:
         if option not in allowed:
@@ -130,16 +130,17 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
 
 
 def build_claim(section: Named | None) -> Guarantee | None:
-    """The guarantee that [claim] names; None leaves the claim to the mechanism."""
+    """Build the guarantee of [claim]; None for the guarantee of the mechanism."""
     return None if section is None else guarantees.build(section.name, **section.options)
 
 
 def build_attack(section: Named) -> str | Attack:
-    """The attack that [attack] names; "auto" is left to `audit`."""
+    """Build the attack of [attack]; "auto" is resolved by `audit`."""
     if section.name == "auto":
         if section.options:
             raise ParameterError(
-                f"attack 'auto' has no options, but {', '.join(section.options)} is given. Name one.", argument="attack"
+                f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.",
+                argument="attack",
             )
         return "auto"
     attack: Attack = attacks.build(section.name, **_options(section.options))
@@ -147,11 +148,12 @@ def build_attack(section: Named) -> str | Attack:
 
 
 def build_reconstructor(section: Named) -> str | Reconstructor:
-    """The reconstruction attack that [attack] names; "auto" is left to the game."""
+    """Build the reconstruction attack of [attack]; "auto" is resolved by the game."""
     if section.name == "auto":
         if section.options:
             raise ParameterError(
-                f"attack 'auto' has no options, but {', '.join(section.options)} is given. Name one.", argument="attack"
+                f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.",
+                argument="attack",
             )
         return "auto"
     attack: Reconstructor = reconstructors.build(section.name, **_options(section.options))
@@ -159,7 +161,7 @@ def build_reconstructor(section: Named) -> str | Reconstructor:
 
 
 def build_bound(entry: Any) -> str | Bound[Any]:
-    """One of the bounds of [audit]: a name, or a table with a name and options; "auto" is left to `audit`."""
+    """Build a bound of [audit] from a name, or a table with a name and options; "auto" is resolved by `audit`."""
     if entry == "auto":
         return "auto"
     bound: Bound[Any] = build_listed("bounds", entry, bounds)
@@ -167,16 +169,16 @@ def build_bound(entry: Any) -> str | Bound[Any]:
 
 
 def load_data(section: DataSection) -> Dataset:
-    """The dataset that [data] names, or its chosen columns and records; an `(X, y)` pair if there is a target."""
+    """Load the dataset of [data], or its chosen columns and records; an `(X, y)` pair if there is a target."""
     data = datasets.load(section.name, **section.options)
     if section.column is not None and section.columns is not None:
-        raise ParameterError("give either column or columns, but not both.", argument=("column", "columns"))
+        raise ParameterError("set either column or columns, but not both.", argument=("column", "columns"))
     if section.column is not None:
         examples.complete(datasets.columns(data, [section.column], "column", name=section.name), name=section.name)
         return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()
     if section.columns is not None:
-        wanted = [*section.columns, *([section.target] if section.target else [])]
-        data = datasets.columns(data, wanted, "columns", name=section.name)
+        names = [*section.columns, *([section.target] if section.target else [])]
+        data = datasets.columns(data, names, "columns", name=section.name)
     data = examples.complete(data, name=section.name)
     if section.target is not None:
         data = examples.with_target(data, section.target, name=section.name)
@@ -187,62 +189,62 @@ def load_data(section: DataSection) -> Dataset:
 
 
 def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
-    """The records that `load_data` leaves out because of n_records, which count as public; the first `n` of them.
+    """Load the records that `load_data` leaves out because of n_records, which count as public; the first `n`.
 
     Raises:
         ParameterError: nothing is left out, or fewer than `n`.
     """
     data = load_data(section.model_copy(update={"n_records": None}))
-    there = len(data[0]) if isinstance(data, tuple) else len(data)
-    left = 0 if section.n_records is None else max(0, there - section.n_records)
-    if not left:
+    n_available = len(data[0]) if isinstance(data, tuple) else len(data)
+    n_rest = 0 if section.n_records is None else max(0, n_available - section.n_records)
+    if not n_rest:
         raise ParameterError(
-            f"n_records must leave public records over, but takes all {there:,}. Set n_records in [data] to fewer.",
+            f"n_records must leave public records, but uses all {n_available:,}. Reduce n_records in [data].",
             argument="n_records",
         )
-    if n is not None and n > left:
+    if n is not None and n > n_rest:
         raise ParameterError(
-            f"population must be at most {left:,}, the records that n_records of [data] leaves out, but is {n:,}.",
+            f"population must be at most {n_rest:,}, the records that n_records of [data] leaves out, but is {n:,}.",
             argument="population",
         )
-    rest = slice(section.n_records, None if n is None else there - left + n)
+    rest = slice(section.n_records, None if n is None else n_available - n_rest + n)
     return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
 
 
 def build_canary(section: Named) -> Canary:
-    """The canary that [neighbours] names."""
+    """Build the canary of [neighbours]."""
     canary: Canary = canaries.build(section.name, **_options(section.options))
     return canary
 
 
 def build_member_attack(entry: Any) -> MembershipAttack:
-    """One of the attacks of [membership]: a name, or a table with a name and options."""
+    """Build an attack of [membership] from a name, or a table with a name and options."""
     attack: MembershipAttack = build_listed("attacks", entry, membership_attacks)
     return attack
 
 
 def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
-    """An entry of the list `key`, built: a name, or a table with a name and options."""
+    """Build an entry of the list `key` from a name, or a table with a name and options."""
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name = options.pop("name", None)
     if not isinstance(name, str):
-        raise ParameterError(f"{key} must hold names, or tables with a name, but hold {entry!r}.", argument=key)
+        raise ParameterError(f"{key} must contain names, or tables with a name, but contain {entry!r}.", argument=key)
     return catalogue.build(name, **_options(options))
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with lists as tuples, and tables that have a catalogue built."""
+    """Convert options: lists to tuples, and tables with a catalogue to objects."""
     return {key: _option(key, value) for key, value in options.items()}
 
 
 def _option(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return tuple(_option("", inside) for inside in value)
+        return tuple(_option("", item) for item in value)
     if isinstance(value, str) and key in NO_NAME_ALONE:
         known = INSIDE[key]
         hint = f'Write {key} = {{ name = "{value}" }}.' if value in known else f"Known names: {', '.join(known)}."
         raise ParameterError(
-            argument=key, value=value, allowed="be a table with a name and options, not a name alone", advice=hint
+            argument=key, value=value, allowed="be a table with a name and options, not only a name", advice=hint
         )
     if not isinstance(value, Mapping) or key not in INSIDE:
         return value

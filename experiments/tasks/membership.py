@@ -1,4 +1,4 @@
-"""Membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited.
+"""Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim.
 
 The models are those of a trainer, or the tables of a synthesiser (shadow_tables.py).
 """
@@ -32,12 +32,12 @@ class Study:
 
     Args:
         learner: trained on random halves of the records.
-        records: that are scored: `(X, y)`, or a table for a synthesiser.
-        section: how many models, in which design.
-        attacks: None for all that can be used.
-        population: records of the same kind that no model sees; None for none.
+        records: the scored records: `(X, y)`, or a table for a synthesiser.
+        section: number of models, and design.
+        attacks: None for all applicable attacks.
+        population: records of the same distribution that no model uses; None for none.
         groups: the group of each record; None for none.
-        claim: what the accountant promises, for the region in the plot; None where it promises nothing.
+        claim: guarantee of the accountant, for the region in the plot; None if there is none.
         confidence: of each interval.
         seed: of coins and training.
     """
@@ -56,7 +56,7 @@ class Study:
     def answer(
         self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
     ) -> MembershipResult:
-        """Trains, attacks, measures; the options are those of `train_shadows`."""
+        """Train the shadow models, run the attacks, and compute the metrics; options as in `train_shadows`."""
         shadows = train_shadows(
             self.learner,
             self.records,
@@ -72,10 +72,10 @@ class Study:
 
 
 def study(config: Config, source: Source) -> Study:
-    """What [membership] asks; raises `ConfigError` if it cannot be run."""
+    """Build the study of [membership]; raise `ConfigError` if it cannot be run."""
     section, data = config.membership, config.data
     if section is None or data is None:
-        raise source.error(("membership",), "[membership] needs records that are in or out: add [data].")
+        raise source.error(("membership",), "[membership] needs records for members and non-members: add [data].")
     with pointing_at(source, "mechanism", config.mechanism):
         mechanism = build.build_mechanism(config.mechanism)
         tables = shadow_tables.makes_tables(mechanism)
@@ -88,23 +88,22 @@ def study(config: Config, source: Source) -> Study:
     with pointing_at(source, "membership", section):
         if section.design == "pairs" and section.n_models % 2:
             raise ParameterError(
-                f"n_models must be even for pairs of complements, but is {section.n_models}. Give "
-                f"{section.n_models + 1}, or take design = 'bernoulli'.",
+                f"n_models must be even for pairs of complements, but is {section.n_models}. Use "
+                f"{section.n_models + 1}, or design = 'bernoulli'.",
                 argument="n_models",
             )
-    asked = (
-        shadow_tables.asked(mechanism, section, data, source) if tables else _asked(mechanism, section, data, source)
-    )
+    prepare = shadow_tables.asked if tables else _model_fields
+    study_fields = prepare(mechanism, section, data, source)
     with pointing_at(source, "membership", section):
-        for attack in sorted(asked["attacks"] or (), key=lambda one: -one.minimum_references):
+        for attack in sorted(study_fields["attacks"] or (), key=lambda attack: -attack.minimum_references):
             attack.check_references(section.n_models, paired=section.design == "pairs")
     return Study(
-        **asked, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
+        **study_fields, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
     )
 
 
-def _asked(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
-    """Trainer, records, attacks, population and groups where models predict labels."""
+def _model_fields(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
+    """Return learner, records, attacks, population and groups for models that predict labels."""
     with pointing_at(source, "membership", section):
         for entry in section.attacks or ():
             shadow_tables.check_model_attack(entry)
@@ -127,7 +126,7 @@ def _asked(learner: Any, section: MembershipSection, data: DataSection, source: 
 
 
 def _claim(mechanism: Any) -> Guarantee | None:
-    """What is promised of a record that is in or out; nothing under "replace_one", nor without noise or clipping."""
+    """Return the claim on membership; None under "replace_one", and without noise or clipping."""
     if mechanism.relation is Relation.REPLACE_ONE:
         return None
     try:

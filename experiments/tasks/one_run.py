@@ -34,12 +34,12 @@ class OneRunSection(GameSection):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OneRunTask(PlayedTask):
-    """One run, or a few, with a coin for each of many canaries, and reference runs.
+    """Audit by one run, or a few, with a coin for each of many canaries, and reference runs.
 
     Args:
-        canaries: examples, or gradient records, for each of which a coin is tossed.
-        records: those that are in every run.
-        attack: on examples; gradients are told apart by the likelihood ratio of every step.
+        canaries: examples, or gradient records, each included by a fair coin.
+        records: records of every run.
+        attack: on examples; gradients are attacked by the likelihood ratio of every step.
         n_runs, n_references: as for `dpassay.audit.games.membership_game`.
     """
 
@@ -57,7 +57,7 @@ class OneRunTask(PlayedTask):
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
-        """The learner, its canaries, and an attack that has the references it needs."""
+        """Build the learner, its canaries, and an attack with enough references."""
         game: Any = here.game
         with pointing_at(source, "game", game):
             canaries, records = _canaries(game, here.neighbours, data, mechanism)
@@ -78,7 +78,7 @@ class OneRunTask(PlayedTask):
         return "likelihood-ratio" if self.attack is None else self.attack.name
 
     def play(self, **options: Any) -> BitScores:
-        """Coins, runs, scores."""
+        """Toss the coins, train the models, and return the scores."""
         options |= {"n_runs": self.n_runs, "seed": self.seed}
         gradients, learner = self.canaries.gradients, self.mechanism
         if gradients is not None:
@@ -92,21 +92,21 @@ class OneRunTask(PlayedTask):
 def _canaries(
     game: OneRunSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
 ) -> tuple[TrainingData, TrainingData]:
-    """The canaries for which coins are tossed, and the records that are in every run."""
+    """Return the canaries, each included by a fair coin, and the records of every run."""
     if not has(mechanism, TakesCanaries) or not isinstance(mechanism, Learner):
         raise ParameterError(
-            f"name is 'one-run', which plays with a trainer, such as dp-sgd, not {type(mechanism).__name__}.",
+            f"name is 'one-run', which needs a trainer, such as dp-sgd, not {type(mechanism).__name__}.",
             argument="name",
         )
     if data is None or section.canary is None:
         raise ParameterError(
-            "name is 'one-run', which needs [data], and canary in [neighbours] to say of which kind.", argument="name"
+            "name is 'one-run', which needs [data], and canary in [neighbours] for the kind of canary.", argument="name"
         )
     check_relation(mechanism)
     whole_datasets = section.d0 is not None or section.d1 is not None
     if section.record != "worst-case" or section.replacement is not None or whole_datasets:
         raise ParameterError(
-            "canary says which records it is about: give record inside its table, and no replacement, d0 or d1.",
+            "canary selects its records: set record inside its table, and no replacement, d0 or d1.",
             argument="canary",
         )
     canaries, records = build.build_canary(section.canary).several(data, mechanism, game.n_canaries)
@@ -114,9 +114,9 @@ def _canaries(
     trainer: Any = mechanism
     if trainer.view != view:
         kind = (
-            "a gradient, which is seen in every step"
+            "a gradient, which is visible in every step"
             if canaries.n_gradients
-            else "an example, which the model is asked"
+            else "an example, on which the model is queried"
         )
         raise ParameterError(
             f'canary is {kind}: set view = "{view}" in [mechanism], which is {trainer.view!r} now.',
@@ -124,15 +124,16 @@ def _canaries(
         )
     if canaries.n_gradients and game.n_references:
         raise ParameterError(
-            f"n_references is {game.n_references}, but gradients need none: leave it out.", argument="n_references"
+            f"n_references is {game.n_references}, but gradients need no references: leave it out.",
+            argument="n_references",
         )
     return canaries, records
 
 
 def _attack(section: Named, canaries: TrainingData, n_references: int) -> MembershipAttack | None:
-    """The attack on canaries that are examples; None for gradients, whose likelihood ratio is known.
+    """Build the attack on canaries that are examples; None for gradients, whose likelihood ratio is known.
 
-    "auto" is the loss of the record.
+    "auto" stands for the loss of the record.
     """
     if canaries.n_gradients:
         if section.name not in ("auto", "likelihood-ratio") or section.options:

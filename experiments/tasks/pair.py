@@ -1,7 +1,6 @@
-"""Without [game]: many runs on each of two datasets.
+"""The task without [game]: many runs on each of two datasets.
 
-The pair is the worst case that the mechanism itself knows, or one that [neighbours] describes in a dataset, or one that
-a canary makes.
+The pair is the worst case of the mechanism, or one that [neighbours] describes in a dataset, or one made by a canary.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from . import build
 from .base import Task
 
 SEARCHED = 20_000
-"""Records that are tried, at most, to find the one that matters most."""
+"""Largest number of records that are tried to find the most influential one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairTask(Task):
-    """Runs on both datasets of a pair.
+    """Audit by runs on both datasets of a pair.
 
     Args:
         neighbours, attack, trials, stop: as for `dpassay.audit.audit`.
@@ -56,12 +55,12 @@ class PairTask(Task):
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
-        """The pair, and an attack that can be used on it."""
+        """Build the pair, and an attack that is applicable to it."""
         with pointing_at(source, "attack", here.attack):
             attack = build.build_attack(here.attack)
         with pointing_at(source, "neighbours", here.neighbours):
-            mechanism, given = build_stage(here.neighbours, data, mechanism)
-            pair = mechanism.worst_case() if given is None else given
+            mechanism, neighbours = build_stage(here.neighbours, data, mechanism)
+            pair = mechanism.worst_case() if neighbours is None else neighbours
             fitted = mechanism.fitted_to(pair)
         with pointing_at(source, "audit.trials"):
             whole(MINIMUM_TRIALS, trials=here.audit.trials)
@@ -70,7 +69,7 @@ class PairTask(Task):
         return cls(
             **shared,
             mechanism=mechanism,
-            neighbours=given,
+            neighbours=neighbours,
             attack=attack,
             trials=here.audit.trials,
             stop=here.audit.stop,
@@ -91,17 +90,17 @@ class PairTask(Task):
 def build_stage(
     section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
 ) -> tuple[Mechanism, Neighbours | None]:
-    """The mechanism as it faces the canary, and the pair; without a canary as `build_pair`."""
+    """Return the mechanism for the canary, and the pair; without a canary the pair of `build_pair`."""
     if section.canary is None:
         return mechanism, build_pair(section, data, mechanism)
     described = {"record": section.record != "worst-case", "replacement": section.replacement is not None}
     described |= {name: getattr(section, name) is not None for name in ("d0", "d1")}
-    given = next((name for name, there in described.items() if there), None)
-    if given is not None:
+    extra = next((name for name, is_set in described.items() if is_set), None)
+    if extra is not None:
         raise ParameterError(
-            f"{given} has no place next to canary, which is about a record of its own: canary = {{name = ..., record = "
+            f"{extra} cannot be combined with canary, which selects its own record: canary = {{name = ..., record = "
             "...}.",
-            argument=given,
+            argument=extra,
         )
     if not has(mechanism, TakesCanaries):
         raise ParameterError(
@@ -109,20 +108,20 @@ def build_stage(
             argument="canary",
         )
     if data is None:
-        raise ParameterError("canary needs a dataset to be put in: add [data].", argument="canary")
+        raise ParameterError("canary needs a dataset to insert it into: add [data].", argument="canary")
     _check_relation(section, mechanism)
     return build.build_canary(section.canary).stage(data, mechanism)
 
 
 def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:
-    """The pair that [neighbours] gives or describes; None is the worst case that the mechanism itself knows.
+    """Build the pair that [neighbours] states or describes; None for the worst case of the mechanism.
 
-    With a dataset, side 1 is the dataset, and in side 0 one record is missing, replaced or blank, after the relation.
-    The record "worst-case" is the first of those that move the answer of the query most, in the L1 norm.
+    With a dataset, side 1 is the dataset, and in side 0 one record is missing, replaced or blank, by the relation. The
+    record "worst-case" is the first of those that change the answer of the query most, in the L1 norm.
     """
     relation = _check_relation(section, mechanism)
     if section.d0 is not None or section.d1 is not None:
-        return _given_pair(section, relation, data)
+        return _stated_pair(section, relation, data)
     if data is None:
         if section.record != "worst-case" or section.replacement is not None:
             raise ParameterError(
@@ -130,7 +129,7 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
             )
         return None
     if (section.replacement is None) == (relation is Relation.REPLACE_ONE):
-        needs = "needs the record's value in d0" if relation is Relation.REPLACE_ONE else "has no use for one"
+        needs = "needs the value of the record in d0" if relation is Relation.REPLACE_ONE else "does not use it"
         raise ParameterError(
             f"replacement is {section.replacement!r}, but relation {relation.value!r} {needs}.", argument="replacement"
         )
@@ -140,55 +139,55 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
         return pair
     if has(mechanism, TakesCanaries):
         raise ParameterError(
-            f"which record is in question? Give [neighbours] canary, one of {', '.join(canaries)}, or record, the "
-            "position of one."
+            f"the differing record is missing. Set [neighbours] canary, one of {', '.join(canaries)}, or record, the "
+            "position of a record."
         )
     return _worst_pair(relation, data, section.replacement, getattr(mechanism, "query", None))
 
 
-def _given_pair(section: NeighboursSection, relation: Relation, data: Dataset | None) -> Neighbours:
-    """The two datasets that stand in the configuration."""
+def _stated_pair(section: NeighboursSection, relation: Relation, data: Dataset | None) -> Neighbours:
+    """Return the pair of datasets in the configuration."""
     if section.d0 is None or section.d1 is None:
         missing = "d0" if section.d0 is None else "d1"
-        raise ParameterError(f"{missing} is missing: d0 and d1 make a pair. Give both.", argument=missing)
+        raise ParameterError(f"{missing} is missing: a pair needs d0 and d1. Set both.", argument=missing)
     if data is not None:
         raise ParameterError("d0 is a dataset, and so is [data]. Leave one of them out.", argument="d0")
     if section.record != "worst-case" or section.replacement is not None:
-        given = "record" if section.replacement is None else "replacement"
-        raise ParameterError(f"{given} has no place next to d0 and d1, which are whole datasets.", argument=given)
+        extra = "record" if section.replacement is None else "replacement"
+        raise ParameterError(f"{extra} cannot be combined with d0 and d1, which are whole datasets.", argument=extra)
     return Neighbours(np.asarray(section.d0, dtype=np.float64), np.asarray(section.d1, dtype=np.float64), relation)
 
 
 def _check_relation(section: NeighboursSection, mechanism: Mechanism) -> Relation:
-    """The relation that is meant; raises `RelationError` if the mechanism has another one."""
+    """Return the relation of the pair; raise `RelationError` if the mechanism has another one."""
     relation = mechanism.relation if section.relation is None else Relation.of(section.relation)
     if relation is not mechanism.relation:
         raise RelationError(
             f"relation is {relation.value!r}, but the guarantee of the mechanism holds for "
-            f"{mechanism.relation.value!r}. Give both the same.",
+            f"{mechanism.relation.value!r}. Use the same relation for both.",
             argument="relation",
         )
     return relation
 
 
 def _pair(relation: Relation, data: Dataset, record: int, replacement: Any) -> Neighbours:
-    """Side 1 is `data`; side 0 lacks the record, or holds another one in its place."""
+    """Return the pair with `data` as side 1; side 0 lacks the record, or has another one instead."""
     if relation is Relation.REPLACE_ONE:
         return replace_record(data, record, replacement)
     return remove_record(data, record) if relation is Relation.ADD_REMOVE else zero_record(data, record)
 
 
 def _worst_pair(relation: Relation, data: Dataset, replacement: Any, query: Any) -> Neighbours:
-    """The pair whose answers lie furthest apart."""
+    """Return the pair with the largest distance between the answers of the query."""
     if query is None:
         raise ParameterError(
-            "record is 'worst-case', but this mechanism has no query to search with. Name one.", argument="record"
+            "record is 'worst-case', but this mechanism has no query to search with. Set a position.", argument="record"
         )
     candidates = _distinct_records(data)
     if len(candidates) > SEARCHED:
         raise ParameterError(
             f"record is 'worst-case', but {plural(len(candidates), 'record')} are more than the {SEARCHED:,} that are "
-            "searched. Give the position of one.",
+            "searched. Set the position of a record.",
             argument="record",
         )
     answer1 = np.asarray(query(data), dtype=np.float64)
@@ -201,7 +200,7 @@ def _move(query: Any, answer1: Any, pair: Neighbours) -> float:
 
 
 def _distinct_records(data: Dataset) -> Any:
-    """Positions of the records, of equal ones only the first where that is easy to tell."""
+    """Return the positions of the records; for one-dimensional arrays only the first of equal ones."""
     if isinstance(data, np.ndarray) and data.ndim == 1:
         return np.sort(np.unique(data, return_index=True)[1])
     return np.arange(n_records(data) or 0)

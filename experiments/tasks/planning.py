@@ -1,7 +1,7 @@
-"""The audits of an experiment, checked before the first trial of the first one runs.
+"""The audits of an experiment, checked before the first trial.
 
-A sweep that fails at its last point after hours is a poor joke: every point is built, and its parts are checked against
-each other, when the configuration is read.
+Every point of a sweep is built, and its parts are checked against each other, when the configuration is loaded, so that
+a sweep does not fail at its last point after hours.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ T = TypeVar("T")
 
 
 def plan_tasks(config: Config, source: Source) -> list[Task]:
-    """Every audit of the experiment; raises `ConfigError` if any of them cannot be run, with its place and point."""
+    """Build every audit of the experiment; raise `ConfigError` with location and point if one cannot be run."""
     if config.game is not None and _counts_trials(config):
         name, counted = config.game.name, games.get(config.game.name).counted
         raise source.error(
             ("audit", "trials"),
-            f"[audit] trials is of no use in the game {name!r}: leave it out, and give {counted} in [game].",
+            f"[audit] trials is not used in the game {name!r}: leave it out, and set {counted} in [game].",
         )
     if config.game is not None and config.audit.estimates:
         raise source.error(
             ("audit", "estimates"),
-            f"[audit] estimates are of no use in the game {config.game.name!r}: leave them out.",
+            f"[audit] estimates are not used in the game {config.game.name!r}: leave them out.",
         )
     load = _Loader()
     points = combinations(config.sweep)
@@ -52,13 +52,13 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
 
 
 def _counts_trials(config: Config) -> bool:
-    """Whether the number of trials is given, or swept over."""
-    given = config.audit.trials != AuditSection.model_fields["trials"].default
-    return given or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
+    """Return whether the number of trials is set, or swept over."""
+    is_set = config.audit.trials != AuditSection.model_fields["trials"].default
+    return is_set or any("audit.trials" in swept_keys(key, values) for key, values in config.sweep.items())
 
 
 def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loader, n_hypotheses: int) -> Task:
-    """The audit at one point, built and checked."""
+    """Build and check the audit at one point."""
     source = replace(source, swept=places(config.sweep, parameters))
     with at(parameters):
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
@@ -70,7 +70,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         kind = _kind(here)
         if here.game is not None and here.audit.stop is not None:
             raise source.error(
-                ("audit", "stop"), f"[audit] stop is of no use in the game {here.game.name!r}: leave it out."
+                ("audit", "stop"), f"[audit] stop is not used in the game {here.game.name!r}: leave it out."
             )
         with pointing_at(source, "audit.bounds"):
             bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
@@ -96,7 +96,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
 
 
 def _kind(here: Config) -> type[Task]:
-    """The task that plays what is asked."""
+    """Return the type of task for a configuration."""
     if here.search is not None:
         return SearchTask
     kind: type[Task] = PairTask if here.game is None else games.get(here.game.name)
@@ -104,7 +104,7 @@ def _kind(here: Config) -> type[Task]:
 
 
 def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) -> None:
-    """Raises `ConfigError` for a claim that cannot be tested as the configuration asks."""
+    """Raise `ConfigError` for a claim that cannot be tested with this configuration."""
     with pointing_at(source, "mechanism", here.mechanism):
         task.mechanism.guarantee()
     try:
@@ -125,7 +125,7 @@ def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) ->
 
 
 class _Loader:
-    """Loads each dataset once, and trains each start once, however many points there are."""
+    """Cache that loads each dataset once, and trains each initial model once, for all points."""
 
     def __init__(self) -> None:
         self._known: dict[str, Any] = {}
@@ -134,11 +134,11 @@ class _Loader:
         return self._once(section.model_dump_json(), lambda: build.load_data(section))
 
     def rest(self, section: DataSection) -> Dataset:
-        """The records that n_records leaves out."""
+        """Load the records that n_records leaves out."""
         return self._once(f"rest of {section.model_dump_json()}", lambda: build.load_rest(section))
 
     def worst_case_initial(self, section: DataSection, model: Model, options: Mapping[str, Any]) -> Any:
-        """Worst-case initial parameters, trained on the records that n_records leaves out."""
+        """Train worst-case initial parameters on the records that n_records leaves out."""
         public, data = self.rest(section), section.model_dump_json()
         key = f"{model!r} with {json.dumps(options, sort_keys=True)} on the rest of {data}"
         return self._once(key, lambda: build.train_initial(model, options, public))

@@ -1,4 +1,4 @@
-"""[game] name = "reconstruction": a secret is drawn anew in each round, and guessed."""
+"""[game] name = "reconstruction": each round draws a new secret, and guesses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class ReconstructionSection(GameSection):
     """[game] name = "reconstruction"."""
 
     name: Literal["reconstruction"] = Field(description="'reconstruction'")
-    n_rounds: Whole = Field(ge=1, description="a whole number >= 1: each a fresh secret, a fresh run and one guess")
+    n_rounds: Whole = Field(
+        ge=1, description="a whole number >= 1: each round draws a secret, runs once and guesses once"
+    )
     secret: SecretSection | None = Field(
         default=None, description="a table with values, candidates or bits; by default the category of a record"
     )
@@ -36,11 +38,11 @@ class ReconstructionSection(GameSection):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReconstructionTask(PlayedTask):
-    """Rounds in which a secret is drawn, and guessed.
+    """Audit by rounds in which a secret is drawn, and guessed.
 
     Args:
         secret, n_rounds: as for `dpassay.audit.games.reconstruction_game`.
-        attack_name, attack: the chosen one.
+        attack_name, attack: name and object of the attack.
     """
 
     section: ClassVar[type[GameSection] | None] = ReconstructionSection
@@ -54,7 +56,7 @@ class ReconstructionTask(PlayedTask):
 
     @classmethod
     def makes_here(cls, here: Config) -> type[Evidence]:
-        """Bit scores of a secret of bits."""
+        """Return `BitScores` for a secret of bits, else `Successes`."""
         secret = getattr(here.game, "secret", None)
         return Successes if secret is None or secret.bits is None else BitScores
 
@@ -62,7 +64,7 @@ class ReconstructionTask(PlayedTask):
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
-        """The secret, under a guarantee that holds for any two of its values, and an attack that can guess it."""
+        """Build the secret, check that the guarantee holds for all pairs of its values, and build the attack."""
         game: Any = here.game
         with pointing_at(source, "neighbours", here.neighbours):
             record = _record(here.neighbours, data)
@@ -80,24 +82,24 @@ class ReconstructionTask(PlayedTask):
         return self.name
 
     def play(self, **options: Any) -> Successes | BitScores:
-        """Secrets, runs, guesses."""
+        """Draw secrets, run the mechanism, and return the evidence from the guesses."""
         options |= {"attack": self.attack, "n_rounds": self.n_rounds, "seed": self.seed}
-        found: Successes | BitScores = reconstruction_game(self.mechanism, self.secret, **options)
-        return found
+        evidence: Successes | BitScores = reconstruction_game(self.mechanism, self.secret, **options)
+        return evidence
 
 
 def _record(section: NeighboursSection, data: Dataset | None) -> int:
-    """The place of the secret."""
-    unread = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
-    if unread:
+    """Return the index of the record with the secret."""
+    unused = [key for key in ("relation", "replacement", "canary", "d0", "d1") if getattr(section, key) is not None]
+    if unused:
         raise ParameterError(
-            f"the game 'reconstruction' reads of [neighbours] the record alone: leave {unread[0]} out.",
-            argument=unread[0],
+            f"the game 'reconstruction' uses only the record of [neighbours]: leave {unused[0]} out.",
+            argument=unused[0],
         )
     record, n = 0 if section.record == "worst-case" else section.record, n_records(data)
     if data is not None and n is not None and record >= n:
         raise ParameterError(
-            f"record must be the place of one of the {n:,} records of [data], 0 to {n - 1}, but is {record}.",
+            f"record must be the position of one of the {n:,} records of [data], 0 to {n - 1}, but is {record}.",
             argument="record",
         )
     return record

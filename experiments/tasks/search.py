@@ -1,6 +1,6 @@
-"""With [search]: the pair is looked for in a domain, then confirmed by an audit on fresh trials.
+"""The task with [search]: a search for the pair in a domain, then a confirmation on fresh trials.
 
-The result of the task is that of the confirmation, whose ledger says what was looked at.
+The result of the task is that of the confirmation, whose ledger lists the looks of the search.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .base import Task
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchTask(Task):
-    """Looks at many pairs, and runs on both datasets of the winner.
+    """Audit by a search over many pairs, and runs on both datasets of the winner.
 
     Args:
         domain, explore, budget, attack, trials, stop: as for `dpassay.audit.search`.
@@ -47,13 +47,13 @@ class SearchTask(Task):
     def plan(
         cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
-        """The domain, and an attack that can be used on its first pair."""
+        """Build the domain, and an attack that is applicable to its first pair."""
         section = here.search
         assert section is not None
         for key in ("data", "game", "neighbours"):
             if getattr(here, key) not in (None, NeighboursSection()):
                 raise source.error(
-                    (key,), f"[{key}] has no place next to [search], which finds the pair. Leave it out."
+                    (key,), f"[{key}] cannot be combined with [search], which chooses the pair. Leave it out."
                 )
         with pointing_at(source, "attack", here.attack):
             attack = build.build_attack(here.attack)
@@ -77,7 +77,7 @@ class SearchTask(Task):
         )
 
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
-        found = search(
+        result = search(
             self.mechanism,
             domain=self.domain,
             explore=self.explore,
@@ -88,7 +88,7 @@ class SearchTask(Task):
             **stated,
             **options,
         )
-        return found.confirmed
+        return result.confirmed
 
 
 __all__ = ["SearchTask"]

@@ -1,4 +1,4 @@
-"""[game] secret: what is drawn in each round of a reconstruction."""
+"""[game] secret: the secret that each round of a reconstruction draws."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KINDS = ("values", "candidates", "bits")
 
 
 class SecretSection(Section):
-    """[game] secret: one of three kinds; without it the category of a local mechanism."""
+    """[game] secret: one of three kinds; the default is the category of a local mechanism."""
 
     values: Values | None = Field(
         default=None,
-        description="a list of two or more: what may stand in the record, or, without [data], whole datasets",
+        description="a list of two or more possible values of the record, or, without [data], whole datasets",
     )
     candidates: Whole | None = Field(
         default=None, ge=2, description="a whole number >= 2: one of so many records of [data], from the first on"
@@ -43,32 +43,32 @@ class SecretSection(Section):
 
     @property
     def kind(self) -> str:
-        """The one of `KINDS` that is given; raises `ParameterError` where that is not one."""
-        given = [kind for kind in KINDS if getattr(self, kind) is not None]
-        if len(given) != 1:
+        """Kind of the secret; raises `ParameterError` unless exactly one of `KINDS` is set."""
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
             raise ParameterError(
-                f"secret must have one of {', '.join(KINDS)}, but has {' and '.join(given) or 'none of them'}.",
+                f"secret must have one of {', '.join(KINDS)}, but has {' and '.join(kinds) or 'none of them'}.",
                 argument="secret",
             )
-        return given[0]
+        return kinds[0]
 
 
 def build_secret(section: SecretSection | None, data: Dataset | None, mechanism: Mechanism, record: int) -> Secret:
-    """The secret that is asked for.
+    """Build the secret of a configuration.
 
     Args:
         section: None for the category of a local mechanism.
-        data: None where there is no [data].
-        mechanism: says what its categories are.
-        record: the place of the secret in the data.
+        data: None without [data].
+        mechanism: defines the categories of a local mechanism.
+        record: index of the record with the secret.
 
     Raises:
-        ParameterError: no such secret.
+        ParameterError: the secret is not valid.
     """
     if section is None:
         return _category(data, mechanism, record)
     kind = section.kind
-    _refuse_unread(section, kind)
+    _refuse_unused(section, kind)
     if kind == "bits":
         return _bits(section.bits, data)
     if kind == "candidates":
@@ -76,21 +76,21 @@ def build_secret(section: SecretSection | None, data: Dataset | None, mechanism:
     return _one_value(section, data, record)
 
 
-def _refuse_unread(section: SecretSection, kind: str) -> None:
-    """Raises `ParameterError` for a key that says nothing about this kind of secret."""
-    read = {"values": ("prior", "tolerance", "reference"), "candidates": ("prior",), "bits": ()}[kind]
-    unread = [
-        key for key in ("prior", "tolerance", "reference") if getattr(section, key) is not None and key not in read
+def _refuse_unused(section: SecretSection, kind: str) -> None:
+    """Raise `ParameterError` for a key that this kind of secret does not use."""
+    used = {"values": ("prior", "tolerance", "reference"), "candidates": ("prior",), "bits": ()}[kind]
+    unused = [
+        key for key in ("prior", "tolerance", "reference") if getattr(section, key) is not None and key not in used
     ]
-    if unread:
-        raise ParameterError(f"secret has {unread[0]}, which {kind} have no use for: leave it out.", argument="secret")
+    if unused:
+        raise ParameterError(f"secret has {unused[0]}, which {kind} do not use: leave it out.", argument="secret")
 
 
 def _category(data: Dataset | None, mechanism: Mechanism, record: int) -> OneOf:
-    """Of a local mechanism; without [data] there is one record."""
+    """Return the category of a local mechanism as the secret; without [data] there is one record."""
     if not isinstance(mechanism, LocalMechanism):
         raise ParameterError(
-            f"secret must say what is guessed from what {type(mechanism).__name__} releases, such as "
+            f"secret must be set for {type(mechanism).__name__}, such as "
             "secret = {values = [0, 1]}, secret = {candidates = 10} or secret = {bits = 100}. Without it the secret is "
             "the category of a local mechanism, such as k-ary-randomized-response.",
             argument="name",
@@ -100,25 +100,25 @@ def _category(data: Dataset | None, mechanism: Mechanism, record: int) -> OneOf:
 
 
 def _bits(bits: int | str | None, data: Dataset | None) -> FairBits:
-    """A column of coins: the whole dataset, or a column of a table."""
+    """Return a column of fair coins: the whole dataset, or a column of a table."""
     if isinstance(bits, int):
         if data is not None:
             raise ParameterError(
                 f"secret has bits = {bits}, a column of coins that is the whole dataset: leave [data] out. For coins "
-                'in one column of a table: bits = "NAME OF THE COLUMN".',
+                'in one column of a table: bits = "COLUMN NAME".',
                 argument="secret",
             )
         return FairBits.column(bits)
     known = [str(column) for column in getattr(data, "columns", ())]
     if data is None or bits not in known:
-        there = (
-            "there is no [data]" if data is None else f"that has {', '.join(known)}" if known else "that is no table"
+        reason = (
+            "there is no [data]" if data is None else f"that has {', '.join(known)}" if known else "that is not a table"
         )
-        keep = " (leave `column` out of [data], which keeps one column alone, or give `columns`)"
+        keep = " (leave `column` out of [data], which selects a single column, or set `columns`)"
         raise ParameterError(
-            f"secret has bits = {bits!r}, which must be a column of the table in [data], but {there}"
-            f"{'' if known or data is None else keep}. For a column of 100 coins and nothing else: leave [data] out, "
-            "and give bits = 100.",
+            f"secret has bits = {bits!r}, which must be a column of the table in [data], but {reason}"
+            f"{'' if known or data is None else keep}. For a dataset of 100 coins: leave [data] out, "
+            "and set bits = 100.",
             argument="secret",
         )
     table: Any = data
@@ -126,12 +126,12 @@ def _bits(bits: int | str | None, data: Dataset | None) -> FairBits:
 
 
 def _one_value(section: SecretSection, data: Dataset | None, record: int) -> OneOf:
-    """One of the values, in a record of the data, or as the whole dataset."""
+    """Return one of the values as the secret, in a record of the data, or as the whole dataset."""
     values: Any = section.values
-    twice = next((value for place, value in enumerate(values) if value in values[:place]), None)
-    if twice is not None:
+    duplicate = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    if duplicate is not None:
         raise ParameterError(
-            f"secret has {twice!r} twice among its values, which nobody could tell apart: give each once.",
+            f"secret has {duplicate!r} twice among its values, which must be distinct: list each once.",
             argument="secret",
         )
     close = None if section.tolerance is None else _within(values, section.tolerance)
@@ -145,7 +145,7 @@ def _one_value(section: SecretSection, data: Dataset | None, record: int) -> One
 
 
 def _within(values: Any, tolerance: float) -> Any:
-    """Which values lie within the tolerance of which, in the largest of their coordinates."""
+    """Return the matrix of pairs of values within the tolerance, in the largest of their coordinates."""
     try:
         numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     except (TypeError, ValueError) as error:
@@ -156,22 +156,22 @@ def _within(values: Any, tolerance: float) -> Any:
 
 
 def _one_record(section: SecretSection, data: Dataset | None) -> OneOf:
-    """One of the first records, next to all that come after them."""
+    """Return one of the first records as the secret, together with all records after them."""
     k, n = int(section.candidates or 0), n_records(data) or 0
     if n < k:
-        there = "there is no [data]" if data is None else f"[data] has {n}"
+        reason = "there is no [data]" if data is None else f"[data] has {n}"
         raise ParameterError(
-            f"secret needs {plural(k, 'record')} of [data] as candidates, but {there}.", argument="secret"
+            f"secret needs {plural(k, 'record')} of [data] as candidates, but {reason}.", argument="secret"
         )
     rows = [[place, *range(k, n)] for place in range(k)]
     whole: Any = data if isinstance(data, tuple) else (data,)
-    found = [tuple(_of(part, kept) for part in whole) for kept in rows]
-    candidates = tuple(found) if isinstance(data, tuple) else tuple(one for (one,) in found)
+    datasets = [tuple(_take(part, indices) for part in whole) for indices in rows]
+    candidates = tuple(datasets) if isinstance(data, tuple) else tuple(dataset for (dataset,) in datasets)
     return OneOf(candidates, section.prior, record=0)
 
 
-def _of(part: Any, rows: list[int]) -> Any:
-    """These rows of a column."""
+def _take(part: Any, rows: list[int]) -> Any:
+    """Return these rows of a column."""
     if is_pandas(part):
         return part.iloc[rows]
     return part[rows] if isinstance(part, np.ndarray) else [part[row] for row in rows]

@@ -1,8 +1,8 @@
-"""Membership attacks on synthetic tables, asked by [membership]: every model is a table of half of the records.
+"""Membership attacks on synthetic tables for [membership]: every shadow model is a table of half of the records.
 
-makes_tables          whether a mechanism is a synthesiser
+makes_tables          True for a synthesiser
 asked                 shadow tables, records, attacks, population and groups
-check_model_attack    refuses what reads a table, where models predict labels
+check_model_attack    check that an attack applies to models that predict labels
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from . import build
 
 GROUNDHOG = Catalogue("attack on tables", {"groundhog": "dpassay.attacks.synthesis.summaries:GroundhogMembership"})
 FEWEST = 10
-"""Records: halves of fewer may be empty."""
+"""Smallest number of records: halves of fewer may be empty."""
 
 
 def makes_tables(mechanism: Any) -> bool:
-    """Whether it is a synthesiser; raises `ParameterError` for one that does not release tables of one size."""
+    """Return whether it is a synthesiser; raise `ParameterError` unless it releases tables of one size."""
     if not isinstance(mechanism, ReleasesTables):
         return False
     if mechanism.view != "table":
         raise ParameterError(
-            f"view must be 'table', since attacks of [membership] read synthetic tables, but is {mechanism.view!r}. "
-            "What else is released is audited on a pair: leave [membership] out.",
+            f"view must be 'table', since attacks of [membership] use synthetic tables, but is {mechanism.view!r}. "
+            "Other releases are audited on a pair: leave [membership] out.",
             argument="view",
         )
     if getattr(mechanism, "n_rows", 0) is None:
         raise ParameterError(
-            "n_rows is missing: the halves of the records are not equally large, and so would their tables be. Give a "
-            "number of rows, such as n_rows = 1000.",
+            "n_rows is missing: the halves of the records, and so their tables, would differ in size. Set a number of "
+            "rows, such as n_rows = 1000.",
             argument="n_rows",
         )
     return True
 
 
 def asked(mechanism: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
-    """The fields of a `Study` that are different for tables; raises `ConfigError`."""
+    """Return the fields of a `Study` that are specific to tables; raise `ConfigError` if it cannot be run."""
     with pointing_at(source, "membership", section):
         attacks = _attacks(section)
         if section.by_label:
             raise ParameterError(
-                "by_label is for models that predict labels; of a synthetic table, by_attribute names an attribute.",
+                "by_label is for models that predict labels; for a synthetic table set by_attribute to an attribute.",
                 argument="by_label",
             )
     with pointing_at(source, "data", data):
@@ -70,34 +70,34 @@ def asked(mechanism: Any, section: MembershipSection, data: DataSection, source:
         population = section.population
         public = None if population is None else _coded(mechanism, build.load_rest(data, n=population))
         groups = None if section.by_attribute is None else _groups(mechanism, section.by_attribute, records)
-    read = [str(signal) for signal in (getattr(attack, "signal", None) for attack in attacks) if signal]
+    used_signals = [str(signal) for signal in (getattr(attack, "signal", None) for attack in attacks) if signal]
     statistics = "all" if any(isinstance(attack, GroundhogMembership) for attack in attacks) else None
-    signals = {signal: SIGNALS[signal] for signal in read or ["closest-record"]}
+    signals = {signal: SIGNALS[signal] for signal in used_signals or ["closest-record"]}
     tables = ShadowTables(mechanism, signals, public, statistics)
     return {"learner": tables, "records": records, "attacks": attacks, "population": public, "groups": groups}
 
 
 def check_model_attack(entry: Any) -> None:
-    """Raises `ParameterError` for an entry of the list that reads a table, where models predict labels."""
+    """Raise `ParameterError` for an attack on tables, for models that predict labels."""
     options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
-    for given in (options.get("name"), options.get("signal")):
-        if given in SIGNALS or given in GROUNDHOG:
+    for name in (options.get("name"), options.get("signal")):
+        if name in SIGNALS or name in GROUNDHOG:
             raise ParameterError(
-                f"attacks holds {given!r}, which reads synthetic tables, but the mechanism trains models. Name an "
+                f"attacks contains {name!r}, which needs synthetic tables, but the mechanism trains models. Use an "
                 "attack on models, such as 'loss' or 'lira', or a synthesiser as the mechanism.",
                 argument="attacks",
             )
 
 
 def _attacks(section: MembershipSection) -> tuple[MembershipAttack, ...]:
-    """The attacks that are named; else summary statistics, and the likelihood ratio of each signal."""
+    """Return the named attacks; by default summary statistics, and the likelihood ratio of each signal."""
     if section.attacks is None:
         return (GroundhogMembership(), *(LiRA(signal=signal) for signal in SIGNALS))
     return tuple(map(_attack, section.attacks))
 
 
 def _attack(entry: Any) -> MembershipAttack:
-    """An entry of the list: the name of a signal, which is then ranked by itself, or an attack that reads one."""
+    """Build an entry of the list: the name of a signal, which is used as the score, or an attack on a signal."""
     name: Any = entry.get("name") if isinstance(entry, Mapping) else entry
     if name in SIGNALS and isinstance(entry, str):
         return Loss(signal=name)
@@ -106,8 +106,8 @@ def _attack(entry: Any) -> MembershipAttack:
         return groundhog
     if name in SIGNALS or name in pair_attacks:
         raise ParameterError(
-            f"attacks holds {name!r}, which is made for a pair of tables. Here a signal of tables goes by its name "
-            f'alone, one of {", ".join(SIGNALS)}, or is read by an attack: {{name = "lira", signal = "density"}}.',
+            f"attacks contains {name!r}, which is for a pair of tables. In [membership] a signal of tables is a plain "
+            f'name, one of {", ".join(SIGNALS)}, or an option of an attack: {{name = "lira", signal = "density"}}.',
             argument="attacks",
         )
     if isinstance(name, str) and name not in membership_attacks:
@@ -120,8 +120,8 @@ def _attack(entry: Any) -> MembershipAttack:
         raise ParameterError(message, argument="attacks", value=entry["signal"])
     if getattr(attack, "signal", None) not in SIGNALS:
         raise ParameterError(
-            f"attack {attack.name!r} reads what a model predicts, and a synthetic table predicts nothing. Name a "
-            f"signal of tables, {', '.join(SIGNALS)}, or an attack that reads one: "
+            f"attack {attack.name!r} uses the predictions of a model, but a synthetic table predicts nothing. Use a "
+            f"signal of tables, {', '.join(SIGNALS)}, or an attack on one: "
             '{name = "lira", signal = "density"}.',
             argument="attacks",
         )
@@ -129,16 +129,16 @@ def _attack(entry: Any) -> MembershipAttack:
 
 
 def _coded(mechanism: Any, data: Any) -> Any:
-    """The records as codes of the domain, `(n, d)`."""
+    """Return the records as codes of the domain, `(n, d)`."""
     if isinstance(data, tuple):
         raise ParameterError(
-            "a synthetic table has attributes, and no labels to predict: leave target out, or choose a dataset without."
+            "a synthetic table has attributes, but no labels to predict: leave target out, or use a dataset without."
         )
     return mechanism.domain.records(data)
 
 
 def _groups(mechanism: Any, attribute: str, records: Any) -> list[str]:
-    """The group of each record: its value of an attribute."""
+    """Return the group of each record: its value of an attribute."""
     if attribute not in mechanism.domain.names:
         raise ParameterError(
             f"by_attribute must be an attribute of the domain, one of {', '.join(mechanism.domain.names)}, but is "

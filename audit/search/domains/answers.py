@@ -7,10 +7,11 @@ With s the sensitivity and d the length,
     C, D   one moves one way, all others the other   up against down, down against up
     E      the first half moves up, the second down
     F, G   all move up, all down
-    H      half of them lies at s, the other at 0, and the halves change places
+    H      one half equals s, the other 0, and the halves are swapped
 
-from answers that are all s, and from answers that are all 0. A direction is divided by its norm, so that every pair
-lies exactly the sensitivity apart; where that is no whole number and the answers are counts, the pattern is left out.
+from answers that are all s, and from answers that are all 0. A direction is divided by its norm, so that the distance
+of every pair is exactly the sensitivity; where the answers are counts and a step is not an integer, the pattern is left
+out.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from .values import in_range, plain
 
 NORMS = (1.0, 2.0, math.inf)
 FARTHEST = 100.0
-"""Answers without limits are drawn within this many sensitivities around 0."""
+"""Unbounded answers are drawn within this many sensitivities around 0."""
 
 
 @dataclass(frozen=True)
 class AnswerPair:
-    """The answers of side 0, and the direction in which those of side 1 lie: -1, 0 or 1 for each answer."""
+    """A pair of vectors: the answers of side 0, and the direction of side 1 from them, -1, 0 or 1 per answer."""
 
     base: tuple[float, ...]
     direction: tuple[int, ...]
@@ -44,12 +45,12 @@ class AnswerPair:
 
 @dataclass(frozen=True)
 class Answers(Domain[AnswerPair]):
-    """Vectors of answers.
+    """Domain of vectors of answers.
 
     Args:
-        length: how many; None: the dataset is one number.
+        length: number of answers; None if the dataset is one number.
         sensitivity: distance of neighbours, > 0.
-        norm: in which it is measured: 1, 2 or infinity.
+        norm: norm of the distance: 1, 2 or infinity.
         low, high: range of each answer.
         counts: whether answers are whole numbers.
 
@@ -104,11 +105,11 @@ class Answers(Domain[AnswerPair]):
     def patterns(self, relation: Relation) -> Iterator[AnswerPair]:
         d, s = self.size, self.sensitivity
         half = d // 2
-        first = (1,) * half + (0,) * (d - half)
+        first_half = (1,) * half + (0,) * (d - half)
         for base in ((s,) * d, (0.0,) * d):
             yield from self._allowed(AnswerPair(base, direction) for direction in self._directions())
             if half and base[0]:
-                halves = tuple(s * entry for entry in first)
+                halves = tuple(s * entry for entry in first_half)
                 yield from self._allowed([AnswerPair(halves, (-1,) * half + (1,) * (d - half))])
 
     def random(self, relation: Relation, rng: np.random.Generator) -> AnswerPair:
@@ -133,7 +134,7 @@ class Answers(Domain[AnswerPair]):
         return self._fitted(replace(sketch, base=base), rng)
 
     def _directions(self) -> Iterator[tuple[int, ...]]:
-        """Those of the patterns A to G, as far as they differ."""
+        """Yield the directions of the patterns A to G, without repetitions."""
         d = self.size
         half, rest = d // 2, d - 1
         yield from ((-1, *(0,) * rest), (1, *(0,) * rest))
@@ -143,7 +144,7 @@ class Answers(Domain[AnswerPair]):
             yield from ((1,) * d, (-1,) * d)
 
     def _random_direction(self, rng: np.random.Generator) -> tuple[int, ...]:
-        """One answer, all of them, or some; with random signs."""
+        """Return a random direction: one answer, all of them, or some; with random signs."""
         d = self.size
         moved = np.zeros(d, dtype=np.int64)
         n = int((1, d, rng.integers(1, d, endpoint=True))[int(rng.integers(3))])
@@ -151,7 +152,7 @@ class Answers(Domain[AnswerPair]):
         return tuple(int(entry) for entry in moved)
 
     def _moved(self, sketch: AnswerPair) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """The answers of side 1."""
+        """Return the answers of side 1."""
         direction = np.array(sketch.direction, dtype=np.float64)
         moved = np.array(sketch.base) + self.sensitivity * direction / np.linalg.norm(direction, ord=self.norm)
         return np.asarray(moved, dtype=np.float64)
@@ -169,12 +170,12 @@ class Answers(Domain[AnswerPair]):
         return float(round(inside)) if self.counts else inside
 
     def _fitted(self, sketch: AnswerPair, rng: np.random.Generator) -> AnswerPair:
-        """The pair, or one that lies in the domain: moved away from an end of the range, or with one answer moved."""
+        """Return the pair, or one inside the domain: in the opposite direction, or with one answer moved."""
         if self._is_allowed(sketch):
             return sketch
-        turned = replace(sketch, direction=tuple(-entry for entry in sketch.direction))
-        if self._is_allowed(turned):
-            return turned
+        reversed_ = replace(sketch, direction=tuple(-entry for entry in sketch.direction))
+        if self._is_allowed(reversed_):
+            return reversed_
         at = int(rng.integers(self.size))
         up, down = (sketch.base[at] + step for step in (self.sensitivity, -self.sensitivity))
         start = sketch.base[at] if up <= self.high or down >= self.low else self.low

@@ -1,9 +1,9 @@
-"""Lists of records of which one differs, and datasets that are a single value.
+"""Lists of records that differ in one record, and datasets that are a single value.
 
-Under `add_remove` side 0 lacks the record in question, under `replace_one` it holds another one in its place, under
-`zero_out` a blank one. Tried first: the empty list and one record, extremes of the domain; then lists in which every
-record is the same (the record in question a duplicate of them), lists that alternate between the extremes, and random
-ones, short and long.
+Under `add_remove` side 0 lacks the differing record, under `replace_one` side 0 has another record instead, under
+`zero_out` a blank one. The patterns are the empty list and one record, extremes of the domain; then lists of identical
+records (the differing record a duplicate of them), lists that alternate between the extremes, and random ones, short
+and long.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .base import Domain, pick
 from .values import Values
 
 CRITICAL = 3
-"""Records in question that each list of other records is tried with."""
+"""Number of differing records that are tried with each list of common records."""
 _MIXED_SEED = 0
-"""Of the lists of random records among the patterns, which are the same every time."""
+"""Fixed seed of the lists of random records among the patterns."""
 
 
 @dataclass(frozen=True)
 class RecordPair:
-    """The records that both sides share, and those in question.
+    """Sketch of a pair of lists: the records that both sides share, and the differing ones.
 
     Args:
         common: records of both sides.
-        record0, record1: the record in question on each side; `record0` is not read under `add_remove`.
-        place: at which it stands among the others.
+        record0, record1: the differing record on each side; `record0` is not used under `add_remove`.
+        place: index of the differing record among the others.
     """
 
     common: tuple[Any, ...]
@@ -47,10 +47,10 @@ class RecordPair:
 
 @dataclass(frozen=True)
 class Records(Domain[RecordPair]):
-    """Lists of records.
+    """Domain of lists of records.
 
     Args:
-        of: what a record may be.
+        of: the possible records.
         smallest, largest: number of records of the larger of the two datasets, 1 <= smallest <= largest.
 
     Example:
@@ -92,7 +92,7 @@ class Records(Domain[RecordPair]):
             for common in self._lists(size):
                 for record0, record1 in critical[:CRITICAL]:
                     yield _last(common, record0, record1)
-        for record0, record1 in critical[:1]:  # before the others, for what reads records in their order
+        for record0, record1 in critical[:1]:  # at the front, for mechanisms that depend on the order
             yield RecordPair((fill,) * most, record0, record1, 0)
 
     def random(self, relation: Relation, rng: np.random.Generator) -> RecordPair:
@@ -104,7 +104,7 @@ class Records(Domain[RecordPair]):
         return self._differing(pick(self._moves(sketch), rng)(sketch, relation, rng), relation, rng)
 
     def _critical(self, relation: Relation) -> list[tuple[Any, Any]]:
-        """What the record in question may be on the two sides, the most telling first."""
+        """Return the differing records of the two sides to try, the most revealing first."""
         telling = self.of.telling
         if relation is Relation.REPLACE_ONE:
             return list(combinations(telling, 2))[:12]
@@ -112,7 +112,7 @@ class Records(Domain[RecordPair]):
         return [(blank, value) for value in telling if identity(value) != identity(blank)]
 
     def _lists(self, size: int) -> Iterator[tuple[Any, ...]]:
-        """Lists of other records: all the same, alternating, random."""
+        """Yield lists of common records: identical, alternating, random."""
         telling, rng = self.of.telling, np.random.default_rng(_MIXED_SEED)
         for value in telling:
             yield (value,) * size
@@ -120,13 +120,13 @@ class Records(Domain[RecordPair]):
         yield tuple(self.of.draw(rng) for _ in range(size))
 
     def _other(self, relation: Relation, rng: np.random.Generator) -> Any:
-        """What side 0 holds in the place of the record in question."""
+        """Return the record of side 0 that replaces the differing record."""
         if relation is Relation.ADD_REMOVE:
             return None
         return self.of.blank if relation is Relation.ZERO_OUT else self.of.draw(rng)
 
     def _differing(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
-        """The pair, with another record in question where both sides hold the same one."""
+        """Return the pair, with a new record on side 1 if both sides have the same one."""
         for _ in range(20):
             if identity(sketch.record0) != identity(sketch.record1):
                 break
@@ -134,7 +134,7 @@ class Records(Domain[RecordPair]):
         return sketch
 
     def _moves(self, sketch: RecordPair) -> list[Any]:
-        """What `near` may do to this pair."""
+        """Return the changes that `near` may make to this pair."""
         moves = [self._move_record, self._move_record]
         if sketch.common:
             moves += [self._change_one, self._change_all, self._move_place]
@@ -145,7 +145,7 @@ class Records(Domain[RecordPair]):
         return moves
 
     def _move_record(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
-        """Another record in question, on one of the sides."""
+        """Change the differing record on one of the sides."""
         side0 = relation is Relation.REPLACE_ONE and rng.random() < 0.5
         moved = self._moved(sketch.record0 if side0 else sketch.record1, rng)
         return replace(sketch, record0=moved) if side0 else replace(sketch, record1=moved)
@@ -166,9 +166,9 @@ class Records(Domain[RecordPair]):
         return replace(sketch, place=int(rng.integers(len(sketch.common), endpoint=True)))
 
     def _add(self, sketch: RecordPair, relation: Relation, rng: np.random.Generator) -> RecordPair:
-        """More records: one, or as many as there may be."""
-        room = self.largest - 1 - len(sketch.common)
-        n, duplicate = (1 if rng.random() < 0.5 else room), rng.random() < 0.5
+        """Add one record, or as many as allowed."""
+        n_free = self.largest - 1 - len(sketch.common)
+        n, duplicate = (1 if rng.random() < 0.5 else n_free), rng.random() < 0.5
         added = (sketch.record1,) * n if duplicate else tuple(self.of.draw(rng) for _ in range(n))
         return replace(sketch, common=(*sketch.common, *added))
 
@@ -179,13 +179,13 @@ class Records(Domain[RecordPair]):
 
 
 def _last(common: tuple[Any, ...], record0: Any, record1: Any) -> RecordPair:
-    """The record in question after the others."""
+    """Return the pair with the differing record after the others."""
     return RecordPair(common, record0, record1, len(common))
 
 
 @dataclass(frozen=True)
 class ValuePair:
-    """The value of each side."""
+    """Sketch of a pair of single values."""
 
     value0: Any
     value1: Any
@@ -193,10 +193,10 @@ class ValuePair:
 
 @dataclass(frozen=True)
 class OneValue(Domain[ValuePair]):
-    """Datasets that are a single value, as local mechanisms take them: any two are neighbours.
+    """Domain of datasets that are a single value, as for local mechanisms: any two are neighbours.
 
     Args:
-        of: what the value may be.
+        of: the possible values.
 
     Example:
         >>> from dpassay.audit.search import Integers
@@ -232,12 +232,12 @@ class OneValue(Domain[ValuePair]):
         return ValuePair(value0, value1 if identity(value1) != identity(value0) else self._another(value0, rng))
 
     def _another(self, value0: Any, rng: np.random.Generator) -> Any:
-        """A value that is not `value0`; raises `ParameterError` where chance gives none."""
+        """Draw a value that is not `value0`; raise `ParameterError` after 100 failed draws."""
         for _ in range(100):
             value = self.of.draw(rng)
             if identity(value) != identity(value0):
                 return value
-        raise ParameterError(f"the domain must hold more values than {value0!r}.", argument="domain")
+        raise ParameterError(f"the domain must contain more values than {value0!r}.", argument="domain")
 
 
 __all__ = ["OneValue", "RecordPair", "Records", "ValuePair"]

@@ -1,16 +1,16 @@
-"""A domain from a line of text, a table, or a file of one.
+"""Construction of a domain from a line of text, a table, or a file with a table.
 
     KIND [RANGE or NAMES] [x LENGTH] [; OPTION]...
 
     numbers 0..1                              lists of numbers
-    numbers 0..1; 20 records                  20 of them on the larger side; or 1..50 records
-    numbers; nan                              any numbers; NaN and the infinities too
+    numbers 0..1; 20 records                  20 records on the larger side; or 1..50 records
+    numbers; nan                              any numbers, NaN and the infinities included
     integers 0..10 x 5                        lists of vectors of 5 integers
-    categories a,b,c; one value               one of three texts: one user's value
-    answers x 5; sensitivity 1; norm inf      vectors of 5 answers that all move by at most 1
-    counts 0..5                               a whole number, which moves by 1
+    categories a,b,c; one value               one of three texts: the value of one user
+    answers x 5; sensitivity 1; norm inf      vectors of 5 answers that each change by at most 1
+    counts 0..5                               an integer that changes by 1
 
-The same as a table, in a configuration or a file of TOML or JSON: kind, range = [0, 1], names, length, records = 20 or
+The keys of a table, in a configuration or a file of TOML or JSON: kind, range = [0, 1], names, length, records = 20 or
 [1, 50], one_value, nan, sensitivity, norm.
 """
 
@@ -47,7 +47,7 @@ _OPTIONS: tuple[tuple[str, Callable[[re.Match[str]], dict[str, Any]]], ...] = (
 
 
 def domain_from(given: Domain[Any] | str | Mapping[str, Any]) -> Domain[Any]:
-    """The domain that a line, a table, or "@FILE" describes; a `Domain` is taken as it is.
+    """Return the domain that a line, a table, or "@FILE" describes; a `Domain` is returned unchanged.
 
     Raises:
         ParameterError: no such kind, an option that the kind does not have, or a file that cannot be read.
@@ -70,7 +70,7 @@ def domain_from(given: Domain[Any] | str | Mapping[str, Any]) -> Domain[Any]:
 
 
 def _table(text: str) -> dict[str, Any]:
-    """The table that a line stands for."""
+    """Return the table that a line describes."""
     first, *options = (part.strip() for part in text.split(";"))
     kind, _, rest = first.partition(" ")
     table: dict[str, Any] = {"kind": kind}
@@ -79,36 +79,36 @@ def _table(text: str) -> dict[str, Any]:
     else:
         table |= _range_and_length(rest.strip(), text)
     for option in filter(None, options):
-        found = [make(match) for pattern, make in _OPTIONS if (match := re.fullmatch(pattern, option.strip()))]
-        if not found:
+        parsed = [make(match) for pattern, make in _OPTIONS if (match := re.fullmatch(pattern, option.strip()))]
+        if not parsed:
             raise ParameterError(
                 f"domain {text!r} has the option {option!r}, which is not 'N records', 'A..B records', 'one value', "
                 "'nan', 'sensitivity S' or 'norm 1', 'norm 2', 'norm inf'.",
                 argument="domain",
             )
-        table |= found[0]
+        table |= parsed[0]
     return table
 
 
 def _range_and_length(text: str, whole_text: str) -> dict[str, Any]:
-    """What "0..10 x 5" says: a range, a length, both or nothing."""
+    """Parse a text such as "0..10 x 5": a range, a length, both or neither."""
     rest, cross, length = text.rpartition("x") if re.search(r"(^|\s)x\s*\d+$", text) else (text, "", "")
-    found: dict[str, Any] = {"length": int(length)} if cross else {}
+    table: dict[str, Any] = {"length": int(length)} if cross else {}
     if rest.strip():
         match = _RANGE.fullmatch(rest.strip())
         if match is None:
             raise ParameterError(
                 f"domain {whole_text!r} must be a kind and a range, such as {EXAMPLES}.", argument="domain"
             )
-        found["range"] = [
+        table["range"] = [
             _number(match["low"]) if match["low"] else -math.inf,
             _number(match["high"]) if match["high"] else math.inf,
         ]
-    return found
+    return table
 
 
 def _number(text: str) -> float | int:
-    """A number of a line; whole ones stay whole."""
+    """Return a number of a line; integers stay integers."""
     try:
         number = float(text)
     except ValueError as error:
@@ -117,21 +117,21 @@ def _number(text: str) -> float | int:
 
 
 def _file(name: str) -> Mapping[str, Any]:
-    """The table in a file of TOML or JSON."""
+    """Return the table in a file of TOML or JSON."""
     path = Path(name)
     try:
         text = path.read_text(encoding="utf-8")
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ParameterError(f"domain cannot be read from the file {name!r}: {why}.", argument="domain") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ParameterError(f"domain cannot be read from the file {name!r}: {reason}.", argument="domain") from error
     if not isinstance(table, Mapping):
         raise ParameterError(f"domain must be a table in {name!r}, but is {table!r}.", argument="domain")
     return table
 
 
 def _from_table(table: Mapping[str, Any]) -> Domain[Any]:
-    """The domain of a table."""
+    """Return the domain that a table describes."""
     kind = table.get("kind")
     if kind not in KINDS:
         raise ParameterError(unknown_name_message("kind of domain:", str(kind), KINDS), argument="domain")

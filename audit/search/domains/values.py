@@ -1,9 +1,9 @@
-"""What one record may be, or one value.
+"""Sets of possible records, or of single values.
 
-telling   values that experience says to try first: extremes, zero, the middle; NaN, infinities and huge numbers
-          where they belong to the domain
-draw      one at random
-near      one close to another one
+telling   values to try first, the most revealing: extremes, zero, the middle; NaN, infinities and huge numbers where
+          they belong to the domain
+draw      a random value
+near      a value close to another one
 dataset   records as the dataset that a mechanism receives: an array of numbers, or a list
 """
 
@@ -24,12 +24,12 @@ from ....mechanisms.validation import whole
 from .base import pick
 
 HUGE = 1e300
-"""Stands for numbers that overflow when they are squared or added often."""
+"""Number that overflows when it is squared or added often."""
 EXCEPTIONAL = (math.nan, math.inf, -math.inf)
 WIDEST_DRAWN = 6.0
-"""Numbers without limits are drawn between 10^-3 and 10^6, with either sign."""
+"""Unbounded numbers are drawn between 10^-3 and 10^6, with either sign."""
 REPEAT = 0.25
-"""Probability that a draw is one of the telling values."""
+"""Probability that a draw is one of the revealing values."""
 
 
 class Values(ABC):
@@ -38,41 +38,41 @@ class Values(ABC):
     @property
     @abstractmethod
     def telling(self) -> tuple[Any, ...]:
-        """At least one value, the most telling first; extremes come before what lies between."""
+        """Values to try first, at least one, the most revealing first; extremes precede values between them."""
 
     @property
     @abstractmethod
     def blank(self) -> Any:
-        """What a record is under `zero_out` on side 0."""
+        """Blank record of side 0 under `zero_out`."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Any:
-        """One at random."""
+        """Draw a random value."""
 
     @abstractmethod
     def near(self, value: Any, rng: np.random.Generator) -> Any:
-        """One close to `value`."""
+        """Draw a value close to `value`."""
 
     @abstractmethod
     def dataset(self, records: Sequence[Any]) -> Dataset:
-        """These records as a dataset."""
+        """Return these records as a dataset."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """As `domain_from` reads it."""
+        """Return the text that `domain_from` parses."""
 
     def single(self, value: Any) -> Dataset:
-        """One value as a dataset of its own."""
+        """Return one value as a dataset."""
         return value
 
 
 def plain(number: float) -> str:
-    """The shortest text that reads as this number."""
+    """Return the shortest text of this number."""
     return repr(number).removesuffix(".0")
 
 
 def in_range(low: float, high: float) -> str:
-    """ " 0..1", or nothing where there are no limits."""
+    """Return the text of a range, such as " 0..1"; empty without limits."""
     ends = ["" if math.isinf(end) else plain(end) for end in (low, high)]
     return f" {ends[0]}..{ends[1]}" if any(ends) else ""
 
@@ -91,7 +91,7 @@ class Numbers(Values):
 
     Args:
         low, high: the range; infinite where there is no limit.
-        special: whether NaN and the infinities belong to it; None: where there is no limit on either side.
+        special: whether NaN and the infinities are included; None: only if there is no limit on either side.
 
     Example:
         >>> Numbers(0.0, 1.0).telling, Numbers(-1.0, 1.0, special=True).telling[:4]
@@ -112,12 +112,12 @@ class Numbers(Values):
     def telling(self) -> tuple[float, ...]:
         low, high = self.low, self.high
         if math.isfinite(low) and math.isfinite(high):
-            found = [high, low, 0.0, (low + high) / 2]
+            values = [high, low, 0.0, (low + high) / 2]
         else:
-            found = [HUGE if math.isinf(high) else high, -HUGE if math.isinf(low) else low, 1.0, 0.0, -1.0]
-        kept = list(dict.fromkeys(float(value) for value in found if low <= value <= high))
+            values = [HUGE if math.isinf(high) else high, -HUGE if math.isinf(low) else low, 1.0, 0.0, -1.0]
+        unique = list(dict.fromkeys(float(value) for value in values if low <= value <= high))
         open_ended = math.isinf(low) and math.isinf(high)
-        return (*kept, *(EXCEPTIONAL if (open_ended if self.special is None else self.special) else ()))
+        return (*unique, *(EXCEPTIONAL if (open_ended if self.special is None else self.special) else ()))
 
     @property
     def blank(self) -> float:
@@ -147,7 +147,7 @@ class Numbers(Values):
 
 @dataclass(frozen=True)
 class Integers(Values):
-    """Whole numbers from low to high.
+    """Integers from low to high.
 
     Example:
         >>> Integers(0, 10).telling
@@ -167,8 +167,8 @@ class Integers(Values):
 
     @property
     def telling(self) -> tuple[int, ...]:
-        found = (self.high, self.low, 0, 1, (self.low + self.high) // 2)
-        return tuple(dict.fromkeys(value for value in found if self.low <= value <= self.high))
+        values = (self.high, self.low, 0, 1, (self.low + self.high) // 2)
+        return tuple(dict.fromkeys(value for value in values if self.low <= value <= self.high))
 
     @property
     def blank(self) -> int:
@@ -190,7 +190,7 @@ class Integers(Values):
 
 @dataclass(frozen=True)
 class Categories(Values):
-    """A few values that are given, texts or others.
+    """Finite list of values, texts or others.
 
     Example:
         >>> Categories(("a", "b", "c")).telling
@@ -217,7 +217,7 @@ class Categories(Values):
     @property
     def blank(self) -> Any:
         raise ParameterError(
-            "categories have no zero, which 'zero_out' puts in the place of a record. Search under 'replace_one'.",
+            "categories have no zero, which replaces a record under 'zero_out'. Search under 'replace_one'.",
             argument="relation",
         )
 
@@ -233,7 +233,7 @@ class Categories(Values):
 
 @dataclass(frozen=True)
 class Vectors(Values):
-    """Vectors of `length` entries, each from `of`; a tuple here, a row of an array in a dataset.
+    """Vectors of `length` entries, each from `of`; a tuple as a value, a row of an array in a dataset.
 
     Example:
         >>> Vectors(Integers(0, 1), 3).telling
@@ -246,7 +246,7 @@ class Vectors(Values):
     def __post_init__(self) -> None:
         if not isinstance(self.of, Numbers | Integers):
             raise ParameterError(
-                f"vectors hold numbers or integers, but of is {type(self.of).__name__}. Write numbers 0..1 x 5.",
+                f"vectors contain numbers or integers, but of is {type(self.of).__name__}. Write numbers 0..1 x 5.",
                 argument="of",
             )
         whole(1, length=self.length)
@@ -259,9 +259,10 @@ class Vectors(Values):
     def telling(self) -> tuple[tuple[Any, ...], ...]:
         values, n = self.of.telling, self.length
         a, b = values[0], values[1]
-        found = [(a,) * n, (b,) * n, (a, *(b,) * (n - 1)), (b, *(a,) * (n - 1)), tuple((a, b)[i % 2] for i in range(n))]
-        found += [(value, *(b,) * (n - 1)) for value in values[2:]]
-        return tuple({identity(one): one for one in found}.values())
+        alternating = tuple((a, b)[i % 2] for i in range(n))
+        vectors = [(a,) * n, (b,) * n, (a, *(b,) * (n - 1)), (b, *(a,) * (n - 1)), alternating]
+        vectors += [(value, *(b,) * (n - 1)) for value in values[2:]]
+        return tuple({identity(vector): vector for vector in vectors}.values())
 
     @property
     def blank(self) -> tuple[Any, ...]:
