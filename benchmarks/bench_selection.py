@@ -1,4 +1,4 @@
-"""A small MST pipeline, 8 attributes of 4 values, tables of 1,000 rows: all trees at once, and one after another."""
+"""A small MST pipeline, 8 attributes of 4 values, tables of 1,000 rows: all trees at once, and one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALL = Domain({"a": 2, "b": 3, "c": 2, "d": 4})
 
 
 def records(domain: Domain, n: int = 5000) -> np.ndarray:
-    """Attributes that follow a common one half of the time."""
+    """Return records whose attributes equal a common one with probability one half."""
     rng = np.random.default_rng(0)
     leader = rng.integers(0, min(domain.shape), n)
     return np.column_stack([np.where(rng.random(n) < 0.5, leader, rng.integers(0, size, n)) for size in domain.shape])

@@ -1,4 +1,4 @@
-"""Noisy answers of 250 teachers for ten labels, against drawing the noise and taking the largest in bare numpy."""
+"""Noisy aggregation of 250 teachers for ten labels, against drawing the noise and taking the maximum in bare numpy."""
 
 from __future__ import annotations
 
