@@ -3,7 +3,7 @@
     python -m benchmarks            every benchmark
     python -m benchmarks NAME ...   some of them
 
-Each benchmark prints a number, its target, and whether the target is reached. Benchmarks are not tests: machines differ.
+Each benchmark prints a number, its target, and whether it is reached. Benchmarks are not tests: machines differ.
 """
 
 from __future__ import annotations

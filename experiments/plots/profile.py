@@ -103,7 +103,8 @@ class Profile:
         )
         return (
             "Delta at each epsilon: the probability mass by which the runs with the record exceed e^epsilon times the "
-            f"runs without it. With {percent(self.confidence)} confidence, the true profile lies on or above “{self._shown_name}” at all epsilons simultaneously; the region above “{ALLOWED}” is "
+            f"runs without it. With {percent(self.confidence)} confidence, the true profile lies on or "
+            f"above “{self._shown_name}” at all epsilons simultaneously; the region above “{ALLOWED}” is "
             f"forbidden.{family}"
         )
 

@@ -85,7 +85,7 @@ def summary_table(certificate: Certificate) -> Table:
 
 
 def place_table(certificate: Certificate, confidence: float) -> Table:
-    """Return one row per distribution, delta and sizes, with the miss rate of each method; excessive rates are marked."""
+    """Return one row per distribution, delta and sizes: the miss rate of each method, marked where too high."""
     cells = {(*_place(c), c.method): c for c in certificate.cells if c.confidence == confidence}
     places = list(dict.fromkeys(key[:4] for key in cells))
     rows = []
