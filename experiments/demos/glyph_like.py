@@ -70,7 +70,7 @@ def _sums(records: Floats, labels: Labels) -> tuple[Floats, Labels]:
 
 
 def _squared_distances(X: Floats, sums: Floats, sizes: Labels) -> Floats:
-    """Return squared distances of the rows of `X` to the means, minus the squares of the rows; inf for empty classes."""
+    """Return squared distances of rows of `X` to the means, minus the squares of the rows; inf for empty classes."""
     means = sums / np.maximum(sizes, 1)[:, np.newaxis]
     square = np.where(sizes > 0, np.einsum("ij,ij->i", means, means), np.inf)
     return np.asarray(square - 2.0 * (X @ means.T), dtype=np.float32)

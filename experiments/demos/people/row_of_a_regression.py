@@ -352,7 +352,8 @@ def draw(lecture: Lecture, findings: Findings) -> None:
         lambda ax: _draw_private(ax, findings),
         title="Reconstruction of a row from a regression",
         description="Left: share of ages that are correct within two years, against noise on the coefficients, by "
-        "formula and by attack. Right: the same under output perturbation, against epsilon, with the accuracy of the model.",
+        "formula and by attack. Right: the same under output perturbation, against epsilon, with the accuracy of the "
+        "model.",
     )
 
 
