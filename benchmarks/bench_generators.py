@@ -59,9 +59,9 @@ def main() -> None:
                 repeats=3,
             )
             report(f"{name}: {RUNS} runs together / one after another", ratio(batch, loop), target)
-    what, table = census()
-    for name, one in explained(table, generators()).items():
-        report(f"{name}: five marginals of {what}", one.seconds, 30.0 if name == "graphical model" else 60.0, unit="s")
+    data, table = census()
+    for name, fit_ in explained(table, generators()).items():
+        report(f"{name}: five marginals of {data}", fit_.seconds, 30.0 if name == "graphical model" else 60.0, unit="s")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A small MST pipeline, 8 attributes of 4 values, tables of 1,000 rows: all trees at once, and one by one."""
+"""MST and AIM pipelines: MST on 8 attributes of 4 values, tables of 1,000 rows: all trees at once, and one by one."""
 
 from __future__ import annotations
 

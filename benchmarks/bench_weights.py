@@ -1,4 +1,4 @@
-"""A thousand releases of MWEM, against a loop over runs that follows the algorithm literally."""
+"""Time of a thousand releases of MWEM, against a loop over runs that follows the algorithm literally."""
 
 from __future__ import annotations
 

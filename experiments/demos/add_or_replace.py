@@ -138,7 +138,7 @@ def repair(lecture: Lecture) -> tuple[AuditResult, AuditResult]:
         trials=TRIALS,
         seed=SEED,
     )
-    one = audit(
+    single = audit(
         Laplace(CLAIM, relation=Relation.REPLACE_ONE),
         Neighbours(1.0, 0.0, Relation.REPLACE_ONE),
         trials=TRIALS,
@@ -147,8 +147,8 @@ def repair(lecture: Lecture) -> tuple[AuditResult, AuditResult]:
     lecture.say("Both counts, with noise of scale 20:")
     _show(lecture, both)
     lecture.say("One count with noise of scale 10; the public number of people determines the other:")
-    _show(lecture, one)
-    return both, one
+    _show(lecture, single)
+    return both, single
 
 
 def _show(lecture: Lecture, result: AuditResult) -> None:

@@ -49,8 +49,8 @@ def two_rounds(
     known = votes.queries[:n_first][answered], labels[answered]
     student = tuple(map(tuple, learn(votes.queries[n_first:], *known)))
     interactive = InteractiveGNMax(*noise, **size, n_queries=len(rest), student=student, confidence=confidence)
-    more, corrected = _answers(interactive, rest, rng)
-    labels, teachers = np.concatenate([labels, more]), np.concatenate([answered, corrected])
+    more_labels, corrected = _answers(interactive, rest, rng)
+    labels, teachers = np.concatenate([labels, more_labels]), np.concatenate([answered, corrected])
     labelled = labels >= 0
     predicted = learn(votes.X, votes.queries[labelled], labels[labelled]).argmax(axis=1)
     rho = confident.rho(int(answered.sum())) + interactive.rho(int(corrected.sum()))

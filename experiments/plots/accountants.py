@@ -93,9 +93,11 @@ class AccountantCurves:
         if self.shown:
             handles = ax.plot(*zip(*self.shown, strict=True), "o", color=BOUND.light, markersize=6, label=SHOWN)
         style_axes(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}", handles=handles)
-        every = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown]])
-        at = np.concatenate([self.epochs, [epochs for epochs, _ in self.shown]])
-        logarithmic(ax.xaxis, float(at.min()) / 1.05, float(at.max()) * 1.05)
-        logarithmic(ax.yaxis, 0.8 * float(every[every > 0].min()), 1.25 * float(every.max()), zero=every.min() <= 0)
+        epsilons = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown]])
+        epochs = np.concatenate([self.epochs, [x for x, _ in self.shown]])
+        logarithmic(ax.xaxis, float(epochs.min()) / 1.05, float(epochs.max()) * 1.05)
+        logarithmic(
+            ax.yaxis, 0.8 * float(epsilons[epsilons > 0].min()), 1.25 * float(epsilons.max()), zero=epsilons.min() <= 0
+        )
         end_labels(ax, labels)
         return ax

@@ -40,7 +40,7 @@ KIND_COLOUR = {BOUND: SERIES[0], UNCORRECTED: VIOLATION, PEER: AMBER}
 
 @dataclass(frozen=True)
 class Row:
-    """The miss rates of one method.
+    """Miss rates of one method.
 
     Args:
         name, kind: name and kind of the method.

@@ -1,4 +1,4 @@
-"""All figures of an experiment, and the overview of one audit."""
+"""Figures of an experiment, and the overview of one audit."""
 
 from __future__ import annotations
 

@@ -120,11 +120,11 @@ class Ladder:
         if not known:
             return "No claim is refuted"
         claims = "claim" if len({rung.claim for rung in self.rungs}) == 1 else "claims"
-        shown = f"The lower bounds reach {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
+        reached = f"The lower bounds reach {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
         if not self.assumed:
-            return shown
+            return reached
         free = [rung.without / rung.claim for rung in known if not math.isnan(rung.without)]
-        return f"{shown}, {IN_FAMILY}" + (f"; {percent_range(free)} with {NOTHING_ASSUMED}" if free else "")
+        return f"{reached}, {IN_FAMILY}" + (f"; {percent_range(free)} with {NOTHING_ASSUMED}" if free else "")
 
     @property
     def caption(self) -> str:
@@ -152,8 +152,8 @@ class Ladder:
     @property
     def _names(self) -> tuple[str, str, str]:
         """Legend texts of bounds without an assumption, of bounds that assume a family, and of refuted claims."""
-        shown = f"lower bound, {NOTHING_ASSUMED}" if self.assumed else "lower bound"
-        return shown, f"lower bound, {IN_FAMILY}", "the claim is refuted"
+        assumption_free = f"lower bound, {NOTHING_ASSUMED}" if self.assumed else "lower bound"
+        return assumption_free, f"lower bound, {IN_FAMILY}", "the claim is refuted"
 
     @property
     def height(self) -> float:
@@ -170,7 +170,7 @@ class Ladder:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bars on a linear axis, on which their share of the claim is visible."""
         ax = axes_or_new(ax)
-        every = math.ceil(len(self.rungs) / TALL)
+        stride = math.ceil(len(self.rungs) / TALL)
         limit = 1.06 * self.top
         for place, rung in enumerate(self.rungs):
             self._draw_bar(ax, place, rung)
@@ -178,14 +178,14 @@ class Ladder:
             _draw_exact(ax, place, rung.exact_epsilon, limit)
         handles = self._handles()
         style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
-        named = range(0, len(self.rungs), every)
-        names = [_wrapped(self.rungs[i].name) if every == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
+        named = range(0, len(self.rungs), stride)
+        names = [_wrapped(self.rungs[i].name) if stride == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
         ax.set_yticks(list(named), names, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.grid(False, axis="y")
         ax.set(xlim=(-0.008 * limit, limit), ylim=(len(self.rungs) - 0.4, -0.6))
         for column, cells in enumerate(self._columns()):
-            _write_column(ax, column, [cells[0], *cells[1:][::every]], list(named))
+            _write_column(ax, column, [cells[0], *cells[1:][::stride]], list(named))
         return ax
 
     def _draw_bar(self, ax: Axes, place: int, rung: Rung) -> None:
@@ -206,13 +206,17 @@ class Ladder:
 
     def _handles(self) -> list[Any]:
         """Return the legend entries of the marks that occur."""
-        right, wrong = (any(rung.violation is violation for rung in self.rungs) for violation in (False, True))
-        bound, (shown, assuming, refuted) = BOUND if right else VIOLATION, self._names
-        handles: list[Any] = [Patch(color=bound.light, label=shown if right else f"{shown}: refuted")]
+        any_unrefuted, any_refuted = (
+            any(rung.violation is violation for rung in self.rungs) for violation in (False, True)
+        )
+        bound, (assumption_free, assuming, refuted) = BOUND if any_unrefuted else VIOLATION, self._names
+        handles: list[Any] = [
+            Patch(color=bound.light, label=assumption_free if any_unrefuted else f"{assumption_free}: refuted")
+        ]
         if self.assumed:
             hatched: dict[str, Any] = {"alpha": PALE, "hatch": HATCH, "linewidth": 0}
             handles.append(Patch(facecolor=bound.light, edgecolor=bound.light, label=assuming, **hatched))
-        if right and wrong:
+        if any_unrefuted and any_refuted:
             handles.append(Patch(color=VIOLATION.light, label=refuted))
         handles.append(Line2D([], [], color=CLAIM.light, linewidth=1.8, label="claim"))
         if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs):
@@ -224,11 +228,11 @@ class Ladder:
         columns = []
         if any(not math.isnan(r.exact_epsilon) for r in self.rungs):
             columns.append([("exact", MUTED), *((number(r.exact_epsilon), EXACT) for r in self.rungs)])
-        shown = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
+        bounds = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
         if not self.assumed:
-            return [*columns, [("bound", MUTED), *shown]]
+            return [*columns, [("bound", MUTED), *bounds]]
         free = [(number(r.without), _colour(r)) for r in self.rungs]
-        return [*columns, [("nothing\nassumed", MUTED), *free], [("if in the\nfamily", MUTED), *shown]]
+        return [*columns, [("nothing\nassumed", MUTED), *free], [("if in the\nfamily", MUTED), *bounds]]
 
 
 _DIAMOND: dict[str, Any] = {

@@ -73,7 +73,7 @@ def _draw_single(plot: Lines, ax: Axes) -> Drawn:
 
 def _draw_several(plot: Lines, ax: Axes) -> Drawn:
     """Draw several lines of bounds; a claim or an exact value that all of them share is drawn once."""
-    every = math.ceil(len(plot.series) / LABELLED)
+    stride = math.ceil(len(plot.series) / LABELLED)
     labels = []
     bounds: dict[str, Any] = {"color": INK.light, "linewidth": 1.8, "marker": "o", "markersize": 4}
     handles = [Line2D([], [], label=plot.bound_name, **bounds)]
@@ -97,7 +97,7 @@ def _draw_several(plot: Lines, ax: Axes) -> Drawn:
         ax.plot(
             series.x, series.bound, color=colour.light, linewidth=1.8, marker=_marker(series.x, index), markersize=5
         )
-        if index % every == 0:
+        if index % stride == 0:
             labels.append(EndLabel(_last(series.bound), cut(series.name, 32), colour))
     return labels, handles
 

@@ -77,9 +77,9 @@ def summary_table(certificate: Certificate) -> Table:
             at = [cell for cell in cells if cell.confidence == confidence]
             worst.append(_with_interval(max(at, key=_evidence)) if at else "–")
         failed = sum(not cell.holds for cell in cells)
-        kept = f"{len(cells) - failed} of {len(cells)}"
+        within_limit = f"{len(cells) - failed} of {len(cells)}"
         word, colour = _word(cells[0].kind, failed)
-        rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, kept, word)))
+        rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, within_limit, word)))
     allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
     return Table(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
 

@@ -39,17 +39,17 @@ def write_membership(
         The two files. The page is self-contained and needs no network.
     """
     titles, rows = cells(result)
-    shown = {
+    variables = {
         "title": config.title or name,
         "headline": "No evidence of membership" if result.confounded else "Results of the membership attacks",
         "answer": answer(result),
         "rates": Table(titles, tuple(("", row) for row in rows), 2),
-        "shown": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
+        "settings": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
         "notes": notes(result),
     }
     text = page(
         "membership.html.j2",
-        **shown,
+        **variables,
         paragraphs=[part for part in config.description.strip().split("\n\n") if part],
         verdict="underpowered" if result.confounded else "plain",
         figures=list(load(figures).values()),
@@ -61,7 +61,7 @@ def write_membership(
     )
     files = {
         directory / "report.html": text,
-        directory / "report.md": markdown_page("membership.md.j2", **shown, **_best_groups(result)),
+        directory / "report.md": markdown_page("membership.md.j2", **variables, **_best_groups(result)),
     }
     for path, written in files.items():
         write_atomically(path, written.encode())

@@ -205,12 +205,12 @@ def draw(lecture: Lecture, findings: Findings) -> None:
 
 def _draw_queries(ax: Axes, findings: Findings) -> None:
     labels = []
-    more = np.geomspace(N_PEOPLE + 1, QUERIES[-1], 100).astype(int)
+    numbers_of_queries = np.geomspace(N_PEOPLE + 1, QUERIES[-1], 100).astype(int)
     for noise, colour in zip(NOISES, (BLUE, AMBER, GREEN), strict=True):
         values = [findings.many_counts[noise, m] for m in QUERIES]
         ax.plot(QUERIES, values, marker="o", color=colour.light, linewidth=0)
-        curve = [least_squares_accuracy(N_PEOPLE, int(m), noise) for m in more]
-        ax.plot(more, curve, color=colour.light, linewidth=1.4)
+        curve = [least_squares_accuracy(N_PEOPLE, int(m), noise) for m in numbers_of_queries]
+        ax.plot(numbers_of_queries, curve, color=colour.light, linewidth=1.4)
         labels.append(EndLabel(values[-1], f"noise {noise:g}", colour))
     logarithmic(ax.xaxis, QUERIES[0] / 1.15, QUERIES[-1] * 1.15)
     ax.set_ylim(0.48, 1.02)

@@ -100,7 +100,7 @@ def measured(lecture: Lecture) -> dict[str, list[tuple[float, float]]]:
     )
     lecture.table(
         ["mechanism", *(f"{n:,} records" for n in SIZES)],
-        [[name, *(f"{largest:.4f}" for _, largest in each)] for name, each in by_mechanism.items()],
+        [[name, *(f"{largest:.4f}" for _, largest in rows)] for name, rows in by_mechanism.items()],
     )
     lecture.say(
         """

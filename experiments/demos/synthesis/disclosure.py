@@ -182,11 +182,11 @@ def worst_groups(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed
 def allowed(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
     """Return attack -> largest gain that the guarantee allows, at the success rate measured without the person."""
     claim = PRIVATE.guarantee()
-    most = {}
+    largest_gain = {}
     for risk in ATTACKS:
         without = disclosed["private", risk].everybody[PERSON].success
         p0 = np.linspace(without.lower, without.upper, 200)
-        most[risk] = float((1.0 - claim.tradeoff(p0) - p0).max())
+        largest_gain[risk] = float((1.0 - claim.tradeoff(p0) - p0).max())
     lecture.chapter("3. What a guarantee allows")
     lecture.say(
         f"""
@@ -196,7 +196,7 @@ def allowed(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) ->
         """
     )
     gained = {risk: points(disclosed["private", risk].everybody.headline) for risk in ATTACKS}
-    rows = [[risk, gained[risk], f"{100 * most[risk]:+.0f}"] for risk in ATTACKS]
+    rows = [[risk, gained[risk], f"{100 * largest_gain[risk]:+.0f}"] for risk in ATTACKS]
     lecture.table(["attack", "measured gain (95 %)", "largest allowed gain"], rows)
     lecture.say(
         """
@@ -205,7 +205,7 @@ def allowed(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) ->
         dpassay run synthetic-epsilons.
         """
     )
-    return most
+    return largest_gain
 
 
 # %%

@@ -28,8 +28,8 @@ class RiskByAttack:
     @property
     def title(self) -> str:
         """Number of attacks with a significant gain, as a sentence."""
-        shown = sum(gain.shown for gain in self.gains.values())
-        return f"{shown} of {len(self.gains)} attacks gain from the release"
+        n_significant = sum(gain.shown for gain in self.gains.values())
+        return f"{n_significant} of {len(self.gains)} attacks gain from the release"
 
     @property
     def caption(self) -> str:

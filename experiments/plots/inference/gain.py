@@ -1,4 +1,4 @@
-"""An attack compared with its baselines: guesses without the release, and from a release without the person."""
+"""Comparison of an attack with its baselines: guesses without the release, and without the person."""
 
 from __future__ import annotations
 

@@ -135,11 +135,11 @@ def _log_ticks(low: float, high: float) -> list[float]:
     """Return at most 8 integer powers of ten; over less than a factor of 200 also 2 and 5 times these."""
     first, last = math.floor(math.log10(low) + 1e-9), math.floor(math.log10(high) + 1e-9)
     if math.log10(high) - math.log10(low) < math.log10(200.0):
-        every = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+        ticks = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
     else:
         step = math.ceil((last - first + 1) / 8)
-        every = [10.0**k for k in range(last, first - 1, -step)][::-1]
-    return [tick for tick in every if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
+        ticks = [10.0**k for k in range(last, first - 1, -step)][::-1]
+    return [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
 
 
 def write(ax: Axes, x: float, y: float, text: str, colour: Colour = MUTED, **options: Any) -> Any:
