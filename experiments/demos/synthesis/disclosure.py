@@ -112,8 +112,8 @@ def three_risks(lecture: Lecture) -> dict[tuple[str, str], Disclosed]:
         illness, ages, birthdays and places, adds noise, and draws rows that fit the noisy counts. The attacks:
 
           singling out   a description of a row of the table fits exactly one person
-          linkability    one party knows age, sex, place, another birthday, illness: match their records
-          inference      all attributes except the illness are known: infer it from the nearest rows
+          linkability    age, sex, place and birthday, illness are in two tables: match their rows
+          inference      all other attributes are known: infer the illness from the nearest rows
 
         The success rate alone is not evidence of a leak. Each attack is compared with two baselines: a guess without
         any table, and the same attack on the table of the other half, which does not contain the person. Only the gain
