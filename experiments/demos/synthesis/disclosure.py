@@ -112,7 +112,7 @@ def three_risks(lecture: Lecture) -> dict[tuple[str, str], Disclosed]:
         illness, ages, birthdays and places, adds noise, and draws rows that fit the noisy counts. The attacks:
 
           singling out   a description of a row of the table fits exactly one person
-          linkability    age, sex, place and birthday, illness are in two tables: match their rows
+          linkability    match a record of (age, sex, place) with one of (birthday, illness)
           inference      all other attributes are known: infer the illness from the nearest rows
 
         The success rate alone is not evidence of a leak. Each attack is compared with two baselines: a guess without
