@@ -181,8 +181,9 @@ def where_it_goes(lecture: Lecture) -> list[Part]:
         the other runs, nor the leak through the choice of the pairs, which has a separate row. There is no lower bound
         if fewer than a fifth of the runs measured the marginal.
 
-        The total is {total:.3f} nats, at most the guaranteed rho of 1. Every measured marginal has the same noise and
-        the same leak; only the probability of its measurement differs. The choice of the pairs contributes
+        The total is {total:.3f} nats, at most the guaranteed rho of 1. Measured marginals with the same number of
+        attributes have the same noise and the same leak; only the probability of their measurement differs. The choice
+        of the pairs contributes
         {choice.information / total:.1%}: it uses a third of the budget, but one record among {N_PEOPLE} rarely
         changes it.
         """
