@@ -3,7 +3,7 @@
     python -m benchmarks            every benchmark
     python -m benchmarks NAME ...   some of them
 
-Each prints its figure, the target, and whether it is reached. Nothing here is a test: machines differ.
+Each benchmark prints a number, its target, and whether it is reached. Benchmarks are not tests: machines differ.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def main() -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=", ".join(name.removeprefix("bench_") for name in names)
     )
-    wanted = parser.parse_args().names or [name.removeprefix("bench_") for name in names]
-    for name in wanted:
+    selected = parser.parse_args().names or [name.removeprefix("bench_") for name in names]
+    for name in selected:
         if not (Path(__file__).parent / f"bench_{name}.py").exists():
             parser.error(f"unknown benchmark {name!r}; known: {', '.join(n.removeprefix('bench_') for n in names)}")
         print(f"\n== {name}")

@@ -18,19 +18,19 @@ from dpassay.mechanisms.guarantees import LaplaceDP
 
 
 def bare_numpy(n: int) -> None:
-    """What cannot be avoided: the same 2n samples, sorted."""
+    """Draw and sort the same 2n samples, which no audit can avoid."""
     rng = np.random.default_rng(0)
     for centre in (0.0, 1.0):
         np.sort(rng.laplace(centre, 1.0, size=n))
 
 
 def small(claim: float, seed: int) -> float:
-    """Seconds of a small audit, which are nearly all fixed cost."""
+    """Return the seconds of a small audit, nearly all of which are fixed cost."""
     return seconds(partial(audit, Laplace(epsilon=claim), trials=1_000, seed=seed))
 
 
 def statistics_of(claim: float, n: int) -> None:
-    """Bound, p-value and power of the default bound, of counts that are there."""
+    """Compute bound, p-value and power of the default bound from given counts."""
     rates = 0.5 * np.exp([-claim, 0.0])
     tally = Tally(np.array([-np.inf, 0.5]), *(np.array([n, round(n * rate)]) for rate in rates), n, n)
     statement, counts = Statement(LaplaceDP(claim), 0.0), PairCounts(tally)

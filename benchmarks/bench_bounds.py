@@ -1,4 +1,4 @@
-"""One bound, fixed and read, against drawing and sorting a million normal scores in bare numpy."""
+"""Computation of one bound, against drawing and sorting a million normal scores in bare numpy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, Guarantee, 
 
 
 def event(n: int) -> PairCounts:
-    """An event that 16 of 100 runs show without the record, and 27 with it."""
+    """Return the counts of an event of probability 0.16 without the record and 0.27 with it."""
     hits_out, hits_in = round(0.16 * n), round(0.27 * n)
     return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n, hits_out]), np.array([n, hits_in]), n, n))
 
@@ -47,7 +47,7 @@ def chosen(out: np.ndarray, in_: np.ndarray) -> None:
 
 
 def works() -> dict[str, tuple[Callable[[], None], float]]:
-    """What is timed, and the target of each ratio."""
+    """Return name -> function to time and the target of its ratio."""
     rng = np.random.default_rng(0)
     bits = rng.random((1, 20_000)) < 0.5
     canaries = BitScores(bits, rng.normal(size=bits.shape) + 1.5 * bits)

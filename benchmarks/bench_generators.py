@@ -1,4 +1,4 @@
-"""Fitting a batch of runs together against one fit a run, for each generator; and five marginals of a census."""
+"""Fits of a batch of runs together against one fit per run, for each generator, and five marginals of a census."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TARGETS: dict[str, tuple[Generator, float]] = {
     "local consistency": (LocalConsistency(sweeps=50, n_rows=100), 0.1),
     "gradual update": (GradualUpdate(sweeps=50, n_rows=100, updates=10), 0.2),
 }
-"""A generator, and the share of the loop's time that its batch may take."""
+"""Name -> generator, and target of the ratio of the time of its batch to that of the loop."""
 
 
 def noisy(size: int) -> list[Measured]:
-    """Measured pairs of uniform data."""
+    """Return noisy pair marginals of uniform data."""
     rng = np.random.default_rng(0)
     shapes = [(size, DOMAIN.project(names).n_cells) for names in PAIRS]
     return [
@@ -50,18 +50,18 @@ def fit(generator: Generator, measured: list[Measured]) -> None:
 
 def main() -> None:
     together = noisy(RUNS)
-    apart = [[one.of_runs(np.array([run])) for one in together] for run in range(RUNS)]
+    separate = [[marginal.of_runs(np.array([run])) for marginal in together] for run in range(RUNS)]
     with threadpool_limits(1):
         for name, (generator, target) in TARGETS.items():
             batch, loop = interleaved(
                 lambda generator=generator: fit(generator, together),
-                lambda generator=generator: [fit(generator, one) for one in apart],
+                lambda generator=generator: [fit(generator, run) for run in separate],
                 repeats=3,
             )
             report(f"{name}: {RUNS} runs together / one after another", ratio(batch, loop), target)
-    what, table = census()
-    for name, one in explained(table, generators()).items():
-        report(f"{name}: five marginals of {what}", one.seconds, 30.0 if name == "graphical model" else 60.0, unit="s")
+    data, table = census()
+    for name, fit_ in explained(table, generators()).items():
+        report(f"{name}: five marginals of {data}", fit_.seconds, 30.0 if name == "graphical model" else 60.0, unit="s")
 
 
 if __name__ == "__main__":

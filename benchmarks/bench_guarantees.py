@@ -1,4 +1,4 @@
-"""Thousands of points of a claimed curve, against drawing and sorting a million normal numbers in bare numpy."""
+"""Evaluation of thousands of points of a claimed curve, against drawing and sorting a million normal numbers."""
 
 from __future__ import annotations
 

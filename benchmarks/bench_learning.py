@@ -1,7 +1,7 @@
-"""DP-SGD by the thousand: models a second against Opacus, a jitted vmap and a naive loop, and against the machine.
+"""DP-SGD: models per second against Opacus, a jitted vmap and a naive loop, and against the limit of the machine.
 
-Softmax regression, 1,000 records, 64 features, 10 classes, 100 Poisson steps of expected 100, in float32, on one
-thread. Peers are measured where they can be imported (the extra `torch`, and jax), the naive loop always.
+Softmax regression, 1,000 records, 64 features, 10 classes, 100 Poisson steps of expected batch size 100, in float32,
+on one thread. Peers are measured if they can be imported (the extra `torch`, and jax), the naive loop always.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ours(X: Any, y: Any, runs: int = RUNS, seed: int = 0) -> None:
 
 
 def naive(X: Any, y: Any) -> None:
-    """One model: every per-example gradient written out, batch by batch."""
+    """Train one model with explicit per-example gradients, batch by batch."""
     rng = np.random.default_rng(0)
     A = np.column_stack([X, np.ones(N, dtype=np.float32)])
     W = np.zeros((CLASSES, FEATURES + 1), dtype=np.float32)
@@ -60,7 +60,7 @@ def naive(X: Any, y: Any) -> None:
 
 
 def opacus_model(X: Any, y: Any) -> Callable[[], None]:
-    """One model by Opacus, with its own Poisson sampling and optimiser."""
+    """Return a function that trains one model by Opacus, with the Poisson sampling and optimiser of Opacus."""
     import torch
     from opacus import PrivacyEngine
     from torch.utils.data import DataLoader, TensorDataset
@@ -90,7 +90,7 @@ def opacus_model(X: Any, y: Any) -> Callable[[], None]:
 
 
 def jax_models(X: Any, y: Any, runs: int) -> Callable[[], Any]:
-    """`runs` models at once: per-example gradients by vmap over all records, masked by Poisson coins, jitted whole."""
+    """Return a function that trains `runs` models at once: jitted, per-example gradients by vmap, Poisson masks."""
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     import jax
     import jax.numpy as jnp
@@ -124,8 +124,10 @@ def jax_models(X: Any, y: Any, runs: int) -> Callable[[], Any]:
 
 
 def machine_limit() -> float:
-    """Seconds that the arithmetic of the two products, at the rate of large ones, and the noise of `RUNS` models take
-    on their own: what no batched trainer on numpy can undercut."""
+    """Return the seconds of the two matrix products, at the rate of large ones, and of the noise of `RUNS` models.
+
+    A lower limit for every batched trainer on numpy.
+    """
     rng = np.random.default_rng(0)
     a = rng.random((2048, 512), dtype=np.float32)
     b = rng.random((512, 2048), dtype=np.float32)
@@ -180,7 +182,7 @@ def _second_core(X: Any, y: Any) -> None:
 
 
 def _mnist() -> None:
-    """Data of the size of MNIST: 60,000 x 784, 1,000 Poisson steps of expected 600."""
+    """Report the speed on data of the size of MNIST: 60,000 x 784, 1,000 Poisson steps of expected 600."""
     rng = np.random.default_rng(0)
     X, y = rng.random((60_000, 784), dtype=np.float32), rng.integers(0, 10, 60_000)
     mechanism = DPSGD(

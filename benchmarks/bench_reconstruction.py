@@ -1,4 +1,4 @@
-"""Columns of bits from subset counts with Gaussian noise: least squares against the linear programme of L1 decoding."""
+"""Reconstruction of bits from noisy subset counts: least squares against the linear programme of L1 decoding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpassay.mechanisms.counts import random_subsets
 
 
 def answered(n: int, m: int, noise: float, runs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Public queries, and noisy answers of each run."""
+    """Return public queries, and noisy answers of each run."""
     rng = np.random.default_rng(0)
     queries = random_subsets(n, m)
     bits = rng.integers(0, 2, (runs, n))

@@ -1,4 +1,4 @@
-"""How long the command line, the imports and a test session take, as whole processes."""
+"""Durations of the command line, the imports and a test session, as whole processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def median_seconds(*command: str) -> float:
 
 
 def plugin_ratio() -> float:
-    """A pytest session that checks no privacy, against the same session without the plugin."""
+    """Return the time of a pytest session without privacy checks, divided by that without the plugin."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "test_nothing.py")
         path.write_text("def test_nothing(): pass\n")

@@ -1,6 +1,6 @@
-"""Numbers that attacks make of synthetic tables, against a loop over tables in plain numpy.
+"""Attack statistics of synthetic tables, against a loop over tables in plain numpy.
 
-A thousand tables of 1,000 rows and ten columns. The loops get 20 of them, and their time is scaled up.
+A thousand tables of 1,000 rows and ten columns. The loops process 20 of them, and their time is scaled up.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ TABLES, LOOPED, ROWS, COLUMNS = 1_000, 20, 1_000, 10
 
 
 def agreement_loop(tables: np.ndarray, record: np.ndarray, queries: tuple[tuple[int, ...], ...]) -> np.ndarray:
-    """Table by table and set by set: rows that agree on all of the set."""
+    """Return the numbers of rows that agree with the record on each set of columns, table by table."""
     return np.array([[(t[:, list(q)] == record[list(q)]).all(axis=1).sum() for q in queries] for t in tables])
 
 
 def density_loop(tables: np.ndarray, records: np.ndarray, n_levels: int) -> np.ndarray:
-    """Table by table, pair by pair: log shares of a histogram in two dimensions."""
-    found = np.zeros((len(tables), len(records)))
+    """Return the sums over pairs of columns of log counts of two-dimensional histograms, table by table."""
+    log_density = np.zeros((len(tables), len(records)))
     edges = np.arange(n_levels + 1) - 0.5
     for place, table in enumerate(tables):
         for i in range(COLUMNS):
             for j in range(i + 1, COLUMNS):
                 counts = np.histogram2d(table[:, i], table[:, j], bins=(edges, edges))[0]
-                found[place] += np.log(counts[records[:, i], records[:, j]] + 0.5)
-    return found
+                log_density[place] += np.log(counts[records[:, i], records[:, j]] + 0.5)
+    return log_density
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     ours, naive = interleaved(
         lambda: in_chunks(counts, tables), lambda: agreement_loop(few, records[0], queries), repeats=3
     )
-    scaled = [one * TABLES / LOOPED for one in naive]
+    scaled = [time * TABLES / LOOPED for time in naive]
     report("counts of 100 generated queries, a loop / packed bits", ratio(scaled, ours), 20.0, smaller_is_better=False)
     known = Known.of(np.arange(8).repeat(COLUMNS).reshape(8, COLUMNS), records)
     exact = pairs(few, records, known) - density_loop(few, records, 8)
@@ -51,7 +51,7 @@ def main() -> None:
     ours, naive = interleaved(
         lambda: pairs(tables[:200], records, known), lambda: density_loop(few, records, 8), repeats=3
     )
-    scaled = [one * 200 / LOOPED for one in naive]
+    scaled = [time * 200 / LOOPED for time in naive]
     report("densities of 45 pairs at 200 records, a loop / bincount", ratio(scaled, ours), 5.0, smaller_is_better=False)
 
 

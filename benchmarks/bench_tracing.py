@@ -1,7 +1,7 @@
-"""Tracing 10,000 people by a million published means, against a loop over people in float64.
+"""Tracing of 10,000 people with a million published means, against a loop over people in float64.
 
-The people are 1.25 GB of packed bits, made outside of the timing; a byte an attribute would be 10 GB. The loop gets 40
-of them, and its time is scaled up.
+The people are 1.25 GB of packed bits, generated outside the timing; one byte per attribute would be 10 GB. The loop
+processes 40 people, and its time is scaled up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ATTRIBUTES, PEOPLE, LOOPED = 1_000_000, 10_000, 40
 
 
 def made() -> tuple[PackedPeople, np.ndarray, np.ndarray]:
-    """People, frequencies (1/4, 1/2 and 3/4, by eights), and the means of the first hundred people."""
+    """Return people, frequencies (1/4, 1/2 and 3/4, in blocks of eight), and means of the first hundred people."""
     rng = np.random.default_rng(0)
     bits = np.empty((ATTRIBUTES // 8, PEOPLE), dtype=np.uint8)
     step = 12_500
@@ -34,7 +34,7 @@ def made() -> tuple[PackedPeople, np.ndarray, np.ndarray]:
 
 
 def loop(rows: np.ndarray, p: np.ndarray, q: np.ndarray) -> list[float]:
-    """One person after the other, as the formula is written."""
+    """Return the score of one person after the other, by the formula."""
     norm = np.sqrt((p * (1.0 - p) * (q - p) ** 2).sum())
     return [float(((y - p) * (q - p)).sum() / norm) for y in rows]
 
@@ -54,7 +54,7 @@ def main() -> None:
     report(f"{what} / a loop in float64", ratio(ours, naive), 0.1)
     report(what, min(ours), 10.0, unit="s")
     report(f"{what}, CPU time", min(cpu), 10.0, unit="s")
-    report("members above the 99.9 % point of strangers, of 100", float((scores[:100] > 3.09).sum()), 100.0,
+    report("members above the 99.9 % quantile of non-members, of 100", float((scores[:100] > 3.09).sum()), 100.0,
            unit="", smaller_is_better=False)  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Noisy answers of 250 teachers for ten labels, against drawing the noise and taking the largest in bare numpy."""
+"""Noisy aggregation of 250 teachers for ten labels, against drawing the noise and taking the maximum in bare numpy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
     def bare() -> None:
         np.argmax(rng.standard_normal((RUNS, QUERIES, 10)) * 40.0 + votes, axis=2)
 
-    works = [lambda one=one: one.release(votes, RUNS, rng) for one in mechanisms]
+    works = [lambda mechanism=mechanism: mechanism.release(votes, RUNS, rng) for mechanism in mechanisms]
     *times, plain = interleaved(*works, bare)
     for mechanism, taken in zip(mechanisms, times, strict=True):
         name = type(mechanism).__name__

@@ -1,4 +1,4 @@
-"""A thousand releases of MWEM, against a loop over runs that is written as the algorithm is."""
+"""Time of a thousand releases of MWEM, against a loop over runs that follows the algorithm literally."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EPSILON, PEOPLE = 1.0, 1_000
 
 
 def loop(matrix: np.ndarray, exact: np.ndarray, runs: int) -> list[np.ndarray]:
-    """One run after the other: Hardt, Ligett and McSherry (2012), figure 1."""
-    rng, found = np.random.default_rng(0), []
+    """Return the answers of one run after the other: Hardt, Ligett and McSherry (2012), figure 1."""
+    rng, answers = np.random.default_rng(0), []
     for _ in range(runs):
         a, total = np.full(CELLS, 1.0 / CELLS), np.zeros(CELLS)
         for _ in range(ROUNDS):
@@ -27,8 +27,8 @@ def loop(matrix: np.ndarray, exact: np.ndarray, runs: int) -> list[np.ndarray]:
             measured = exact[q] + rng.laplace(scale=2 * ROUNDS / EPSILON)
             a = a * np.exp(matrix[q] * (measured - PEOPLE * (matrix[q] @ a)) / (2 * PEOPLE))
             a = a / a.sum()
-        found.append(PEOPLE * (matrix @ total) / ROUNDS)
-    return found
+        answers.append(PEOPLE * (matrix @ total) / ROUNDS)
+    return answers
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""MST and AIM of `opendp.extras.mbi` on coded Adult, for comparison; run it in an environment of its own:
+"""Comparison with MST and AIM of `opendp.extras.mbi` on coded Adult, in a separate environment.
 
     python -m venv OTHER && OTHER/bin/pip install 'opendp[mbi]'
     OTHER/bin/python benchmarks/compare_selection.py FOLDER mst
@@ -6,8 +6,8 @@
     python benchmarks/compare_selection.py FOLDER mst --ours
     python benchmarks/compare_selection.py FOLDER mst --ours --penalty 0 --shares 0.5 0.05 0.45
 
-FOLDER holds adult_coded.csv and adult_domain.json. Both print the mean over all pairs of |exact - model|_1 / n. The
-budget is a number with which the reference does not stumble over the last bits of its own books (opendp issue 2789).
+FOLDER contains adult_coded.csv and adult_domain.json. Both print the mean over all pairs of |exact - model|_1 / n. The
+budget is a number for which rounding errors in the accounting of the reference do not raise (opendp issue 2789).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 RHO = 0.014970002
-"""epsilon 1 at delta 1e-9."""
+"""zCDP parameter of epsilon 1 at delta 1e-9."""
 
 
 def reference(which: str, rows: np.ndarray, domain: dict[str, int]) -> Callable[[str, str], np.ndarray]:
-    """The counts of a pair in the model of the reference; what it gives to missing values is left out."""
+    """Return the counts of a pair in the model of the reference, without its cells for missing values."""
     import opendp.prelude as dp  # type: ignore[import-not-found,unused-ignore]
     import polars as pl  # type: ignore[import-not-found,unused-ignore]
 
@@ -44,7 +44,7 @@ def reference(which: str, rows: np.ndarray, domain: dict[str, int]) -> Callable[
 
 
 def ours(which: str, rows: np.ndarray, domain: dict[str, int], **options: Any) -> Callable[[str, str], np.ndarray]:
-    """The counts of a pair in our model; `options` of MST."""
+    """Return the counts of a pair in the model of dpassay; `options` are those of MST."""
     from dpassay.mechanisms.queries.domain import Domain
     from dpassay.mechanisms.synthesis import AIM, MST, DirectGenerator, SelectMeasureGenerate, TreeModel
 
@@ -59,25 +59,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("which", choices=("mst", "aim"))
-    parser.add_argument("attributes", nargs="*", help="all, where left out")
+    parser.add_argument("attributes", nargs="*", help="default: all")
     parser.add_argument("--ours", action="store_true")
-    parser.add_argument("--shares", type=float, nargs=3, help="of MST, ours")
-    parser.add_argument("--penalty", type=float, help="of MST, ours")
-    given = parser.parse_args()
-    options = {name: value for name in ("shares", "penalty") if (value := getattr(given, name)) is not None}
-    domain = json.loads((given.folder / "adult_domain.json").read_text())
+    parser.add_argument("--shares", type=float, nargs=3, help="shares of the budget of MST, with --ours")
+    parser.add_argument("--penalty", type=float, help="penalty of MST, with --ours")
+    arguments = parser.parse_args()
+    options = {name: value for name in ("shares", "penalty") if (value := getattr(arguments, name)) is not None}
+    domain = json.loads((arguments.folder / "adult_domain.json").read_text())
     names = list(domain)
-    table = np.loadtxt(given.folder / "adult_coded.csv", delimiter=",", skiprows=1, dtype=np.int64)
-    chosen = given.attributes or names
-    rows, domain = table[:, [names.index(one) for one in chosen]], {one: domain[one] for one in chosen}
+    table = np.loadtxt(arguments.folder / "adult_coded.csv", delimiter=",", skiprows=1, dtype=np.int64)
+    chosen = arguments.attributes or names
+    rows, domain = table[:, [names.index(name) for name in chosen]], {name: domain[name] for name in chosen}
     start = time.process_time()
-    model = ours(given.which, rows, domain, **options) if given.ours else reference(given.which, rows, domain)
+    model = (
+        ours(arguments.which, rows, domain, **options) if arguments.ours else reference(arguments.which, rows, domain)
+    )
     spent, errors = time.process_time() - start, []
     for (i, a), (j, b) in itertools.combinations(enumerate(chosen), 2):
         exact = np.zeros((domain[a], domain[b]))
         np.add.at(exact, (rows[:, i], rows[:, j]), 1)
         errors.append(np.abs(exact - model(a, b)).sum() / len(rows))
-    print(f"{given.which}: mean error of {len(errors)} pairs {np.mean(errors):.4f}, {spent:.0f} s of processor time")
+    print(
+        f"{arguments.which}: mean error of {len(errors)} pairs {np.mean(errors):.4f}, {spent:.0f} s of processor time"
+    )
 
 
 if __name__ == "__main__":

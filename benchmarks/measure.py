@@ -1,4 +1,4 @@
-"""Shared by the benchmarks: interleaved timing, and one line a figure."""
+"""Helpers of the benchmarks: interleaved timing, and one line per number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def interleaved(*works: Callable[[], Any], repeats: int = 9) -> list[list[float]]:
-    """Times of each work, the works taking turns so that drift of the machine hits all alike; one warm-up each."""
+    """Return the times of each work, in turns so that drift of the machine affects all equally; one warm-up each."""
     for work in works:
         work()
     times: list[list[float]] = [[] for _ in works]
@@ -28,7 +28,7 @@ def interleaved(*works: Callable[[], Any], repeats: int = 9) -> list[list[float]
 
 
 def ratio(numerator: list[float], denominator: list[float]) -> float:
-    """Median of the pairwise ratios."""
+    """Return the median of the pairwise ratios."""
     return statistics.median(a / b for a, b in zip(numerator, denominator, strict=True))
 
 
@@ -39,10 +39,10 @@ def report(what: str, value: float, target: float, *, unit: str = "x", smaller_i
 
 
 def sorted_million() -> None:
-    """The baseline of what does not run a mechanism."""
+    """Run the baseline of benchmarks without a mechanism."""
     np.sort(np.random.default_rng(0).normal(size=1_000_000))
 
 
 def against_sorting(what: str, work: Callable[[], Any], target: float) -> None:
-    """Reports the time of `work` as a ratio to drawing and sorting a million normal numbers."""
+    """Report the time of `work` as a ratio to drawing and sorting a million normal numbers."""
     report(f"{what} / draw and sort", ratio(*interleaved(work, sorted_million)), target)

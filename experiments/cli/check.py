@@ -27,19 +27,20 @@ from ...mechanisms.printable import fenced
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
-"""Characters of a dataset that a message repeats."""
+"""Largest number of characters of a dataset in a message."""
 NO_EPSILON = "--epsilon is missing: only a mechanism knows its own claim."
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """What is claimed, and on which pair, as given on the command line.
+    """Claim and pair of datasets, as given on the command line.
 
     Args:
         epsilon, delta: the claim; None leaves it to the mechanism.
         d0, d1: datasets as JSON, or "@FILE" for a file of JSON; None leaves the pair to the mechanism.
-        relation: of the pair, or of the pairs that are searched; None is that of the mechanism, else "add_remove".
-        records: whether the datasets are collections of records.
+        relation: relation of the pair, or of the searched pairs; None for the relation of the mechanism, else
+            "add_remove".
+        records: True if the datasets are collections of records.
     """
 
     epsilon: float | None = None
@@ -51,17 +52,17 @@ class Claimed:
 
     @property
     def delta_asked(self) -> float | None:
-        """At which epsilon is bounded; None leaves it to the mechanism."""
+        """Delta of the bound on epsilon; None leaves it to the mechanism."""
         return self.delta if self.epsilon is None else self.delta or 0.0
 
     def guarantee(self) -> Guarantee | None:
-        """(epsilon, delta)-DP, pure if delta is 0 or not given; None without an epsilon."""
+        """Return (epsilon, delta)-DP, pure if delta is 0 or not given; None without an epsilon."""
         if self.epsilon is None:
             return None
         return ApproximateDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def pair(self, *, as_json: bool) -> Neighbours | None:
-        """The two datasets; lists of numbers become arrays, unless they are kept `as_json` for a program."""
+        """Return the two datasets; lists of numbers become arrays, except `as_json` for a program."""
         if self.d0 is None and self.d1 is None:
             return None
         if self.d0 is None or self.d1 is None:
@@ -72,11 +73,11 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Sought:
-    """Where a pair is looked for, in the place of --d0 and --d1.
+    """Search for a pair, in place of --d0 and --d1.
 
     Args:
-        domain: as `dpassay.audit.search.domain_from` reads it.
-        budget: runs per side of all looks together; None is the default of the search.
+        domain: text that `dpassay.audit.search.domain_from` parses.
+        budget: runs per side of the whole search; None for the default of the search.
     """
 
     domain: str
@@ -96,25 +97,25 @@ def check(
     recorded: bool = False,
     **options: Any,
 ) -> AuditResult:
-    """The audit that the command line asks for; that of the winner, where it asks for a search.
+    """Return the audit of the command line; for a search, the audit of the pair that it selects.
 
     Args:
         target: "package.module:object" or "file.py:object"; a function or a mechanism.
-        program: a command line, in place of a target.
+        program: a command line, instead of a target.
         claimed: the claim and the pair.
         seed, n_jobs, options: as for `dpassay.audit.audit`.
         timeout: seconds for one call of a Python function, or for one batch of a program; None is no limit for a
             function, `BATCH_SECONDS` for a program.
-        recorded: also compare what a function does with its noise on both sides; its findings are warnings.
-        plain: whether the program reads and writes plain lines, and not JSON.
-        sought: the domain of a search.
+        recorded: also record how a function uses its noise on both sides; differences become warnings.
+        plain: True if the program reads and writes plain lines instead of JSON.
+        sought: domain and budget of a search.
 
     Raises:
-        ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of what
-            is no function.
+        ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
+            something other than a function.
     """
     options |= {"seed": seed, "n_jobs": n_jobs}
-    ask = partial(_check, claimed=claimed) if sought is None else partial(_search, claimed=claimed, sought=sought)
+    run_audit = partial(_check, claimed=claimed) if sought is None else partial(_search, claimed=claimed, sought=sought)
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
     if target is not None and plain:
@@ -123,52 +124,52 @@ def check(
         expendable()
     if target is None and recorded:
         raise ParameterError(
-            "--record needs a Python function: what a program draws cannot be seen.", argument="--record"
+            "--record needs a Python function: the random draws of a program cannot be recorded.", argument="--record"
         )
     if target is None:
         kind = PlainCommand if plain else Command
-        found: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
-        return ask(found, target, **options)
+        external: Any = kind(program or "", timeout=BATCH_SECONDS if timeout is None else timeout)
+        return run_audit(external, target, **options)
     with calls_take_at_most(timeout):
         loaded = _instance(load_target(target), target)
         warnings = _findings(loaded, target, claimed) if recorded else ()
-        result = ask(loaded, target, timeout=timeout, **options)
+        result = run_audit(loaded, target, timeout=timeout, **options)
     return replace(result, warnings=(*result.warnings, *warnings)) if warnings else result
 
 
 def _findings(function: Any, target: str, claimed: Claimed) -> tuple[str, ...]:
-    """What a recording of the function shows, in sentences."""
+    """Return the findings of a recording of the function, in sentences."""
     pair = claimed.pair(as_json=False)
     if isinstance(function, (Mechanism, type)):
-        raise ParameterError(f"--record needs a function, but {target} is none.", argument="--record")
+        raise ParameterError(f"--record needs a function, but {target} is not a function.", argument="--record")
     if pair is None:
-        raise ParameterError("--record needs a pair: give --d0 and --d1 besides.", argument="--record")
+        raise ParameterError("--record needs a pair: add --d0 and --d1.", argument="--record")
     try:
-        found = record(function, pair)
+        recording = record(function, pair)
     except DpassayError:
         raise
     except Exception as error:
-        return (f"recorded: nothing, as {target} raised {in_words(error)} on the datasets.",)
-    return tuple(f"recorded: {one}" for one in found.findings(claimed.guarantee(), delta=claimed.delta))
+        return (f"recorded: nothing, because {target} raised {in_words(error)} on the datasets.",)
+    return tuple(f"recorded: {finding}" for finding in recording.findings(claimed.guarantee(), delta=claimed.delta))
 
 
-def _instance(found: Any, target: str) -> Any:
-    """What was named; raises `ParameterError` for the class of a mechanism."""
-    if isinstance(found, type) and issubclass(found, Mechanism):
+def _instance(loaded: Any, target: str) -> Any:
+    """Return the loaded object; raises `ParameterError` for the class of a mechanism."""
+    if isinstance(loaded, type) and issubclass(loaded, Mechanism):
         raise ParameterError(
-            f"{target} is a class: give an instance of it, such as `mechanism = {found.__name__}(...)`."
+            f"{target} is a class: give an instance of it, such as `mechanism = {loaded.__name__}(...)`."
         )
-    return found
+    return loaded
 
 
-def _search(found: Any, target: str | None, *, claimed: Claimed, sought: Sought, **options: Any) -> AuditResult:
-    """The search in a domain: the audit of its winner, whose ledger has the search."""
+def _search(audited: Any, target: str | None, *, claimed: Claimed, sought: Sought, **options: Any) -> AuditResult:
+    """Return the audit of the pair that a search in a domain selects; its ledger contains the search."""
     if claimed.d0 is not None or claimed.d1 is not None:
         raise ParameterError("give either --search, which finds the pair, or --d0 and --d1.", argument="--search")
-    if claimed.epsilon is None and not isinstance(found, Mechanism):
+    if claimed.epsilon is None and not isinstance(audited, Mechanism):
         raise ParameterError(NO_EPSILON)
     result = search(
-        found,
+        audited,
         domain=domain_from(sought.domain),
         relation=claimed.relation,
         budget=sought.budget,
@@ -180,14 +181,14 @@ def _search(found: Any, target: str | None, *, claimed: Claimed, sought: Sought,
     return result.confirmed
 
 
-def _check(found: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:
-    """The audit of what was named on the command line, on the pair that is given."""
+def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:
+    """Return the audit of the target or program of the command line, on the given pair."""
     program = target is None
     pair, claim, delta = claimed.pair(as_json=program), claimed.guarantee(), claimed.delta_asked
     try:
-        if not isinstance(found, Mechanism):
-            found, pair, claim = _wrapped(found, pair, claim, claimed, many=program), None, None
-        return audit(found, pair, claim=claim, delta=delta, **options)
+        if not isinstance(audited, Mechanism):
+            audited, pair, claim = _wrapped(audited, pair, claim, claimed, many=program), None, None
+        return audit(audited, pair, claim=claim, delta=delta, **options)
     except NeighboursError as error:
         if not claimed.records:
             raise
@@ -196,20 +197,22 @@ def _check(found: Any, target: str | None, *, claimed: Claimed, **options: Any) 
 
 
 def check_writable(*files: Path | None) -> None:
-    """Raises `StoreError` for a file that could not be written later, before anything has run."""
+    """Raise `StoreError` for a file that cannot be written, before anything has run."""
     for file in (file for file in files if file is not None):
         try:
             has_folder, is_folder = file.parent.is_dir(), file.is_dir()
         except OSError as error:  # such as a name that is too long
             raise StoreError(f"cannot write {file}: {error.strerror}. Choose another file.") from error
         if not has_folder:
-            raise StoreError(f"cannot write {file}: there is no folder {file.parent}. Make it, or choose another file.")
+            raise StoreError(
+                f"cannot write {file}: there is no folder {file.parent}. Create it, or choose another file."
+            )
         if is_folder:
             raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
 
 
 def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Path | None) -> None:
-    """Appends the Markdown summary and writes the JSON form; raises `StoreError` where it cannot."""
+    """Append the Markdown summary and write the JSON form; raises `StoreError` if a file cannot be written."""
     try:
         if markdown is not None:
             with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
@@ -221,14 +224,14 @@ def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Pa
 
 
 def markdown_summary(result: AuditResult) -> str:
-    """The result as a section of Markdown: the verdict as its heading, the table of the audit below."""
+    """Return the result as a section of Markdown, with the verdict as its heading."""
     return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
 
 
 def _wrapped(
     function: Any, pair: Neighbours | None, claim: Guarantee | None, claimed: Claimed, *, many: bool
 ) -> FunctionMechanism:
-    """A function or program as a mechanism; it has to be given its claim and its pair."""
+    """Return a function or program as a mechanism; raises `ParameterError` without a claim or a pair."""
     if claim is None:
         raise ParameterError(NO_EPSILON)
     if pair is None:
@@ -245,15 +248,15 @@ def _wrapped(
     )
 
 
-def _dataset(option: str, given: str, as_json: bool) -> Dataset:
-    """A dataset from JSON, or from a file of it."""
-    text = _file(option, given.removeprefix("@")) if given.startswith("@") else given
-    shown = given if len(given) <= LONGEST_SHOWN else f"{given[:LONGEST_SHOWN]}..."
+def _dataset(option: str, argument: str, as_json: bool) -> Dataset:
+    """Return a dataset from JSON, or from a file of JSON."""
+    text = _file(option, argument.removeprefix("@")) if argument.startswith("@") else argument
+    excerpt = argument if len(argument) <= LONGEST_SHOWN else f"{argument[:LONGEST_SHOWN]}..."
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParameterError(
-            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of it, but is {shown!r} ({error}).",
+            f"{option} must be JSON, such as '[1, 0, 1]', or @FILE for a file of JSON, but is {excerpt!r} ({error}).",
             argument=option,
         ) from error
     if as_json or not isinstance(value, list):
@@ -266,9 +269,9 @@ def _dataset(option: str, given: str, as_json: bool) -> Dataset:
 
 
 def _file(option: str, name: str) -> str:
-    """The text of a file; raises `ParameterError` where there is none."""
+    """Return the text of a file; raises `ParameterError` if it cannot be read."""
     try:
         return Path(name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise ParameterError(f"{option} cannot be read from the file {name!r}: {why}.", argument=option) from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ParameterError(f"{option} cannot be read from the file {name!r}: {reason}.", argument=option) from error

@@ -1,8 +1,8 @@
-"""The command line: parse, call, exit code. Everything else is imported by the command that needs it.
+"""Commands of the command line, with their exit codes; each command imports the rest when it is called.
 
-Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 no verdict: a mistake in the call,
+Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 no verdict: an error in the call,
 the configuration or the machine, or trials that are not independent, 3 underpowered (with --strict), 130 interrupted
-(143 by SIGTERM), 141 where nobody read the output to its end. 0, 1 and 3 are verdicts: nothing else ends with them.
+(143 by SIGTERM), 141 if the reader of the output closed it early. The codes 0, 1 and 3 are reserved for verdicts.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ P = ParamSpec("P")
 
 VIOLATION, MISTAKE, UNDERPOWERED, UNREAD = 1, 2, 3, 141
 MISSES = VIOLATION
-"""Of `dpassay calibrate`, when a bound exceeds the truth more often than it may."""
+"""Exit code of `dpassay calibrate` if a bound exceeds the exact epsilon more often than allowed."""
 CHECK_CONFIDENCE = 1 - 1e-6
-"""Of `dpassay check`, which is meant for builds: one false alarm in a million."""
+"""Default confidence of `dpassay check`, for CI builds: one false alarm in a million."""
 
 app = typer.Typer(
     name="dpassay",
     help="Audit differential privacy: lower bounds on epsilon that hold with a stated confidence.",
     epilog="Exit codes: 0 consistent, 1 violation, 2 error or no verdict, 3 underpowered (--strict), 130 interrupted.",
-    rich_markup_mode="markdown",  # in the other modes brackets are markup, and vanish
+    rich_markup_mode="markdown",  # in the other modes brackets are markup, and disappear
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,7 +46,7 @@ app = typer.Typer(
 
 
 def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
-    """Registers a command that returns its exit code; errors of ours become one message without a traceback."""
+    """Register a command that returns its exit code; errors of dpassay become one message without a traceback."""
 
     def register(function: Callable[P, int]) -> Callable[P, None]:
         @app.command(name)
@@ -55,21 +55,21 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
             try:
                 code = function(*args, **kwargs)
             except KeyboardInterrupt as error:
-                _complain("interrupted.")
+                _print_error("interrupted.")
                 code = exit_code(error)
             except SystemExit as error:  # from audited code: its exit code says nothing about privacy
-                called = f"the audited code called sys.exit({error.code!r})."
-                _complain(f"{called} Take that out, or guard it by __main__.")
+                cause = f"the audited code called sys.exit({error.code!r})."
+                _print_error(f"{cause} Remove this call, or guard it by __main__.")
                 code = MISTAKE
             except BaseException as error:
                 from ...mechanisms.errors import DpassayError
 
                 if isinstance(error, DpassayError):
-                    said = option.in_options(str(error), error.arguments, inspect.signature(function).parameters)
-                    _complain("\n  ".join([said, *_all_names(error), *getattr(error, "__notes__", ())]))
-                else:  # exit code 1 would say that a claim is violated
+                    message = option.in_options(str(error), error.arguments, inspect.signature(function).parameters)
+                    _print_error("\n  ".join([message, *_all_names(error), *getattr(error, "__notes__", ())]))
+                else:  # exit code 1 would report a violation
                     traceback.print_exception(error)
-                    _complain("this error was not foreseen. Please report it with the lines above.")
+                    _print_error("unexpected error. Please report it with the lines above.")
                 code = MISTAKE
             raise typer.Exit(code)
 
@@ -102,10 +102,10 @@ def run_command(
             out=out,
             n_jobs=jobs,
             progress=not quiet,
-            tell=None if quiet else _tell,
+            tell=None if quiet else _print_progress,
         )
     except KeyboardInterrupt as error:
-        _complain("interrupted. What was finished is kept: the same command continues from there.")
+        _print_error("interrupted. Finished trials are saved: the same command continues from there.")
         return exit_code(error)
     show_run(done)
     return _exit_code(done.verdict, strict=strict)
@@ -139,7 +139,7 @@ def check_command(
     json_: option.JsonFile = None,
     witness: option.WitnessFile = None,
 ) -> int:
-    """Check the privacy claim of a function, a mechanism or a program, as a CI test does."""
+    """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.explained import Explained
     from ...mechanisms.errors import DpassayError, ParameterError
     from .check import Claimed, Sought, check, check_writable, write_summaries
@@ -171,7 +171,7 @@ def check_command(
         explained = Explained(through=(DpassayError,))
         explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)
         for text in explained.warnings:
-            _complain(text)
+            _print_error(text)
     return _exit_code(result.verdict, strict=strict)
 
 
@@ -190,27 +190,28 @@ def judge_command(
     ] = 0.0,
     prior_success: Annotated[
         float | None,
-        typer.Option(metavar="P", help="For a column success: probability that a guess without the output succeeds."),
+        typer.Option(metavar="P", help="For the column success: success probability of a guess without the output."),
     ] = None,
     relation: Annotated[
-        str | None, typer.Option(metavar="R", help="Stated in the result: add_remove, replace_one or zero_out.")
+        str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
     ] = None,
     bound: option.BoundNames = None,
     confidence: Annotated[
         float | None,
         typer.Option(
-            metavar="C", help="Confidence of the bound. Default: 0.95 for bits, else 0.999999, as `dpassay check`."
+            metavar="C",
+            help="Confidence of the bound. Default: 0.95 for bits, otherwise 0.999999, as in `dpassay check`.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Seed of the choice of pilot rows.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed for the random choice of pilot rows.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="For numbers, figures, report; default: none.")
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
     ] = None,
     strict: option.Strict = False,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
 ) -> int:
-    """Audit a claim from a file of attack scores that other code has computed."""
+    """Audit a claim with a file of attack scores computed elsewhere."""
     from .check import check_writable, write_summaries
     from .judge import Judgement
     from .terminal import show_files
@@ -228,10 +229,10 @@ def judge_command(
 @command("list")
 def list_command(
     kind: Annotated[
-        str | None, typer.Argument(help="What to list, such as attacks. Default: what can be listed.")
+        str | None, typer.Argument(help="Kind of entries to list, such as attacks. Default: list the kinds.")
     ] = None,
 ) -> int:
-    """List the mechanisms, attacks, bounds, experiments, datasets, demos and more, with one line on each."""
+    """List mechanisms, attacks, bounds, experiments, datasets, demos and more, with a one-line summary each."""
     from .listing import entries, kinds
     from .terminal import show_entries
 
@@ -244,7 +245,7 @@ def report_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
     strict: option.Strict = False,
 ) -> int:
-    """Write the figures and reports of a finished run again, from its saved results."""
+    """Regenerate the figures and reports of a finished run from its saved results."""
     from ..runs.runner import report
     from .terminal import show_run
 
@@ -256,19 +257,23 @@ def report_command(
 @command("calibrate")
 def calibrate_command(
     full: Annotated[
-        bool, typer.Option("--full", help="100,000 trials per side, 2,000 audits per setting: hours.")
+        bool, typer.Option("--full", help="100,000 trials per side and 2,000 audits per setting; takes hours.")
     ] = False,
     bound: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="See `dpassay list bounds`; repeatable. Default: all.")
     ] = None,
-    repeats: Annotated[int | None, typer.Option(metavar="N", help="Audits per setting. Default: as planned.")] = None,
-    peers: Annotated[bool, typer.Option("--peers", help="Measure jax-privacy too; needs the extra peers.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/certificate.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="N", help="Audits per setting. Default: set by the plan.")
+    ] = None,
+    peers: Annotated[bool, typer.Option("--peers", help="Also measure jax-privacy; needs the extra peers.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Output directory. Default: runs/certificate.")
+    ] = None,
     seed: option.Seed = 0,
     jobs: option.Jobs = 1,
     quiet: option.Quiet = False,
 ) -> int:
-    """Measure coverage and tightness of the bounds on distributions whose exact epsilon is known."""
+    """Measure coverage and tightness of the bounds on distributions with a known exact epsilon."""
     from ..runs.calibration import calibrate
     from .terminal import show_calibration
 
@@ -289,9 +294,11 @@ def calibrate_command(
 @command("demo")
 def demo_command(
     name: Annotated[str, typer.Argument(help="A name from `dpassay list demos`.")],
-    out: Annotated[Path | None, typer.Option(help="A folder for its figure; by default none is drawn.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for the figure. Default: draw no figure.")
+    ] = None,
 ) -> int:
-    """Play a demo in the terminal."""
+    """Run a demo in the terminal."""
     from ..demos import get
 
     get(name)(out)
@@ -311,7 +318,7 @@ def main(
 
 
 def run_app(arguments: list[str] | None = None) -> NoReturn:
-    """Runs the command line; exits."""
+    """Run the command line and exit."""
     words = sys.argv[1:] if arguments is None else arguments
     open_streams()
     if _runs_audited_code(words):
@@ -320,50 +327,50 @@ def run_app(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _runs_audited_code(words: list[str]) -> bool:
-    """Whether a command runs Python code of other people in this process."""
+    """Return True if a command runs user code in this process."""
     return words[:1] == ["check"] and not any(word.partition("=")[0] == "--command" for word in words)
 
 
 def _run(words: list[str]) -> int:
-    """Runs a command and returns its exit code."""
+    """Run a command and return its exit code."""
     out, err = open_streams()
     raise_on_signals()
     try:
         app(args=words, prog_name="dpassay")
-        code = MISTAKE  # it always exits
+        code = MISTAKE  # unreachable: the app always exits
     except SystemExit as error:
-        code = _sure(error)
+        code = _command_exit_code(error)
     except KeyboardInterrupt as error:
         code = exit_code(error)
     out.flush()
     if out.error is not None and code in (0, VIOLATION, UNDERPOWERED):
         code = UNREAD if isinstance(out.error, BrokenPipeError) else MISTAKE
         if code == MISTAKE:
-            _complain(f"cannot write the result: {out.error.strerror}. Make room, or choose another place.")
+            _print_error(f"cannot write the result: {out.error.strerror}. Free space, or choose another place.")
     err.flush()
     return code
 
 
-def _sure(error: SystemExit) -> int:
-    """The exit code that a command returned; that of a mistake where it ended in another way."""
+def _command_exit_code(error: SystemExit) -> int:
+    """Return the exit code of a command, or `MISTAKE` if it did not end by returning one."""
     returned = isinstance(error.__context__, typer.Exit) or error.code == 0
     return error.code if isinstance(error.code, int) and (returned or error.code != VIOLATION) else MISTAKE
 
 
 def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
-    """0 where nothing was claimed: metrics of membership attacks have no verdict."""
+    """Return the exit code of a verdict; 0 without one, as for metrics of membership attacks."""
     codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0, "dependent": MISTAKE}
     return 0 if verdict is None else codes.get(verdict.value, 0)
 
 
-def _tell(line: str) -> None:
+def _print_progress(line: str) -> None:
     from ...mechanisms.printable import line as one_line
 
     sys.stderr.write(one_line(line) + "\n")
 
 
 def _all_names(error: Exception) -> list[str]:
-    """Where all names are listed, for an unknown one among many."""
+    """Return the command that lists all names, for an unknown name among many."""
     from ...mechanisms.errors import LISTED, UnknownNameError
     from .listing import KINDS
 
@@ -372,7 +379,7 @@ def _all_names(error: Exception) -> list[str]:
     return [f"`dpassay list {kind}` lists them." for kind in (f"{error.kind}s", error.kind) if kind in KINDS][:1]
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     from ...mechanisms.printable import terminal
 
     sys.stderr.write(f"dpassay: {terminal(message)}\n")

@@ -1,8 +1,8 @@
-"""`dpassay judge`: a claim against scores that lie in a file.
+"""`dpassay judge`: test of a claim with scores in a file.
 
 columns score, side                runs on the two datasets of a pair, side 0 or 1
-columns score, bit [run, canary]   canaries, bit 1 where one was in the run
-column  success                    rounds of a reconstruction, 1 where the guess came close enough
+columns score, bit [run, canary]   canaries, bit 1 if the canary was in the run
+column  success                    rounds of a reconstruction, 1 if the guess was within the tolerance
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ..runs.runner import Run
 
 LONGEST_REASON = 300
-"""Characters of what a reader says about a file."""
-ROW_WITHOUT_SCORE = "A run that gave nothing has a score too: the lowest or the highest one."
+"""Largest number of characters of the message of a file reader."""
+ROW_WITHOUT_SCORE = "Give a run without an output a score too: the lowest or the highest score."
 Evidence = PairScores | BitScores | Successes
 COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
 ASSUMED: dict[type[Evidence], str] = {
@@ -41,23 +41,23 @@ ASSUMED: dict[type[Evidence], str] = {
     Successes: "each row is a fresh secret from the known prior, a fresh run and one guess, and the tolerance was "
     "fixed beforehand",
 }
-"""What has to be true of the rows for the bound to hold: no file shows it."""
+"""Assumptions of the bound about the rows, which cannot be verified from the file."""
 CONFIDENCE: dict[type[Evidence], float] = {PairScores: 1 - 1e-6, BitScores: 0.95, Successes: 1 - 1e-6}
-"""Where none is given. With m bits, of which half are guessed, a p-value at delta is about 2 delta or more, whatever m:
-at a confidence of 1 - 1e-6 and delta 1e-5 no number of canaries refutes anything."""
+"""Default confidence. With m bits, half of them guessed, a p-value at delta is about 2 delta or more for every m: at a
+confidence of 1 - 1e-6 and delta 1e-5 no number of canaries can refute a claim."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Scores in a file, and what they are judged against: the words of the command line.
+    """Scores in a file and the claim to test, as given on the command line.
 
     Args:
-        file: see `read_evidence`.
+        file: file in a format of `read_evidence`.
         epsilon, delta: the claim.
-        prior_success: of a guess without the output; for successes alone.
+        prior_success: success probability of a guess without the output; only for successes.
         relation, seed: as for `dpassay.audit.audit_scores`.
-        bounds: names; none is "auto".
-        stated_confidence: of the bound; None is that of the kind of evidence, `CONFIDENCE`.
+        bounds: names of bounds; empty for "auto".
+        stated_confidence: confidence of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
     """
 
     file: Path
@@ -71,17 +71,17 @@ class Judgement:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What is in the file."""
+        """Evidence in the file."""
         return read_evidence(self.file, prior_success=self.prior_success)
 
     @property
     def confidence(self) -> float:
-        """Of the bound."""
+        """Confidence of the bound."""
         return CONFIDENCE[type(self.evidence)] if self.stated_confidence is None else self.stated_confidence
 
     @cached_property
     def result(self) -> AuditResult:
-        """The verdict, and all that goes with it."""
+        """Result of the audit."""
         return audit_scores(
             self.evidence,
             claim=Claimed(self.epsilon, self.delta).guarantee(),
@@ -95,13 +95,13 @@ class Judgement:
 
     @property
     def assumed(self) -> str:
-        """What the verdict rests on."""
+        """Assumptions of the verdict, in a sentence."""
         return f"The result is valid only if {ASSUMED[type(self.evidence)]}."
 
     @property
     def command(self) -> str:
-        """What gives the same numbers again."""
-        given = {
+        """Command line that reproduces the numbers."""
+        options = {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "prior-success": self.prior_success,
@@ -109,33 +109,33 @@ class Judgement:
             "confidence": self.confidence,
             "seed": self.seed,
         }
-        words = [word for key, value in given.items() if value is not None for word in (f"--{key}", str(value))]
+        words = [word for key, value in options.items() if value is not None for word in (f"--{key}", str(value))]
         words += [word for name in self.bounds for word in ("--bound", name)]
         return shlex.join(["dpassay", "judge", self.file.name, *words])
 
     def keep(self, out: Path) -> Run:
-        """Numbers, figures and report in a directory."""
+        """Write numbers, figures and report into a directory."""
         from ..runs.judged import keep_judged
 
-        asked = {"command": self.command, "scores": self.result.fingerprint}
-        rests_on = f"{self.assumed} The file cannot show whether that is so."
-        return keep_judged(self.result, out, name=self.file.name, asked=asked, assumed=rests_on, command=self.command)
+        request = {"command": self.command, "scores": self.result.fingerprint}
+        assumed = f"{self.assumed} This cannot be verified from the file."
+        return keep_judged(self.result, out, name=self.file.name, asked=request, assumed=assumed, command=self.command)
 
 
 def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence:
-    """The evidence in a CSV, NPZ or Parquet file.
+    """Return the evidence in a CSV, NPZ or Parquet file.
 
     Args:
-        file: with the columns above, or the arrays of these names, one entry a row; other columns are left alone.
-        prior_success: of a guess without the output, in (0, 1]; needed for `success` and for nothing else.
+        file: with the columns above, or arrays of these names, one entry per row; other columns are ignored.
+        prior_success: success probability of a guess without the output, in (0, 1]; required for `success` only.
 
     Raises:
-        ParameterError: no such file, another kind of file, other columns, or values that are out of place.
+        ParameterError: no such file, another kind of file, other columns, or invalid values.
     """
     table = _table(file)
     if ("success" in table) == (prior_success is None):
         raise ParameterError(
-            f"--prior-success is required with a column success, and refused without one: {file} has the columns "
+            f"--prior-success is required with a column success, and not allowed without it: {file} has the columns "
             f"{_listed(table)}."
         )
     if prior_success is not None:
@@ -150,7 +150,7 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
 
 
 def _bits(table: pd.DataFrame, file: Path) -> BitScores:
-    """One row a run, one column a canary; rows without `run` are those of one run."""
+    """Return one row per run and one column per canary; without a column `run`, all rows belong to one run."""
     bits, scores = _flags(table, "bit", file), _numbers(table, "score", file)
     if "run" not in table:
         return BitScores(bits=bits[None], scores=scores[None])
@@ -158,16 +158,18 @@ def _bits(table: pd.DataFrame, file: Path) -> BitScores:
     runs = [rows for _, rows in pd.DataFrame(named | {"bit": bits, "score": scores}).groupby("run", sort=True)]
     if "canary" in named:
         runs = [rows.sort_values("canary", kind="stable") for rows in runs]
-        unlike = any(rows["canary"].tolist() != runs[0]["canary"].tolist() for rows in runs)
-        if unlike or runs[0]["canary"].duplicated().any():
-            raise ParameterError(f"{file} must have one row for each canary in each run: every run has the same ones.")
+        different = any(rows["canary"].tolist() != runs[0]["canary"].tolist() for rows in runs)
+        if different or runs[0]["canary"].duplicated().any():
+            raise ParameterError(
+                f"{file} must have one row for each canary in each run, with the same canaries in every run."
+            )
     if len({len(rows) for rows in runs}) > 1:
         raise ParameterError(f"{file} must have equally many rows in each run, but has {[len(rows) for rows in runs]}.")
     return BitScores(bits=np.stack([rows["bit"] for rows in runs]), scores=np.stack([rows["score"] for rows in runs]))
 
 
 def _table(file: Path) -> pd.DataFrame:
-    """The columns of the file; nothing in it is ever unpickled."""
+    """Return the columns of the file, without unpickling."""
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise ParameterError(f"{file} must be a {', '.join(_READERS)} file, but ends in {file.suffix!r}.")
@@ -177,9 +179,9 @@ def _table(file: Path) -> pd.DataFrame:
         raise ParameterError(f"{file} is Parquet, which needs pyarrow: pip install pyarrow, or write a CSV.") from error
     except OSError as error:
         raise ParameterError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:  # readers raise what they like on a damaged file
-        why = cut(str(error) or type(error).__name__, LONGEST_REASON)
-        raise ParameterError(f"{file} cannot be read as {file.suffix[1:]}: {why}.") from error
+    except Exception as error:  # readers raise any exception on a damaged file
+        reason = cut(str(error) or type(error).__name__, LONGEST_REASON)
+        raise ParameterError(f"{file} cannot be read as {file.suffix[1:]}: {reason}.") from error
     if table.empty:
         raise ParameterError(f"{file} must have the columns {COLUMNS}, and rows, but has none.")
     if not table.columns.is_unique:
@@ -189,15 +191,15 @@ def _table(file: Path) -> pd.DataFrame:
 
 def _csv(file: Path) -> pd.DataFrame:
     with open_regular(file) as stream:
-        return pd.read_csv(stream, low_memory=False)  # one type for the whole of a column
+        return pd.read_csv(stream, low_memory=False)  # one type for a whole column
 
 
 def _npz(file: Path) -> pd.DataFrame:
-    found = read_npz(file)
-    sizes = {name: values.shape for name, values in found.items()}
+    arrays = read_npz(file)
+    sizes = {name: values.shape for name, values in arrays.items()}
     if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
         raise ValueError(f"it must hold arrays of one length, shape (n,), but holds {sizes}")
-    return pd.DataFrame(found)
+    return pd.DataFrame(arrays)
 
 
 def _parquet(file: Path) -> pd.DataFrame:
@@ -209,7 +211,7 @@ _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {".csv": _csv, ".npz": _np
 
 
 def _entries(table: pd.DataFrame, column: str, file: Path) -> NDArray[Any]:
-    """The entries of a column: real numbers or bools in native byte order, or objects where it holds anything else."""
+    """Return the entries of a column: real numbers or bools in native byte order, or objects for all other values."""
     values = table[column].to_numpy()
     kind = values.dtype.kind
     if kind not in f"{NUMBERS}O":
@@ -232,30 +234,30 @@ def _numbers(table: pd.DataFrame, column: str, file: Path) -> Any:
 def _flags(table: pd.DataFrame, column: str, file: Path) -> Any:
     entries = _entries(table, column, file)
     if entries.dtype.kind == "O":
-        fine = np.array([isinstance(one, bool | int | float) and one in (0, 1) for one in entries], dtype=np.bool_)
+        valid = np.array([isinstance(v, bool | int | float) and v in (0, 1) for v in entries], dtype=np.bool_)
     else:
-        fine = np.isin(entries, (0, 1))
-    _check(fine, entries, f"{column} must be 0 or 1 in every row of {file}")
+        valid = np.isin(entries, (0, 1))
+    _check(valid, entries, f"{column} must be 0 or 1 in every row of {file}")
     return entries.astype(np.bool_)
 
 
 def _names(table: pd.DataFrame, column: str, file: Path) -> Any:
-    """What tells runs or canaries apart: numbers, or text; none is missing."""
+    """Return the identifiers of runs or canaries: numbers or text, without missing values."""
     entries = _entries(table, column, file)
     if entries.dtype.kind == "O":
-        fine = np.array([isinstance(one, str) for one in entries], dtype=np.bool_)
+        valid = np.array([isinstance(value, str) for value in entries], dtype=np.bool_)
     else:
-        fine = ~np.isnan(entries)
-    _check(fine, entries, f"{column} must be a number in every row of {file}, or text in every row")
+        valid = ~np.isnan(entries)
+    _check(valid, entries, f"{column} must be a number in every row of {file}, or text in every row")
     return entries
 
 
-def _check(fine: NDArray[np.bool_], entries: NDArray[Any], must: str, advice: str = "") -> None:
-    """Raises `ParameterError` with the first row that is not fine."""
-    if not fine.all():
-        row = int(np.flatnonzero(~fine)[0])
-        found = cut(repr(entries.tolist()[row]), 60)
-        raise ParameterError(f"{must}, but is {found} in row {row + 1}. {advice}".rstrip())
+def _check(valid: NDArray[np.bool_], entries: NDArray[Any], requirement: str, advice: str = "") -> None:
+    """Raise `ParameterError` with the first invalid row."""
+    if not valid.all():
+        row = int(np.flatnonzero(~valid)[0])
+        value = cut(repr(entries.tolist()[row]), 60)
+        raise ParameterError(f"{requirement}, but is {value} in row {row + 1}. {advice}".rstrip())
 
 
 def _listed(table: pd.DataFrame) -> str:

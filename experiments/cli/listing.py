@@ -1,4 +1,4 @@
-"""What `dpassay list` shows: names and a line on each."""
+"""Entries of `dpassay list`: names with one-line summaries."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ DEMOS = Path(__file__).parents[1] / "demos"
 
 
 def entries(kind: str) -> dict[str, str]:
-    """Name -> one line, for every entry of that kind; raises `UnknownNameError` on another kind."""
+    """Return name -> summary of every entry of a kind; raises `UnknownNameError` for an unknown kind."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
     return KINDS[kind][0]()
 
 
 def kinds() -> dict[str, str]:
-    """Kind -> what it is, and where it is used."""
+    """Return kind -> description, with the place where it is used."""
     return {name: line for name, (_, line) in KINDS.items()}
 
 
 def demos() -> dict[str, str]:
-    """Name -> first line of each demo: the files that can be run on their own."""
-    found = {}
+    """Return name -> first line of each demo, which are the files that can be run directly."""
+    summaries = {}
     for path in sorted(DEMOS.rglob("*.py"), key=lambda path: path.stem):
         text = path.read_text(encoding="utf-8")
         if '__name__ == "__main__"' in text:
-            found[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])
-    return found
+            summaries[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])
+    return summaries
 
 
 def _mechanisms() -> dict[str, str]:
@@ -141,7 +141,7 @@ def _summaries(catalogue: Catalogue) -> dict[str, str]:
 
 
 def _summary(catalogue: Catalogue, name: str) -> str:
-    """The first line on an entry; what it needs, where that is not installed."""
+    """Return the first line of an entry, or its missing requirement if it is not installed."""
     try:
         return catalogue.summary(name)
     except ImportError as error:
@@ -153,34 +153,37 @@ def _first_line(text: str) -> str:
 
 
 KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
-    "mechanisms": (_mechanisms, "the algorithms that are audited: [mechanism]"),
-    "queries": (_queries, "what a mechanism computes from a dataset: query = { name = ... } in [mechanism]"),
-    "strategies": (_strategies, "what the matrix mechanism measures: strategy = { name = ... } in [mechanism]"),
+    "mechanisms": (_mechanisms, "audited algorithms: [mechanism]"),
+    "queries": (_queries, "functions of a dataset that a mechanism computes: query = { name = ... } in [mechanism]"),
+    "strategies": (_strategies, "strategy matrices of the matrix mechanism: strategy = { name = ... } in [mechanism]"),
     "selections": (
         _selections,
-        "which marginals a synthesiser measures: selection = { name = ... } of select-measure-generate",
+        "rules that choose the measured marginals: selection = { name = ... } of select-measure-generate",
     ),
     "generators": (
         _generators,
-        "what makes a table of noisy marginals: generator = { name = ... } of select-measure-generate",
+        "generators of tables from noisy marginals: generator = { name = ... } of select-measure-generate",
     ),
     "repetitions": (
         _repetitions,
-        "how often a private run is repeated: repetitions = { name = ... } of best-of-repetitions",
+        "distributions of the number of repetitions: repetitions = { name = ... } of best-of-repetitions",
     ),
     "games": (_games, "audits other than many runs on a pair of datasets: [game]"),
-    "guarantees": (_guarantees, "what can be claimed instead of the mechanism's own promise: [claim]"),
-    "attacks": (_attacks, "what tells the runs on two datasets apart: [attack]"),
-    "membership": (_membership, "membership attacks on shadow models: dpassay.audit.membership.evaluate"),
-    "tracing": (_tracing, "statistics of the attack on published means: statistic = ... in [attack]"),
+    "guarantees": (_guarantees, "claims that replace the guarantee of the mechanism: [claim]"),
+    "attacks": (_attacks, "attacks that distinguish the runs on two datasets: [attack]"),
+    "membership": (_membership, "membership attacks with shadow models: dpassay.audit.membership.evaluate"),
+    "tracing": (_tracing, "test statistics of the attack on published means: statistic = ... in [attack]"),
     "populations": (
         _populations,
         "public frequencies of the columns of a study: population = { name = ... } of column-means",
     ),
-    "reconstructors": (_reconstructors, "what guesses a secret: [attack] in the game 'reconstruction'"),
-    "bounds": (_bounds, "how attack scores become a lower bound on epsilon: bounds in [audit]"),
-    "datasets": (_datasets, "from scikit-learn, synthetic, or in a data directory: [data]"),
-    "experiments": (_experiments, "configurations that come with dpassay: dpassay run NAME"),
-    "demos": (demos, "lectures that run: dpassay demo NAME"),
-    "systems": (_systems, "the literature's systems: what each promises, and what shows it; docs/systems.md has more"),
+    "reconstructors": (_reconstructors, "attacks that reconstruct a secret: [attack] in the game 'reconstruction'"),
+    "bounds": (_bounds, "methods that compute a lower bound on epsilon from attack scores: bounds in [audit]"),
+    "datasets": (_datasets, "datasets from scikit-learn, synthetic, or in a data directory: [data]"),
+    "experiments": (_experiments, "configurations included in dpassay: dpassay run NAME"),
+    "demos": (demos, "demonstrations with explanations: dpassay demo NAME"),
+    "systems": (
+        _systems,
+        "systems of the literature, with their guarantees and the evidence for them; see docs/systems.md",
+    ),
 }

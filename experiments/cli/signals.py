@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP as exceptions, so that what was begun is left in order."""
+"""Conversion of Ctrl-C, SIGTERM and SIGHUP to exceptions, for an orderly shutdown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 
 CATCHABLE = ("SIGINT", "SIGTERM", "SIGHUP")
 SAME_MOMENT = 0.5
-"""Seconds in which a signal that comes twice, to a process and to its group, is one."""
+"""Seconds within which a signal that arrives twice, at a process and at its group, counts once."""
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end by a signal other than Ctrl-C."""
+    """Interruption by a signal other than Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -19,24 +19,24 @@ class Terminated(KeyboardInterrupt):
 
 
 def exit_code(error: KeyboardInterrupt) -> int:
-    """128 and the number of the signal, as shells have it: 130 after Ctrl-C, 143 after SIGTERM."""
+    """Return 128 plus the number of the signal, as in shells: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (error.number if isinstance(error, Terminated) else signal.SIGINT)
 
 
 def catchable() -> list[int]:
-    """Signals that this process was not set to ignore."""
+    """Return the signals that this process does not ignore."""
     numbers = [getattr(signal, name) for name in CATCHABLE if hasattr(signal, name)]
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def raise_on_signals() -> None:
-    """From now on each of these signals raises a `KeyboardInterrupt`, once a moment."""
+    """Make each of these signals raise a `KeyboardInterrupt`, at most once within `SAME_MOMENT` seconds."""
     last = [-SAME_MOMENT]
 
     def arrived(number: int, _: object) -> None:
         now = time.monotonic()
-        again, last[0] = now - last[0] < SAME_MOMENT, now
-        if again:
+        repeated, last[0] = now - last[0] < SAME_MOMENT, now
+        if repeated:
             return
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 

@@ -1,4 +1,4 @@
-"""Standard streams that may be closed, full, or read by nobody: they never decide about an exit code by accident."""
+"""Standard streams that tolerate write errors, so that these do not change the exit code by accident."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, TextIO, cast
 
 
 class Tolerant:
-    """A text stream that drops what cannot be written; `error` says why.
+    """Text stream that discards output after a write error, which is stored in `error`.
 
-    The rest of the output is led to the null device, so that Python does not stumble over it when it exits.
+    Later output goes to the null device, so that Python does not fail when it exits.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -20,17 +20,17 @@ class Tolerant:
         self.error: OSError | None = None
 
     def write(self, text: str) -> int:
-        """Writes, or drops."""
+        """Write the text, or discard it after an error."""
         try:
             return self._stream.write(text)
         except OSError as error:
             self._drop(error)
-        except ValueError:  # it was closed
+        except ValueError:  # the stream is closed
             self._drop(OSError(errno.EBADF, os.strerror(errno.EBADF)))
         return len(text)
 
     def flush(self) -> None:
-        """Flushes, or drops."""
+        """Flush the stream, or discard its buffer after an error."""
         try:
             self._stream.flush()
         except OSError as error:
@@ -50,11 +50,11 @@ class Tolerant:
 
 
 def open_streams() -> tuple[Tolerant, Tolerant]:
-    """Makes stdout and stderr tolerant, opening the null device for each stream that was closed. Returns the two."""
+    """Make stdout and stderr tolerant, with the null device for each closed stream, and return the two."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:  # whatever is opened next would take its number, and be written to
+        except OSError:  # otherwise the next opened file would get this number, and be written to
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115
@@ -67,9 +67,9 @@ def _tolerant(stream: TextIO | Tolerant | None, number: int) -> Tolerant:
     return stream if isinstance(stream, Tolerant) else Tolerant(_stream(stream, number))
 
 
-def _stream(found: TextIO | None, number: int) -> TextIO:
-    """The stream, which shows what its encoding lacks as an escape."""
-    stream = found or open(number, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
+def _stream(existing: TextIO | None, number: int) -> TextIO:
+    """Return the stream, which escapes characters that its encoding lacks."""
+    stream = existing or open(number, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")
     return stream

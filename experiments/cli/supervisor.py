@@ -1,11 +1,11 @@
-"""A child process for audited code: whatever ends it, the parent says so, and with which exit code.
+"""Child process for audited code, so that the parent reports its end and sets the exit code.
 
-Audited code can end the process that it runs in, by `os._exit(0)`, a signal or a crash; no exception shows it. So
-the work is done in a child, which passes its exit code on by a pipe. A child that ends without having done so has come
-to no verdict, whatever its own exit code says. A child whose parent is gone ends too.
+Audited code can end its process by `os._exit(0)`, a signal or a crash, without an exception. Therefore the work is
+done in a child process, which sends its exit code to the parent through a pipe. A child that ends without sending one
+has no verdict, whatever its process exit code is. A child whose parent has ended also ends.
 
-Nothing outlives the command: workers, and whatever processes the audited code has started, also those that have left
-their parent. On Linux they come back to the nearest "subreaper" above them, which is the parent, or the child itself.
+No process outlives the command: neither workers nor processes that the audited code has started, including those whose
+parent has ended. On Linux these are adopted by the nearest "subreaper" above them: the parent, or the child itself.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from pathlib import Path
 from .signals import catchable
 
 LAST_SECONDS = 5.0
-"""How long a child that has passed on its exit code may take to end."""
+"""Seconds in which a child must end after it has sent its exit code."""
 GRACE = 1.0
-"""Seconds that a process has to end when it is asked to, before it is killed."""
+"""Seconds between SIGTERM and SIGKILL."""
 _PR_SET_CHILD_SUBREAPER = 36
 _in_child = False
 
 
 def in_child() -> bool:
-    """Whether this process is a supervised child, which may end at any time."""
+    """Return True if this process is a supervised child, which may end at any time."""
     return _in_child
 
 
 def supervised(work: Callable[[], int], *, unfinished: int) -> int:
-    """The exit code that `work`, run in a child, returns there.
+    """Run `work` in a child process and return its exit code.
 
     Args:
         work: returns an exit code, 0 to 255.
-        unfinished: what stands for the exit code of a child that ended without returning one; stderr says how.
+        unfinished: exit code for a child that ended without returning one; a message on stderr gives the reason.
     """
     if not hasattr(os, "fork"):
         return work()
     adopt_orphans()
-    others = descendants()  # those that were there before: no business of ours
-    done, tell = os.pipe()
+    others = descendants()  # processes that existed before are not ended
+    done, result_pipe = os.pipe()
     alive, holder = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -54,37 +54,37 @@ def supervised(work: Callable[[], int], *, unfinished: int) -> int:
     if child == 0:
         os.close(done)
         os.close(holder)
-        _be_child(work, tell, alive)
-    os.close(tell)
+        _run_child(work, result_pipe, alive)
+    os.close(result_pipe)
     os.close(alive)
     received = _forward_signals(child)
     code, status = _wait(child, done)
     end_descendants(others)
     if code is not None:
         return code
-    how = os.waitstatus_to_exitcode(status)
-    if received and how in (-received[-1], 128 + received[-1]):
+    process_code = os.waitstatus_to_exitcode(status)
+    if received and process_code in (-received[-1], 128 + received[-1]):
         return 128 + received[-1]
-    sys.stderr.write(f"dpassay: {_how(how)} Audited code must return or raise: there is no verdict.\n")
+    sys.stderr.write(f"dpassay: {_end_text(process_code)} Audited code must return or raise: there is no verdict.\n")
     return unfinished
 
 
-def _be_child(work: Callable[[], int], tell: int, alive: int) -> None:
-    """Does the work, passes its exit code on, and exits."""
+def _run_child(work: Callable[[], int], result_pipe: int, alive: int) -> None:
+    """Do the work, send its exit code to the parent, and exit."""
     global _in_child
     _in_child = True
     adopt_orphans()
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     me = os.getpid()
     code = work()
-    if os.getpid() == me:  # and no copy that the audited code has made
+    if os.getpid() == me:  # not in a fork made by the audited code
         with suppress(OSError):
-            os.write(tell, bytes([code]))
+            os.write(result_pipe, bytes([code]))
     sys.exit(code)
 
 
 def _end_with(alive: int) -> None:
-    """Ends this process, and all below it, when the other end of a pipe closes, because the parent is gone."""
+    """End this process and its descendants when the other end of a pipe closes, because the parent has ended."""
     with suppress(OSError):
         os.read(alive, 1)
     end_descendants()
@@ -92,7 +92,7 @@ def _end_with(alive: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of every process below it that loses its own; no effect where that is unknown."""
+    """Make this process the parent of every orphaned descendant; no effect on systems without this feature."""
     with suppress(Exception):
         import ctypes
 
@@ -100,24 +100,24 @@ def adopt_orphans() -> None:
 
 
 def descendants() -> set[int]:
-    """Return the processes below this one that have not ended; none where there is no /proc."""
+    """Return the running descendants of this process; empty on systems without /proc."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
             state, parent = stat.read_text(errors="replace").rpartition(")")[2].split()[:2]
             if state not in "ZX":
                 parents[int(stat.parent.name)] = int(parent)
-    found: set[int] = set()
+    processes: set[int] = set()
     new = {os.getpid()}
-    while new := {process for process, parent in parents.items() if parent in new} - found:
-        found |= new
-    return found
+    while new := {process for process, parent in parents.items() if parent in new} - processes:
+        processes |= new
+    return processes
 
 
 def end_descendants(spared: Collection[int] = ()) -> None:
-    """End the processes below this one: ask them, then kill all but the resource tracker, then kill that one too.
+    """End the descendants of this process: terminate all, kill all except the resource tracker, then kill that too.
 
-    The resource tracker of joblib removes the semaphores of workers that are gone when nobody is left who uses them.
+    The resource tracker of joblib removes the semaphores of ended workers when no process uses them.
     """
     for number, all_of_them in ((signal.SIGTERM, True), (signal.SIGKILL, False), (signal.SIGKILL, True)):
         until = time.monotonic() + GRACE
@@ -141,7 +141,7 @@ def _command_line(process: int) -> bytes:
 
 
 def _forward_signals(child: int) -> list[int]:
-    """Hands signals on to the child; the list holds those that came."""
+    """Forward signals to the child, and return a list that collects them."""
     received: list[int] = []
 
     def forward(number: int, _: object) -> None:
@@ -155,7 +155,7 @@ def _forward_signals(child: int) -> list[int]:
 
 
 def _wait(child: int, done: int) -> tuple[int | None, int]:
-    """The exit code that the child passed on, None if none; and the status that it ended with."""
+    """Return the exit code that the child sent, or None, and the wait status of its process."""
     os.set_blocking(done, False)
     status: int | None = None
     while status is None and not select.select([done], [], [], 0.2)[0]:
@@ -177,8 +177,8 @@ def _status(child: int, options: int) -> int | None:
     return status if ended else None
 
 
-def _how(code: int) -> str:
-    """How a child ended, in a sentence."""
+def _end_text(code: int) -> str:
+    """Return a sentence about the end of the child process."""
     if code >= 0:
         return f"the audited code ended its process with exit code {code}."
     with suppress(ValueError):

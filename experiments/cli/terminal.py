@@ -1,4 +1,4 @@
-"""What the command line prints: tables that fit a terminal, and plain text elsewhere."""
+"""Terminal output of the command line: tables in a terminal, plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ STYLES = {
     Verdict.DEPENDENT: "bold yellow",
 }
 NOTES = 6
-"""Lines about claims that are refuted at another delta."""
+"""Largest number of notes on claims that are refuted at another delta."""
 PLAIN_WIDTH = 120
-"""Columns where there is no terminal, such as in the log of a build."""
+"""Width in characters without a terminal, such as in the log of a build."""
 
 
 def console() -> Console:
-    """Writes to stdout."""
-    made = Console(file=sys.stdout, highlight=False)
-    if not made.is_terminal:
-        made.width = PLAIN_WIDTH
-    return made
+    """Return a console that writes to stdout."""
+    result = Console(file=sys.stdout, highlight=False)
+    if not result.is_terminal:
+        result.width = PLAIN_WIDTH
+    return result
 
 
 def show_run(run: Run) -> None:
-    """The table of a finished experiment, its verdict, and where the rest lies."""
+    """Print the table of a finished experiment, its verdict, and the paths of its files."""
     from ..results.sentences import elsewhere_notes, warning_notes
 
     out = console()
@@ -52,8 +52,8 @@ def show_run(run: Run) -> None:
     out.print(results_table(run.result))
     for row in _verdict_lines(run.result):
         out.print(row)
-    if any(_only_alone(point) for point in run.result.points):
-        out.print(Text("* refuted on its own, but not by more than luck explains among this many audits", style="dim"))
+    if any(_only_uncorrected(point) for point in run.result.points):
+        out.print(Text("* refuted individually, but not after the correction for the number of audits", style="dim"))
     for warning in warning_notes(run.result.points):
         out.print(Text(line(warning), style="yellow"))
     notes = elsewhere_notes(run.result.points)
@@ -67,21 +67,21 @@ def show_run(run: Run) -> None:
 
 
 def _verdict_lines(result: SweepResult) -> list[Text]:
-    """What follows, a line for each verdict that was reached."""
+    """Return one line for each verdict that occurs."""
     lines = []
     for verdict in Verdict:
-        alike = [point.result for point in result.points if point.verdict is verdict]
-        several = f" ({len(alike)} of {len(result.points)} audits)" if len(result.points) > 1 else ""
-        if alike:
-            reasons = {reason(one) for one in alike if one.verdict is verdict}
-            why = reasons.pop() if len(reasons) == 1 else meaning(verdict)
+        audits = [point.result for point in result.points if point.verdict is verdict]
+        several = f" ({len(audits)} of {len(result.points)} audits)" if len(result.points) > 1 else ""
+        if audits:
+            reasons = {reason(audit) for audit in audits if audit.verdict is verdict}
+            explanation = reasons.pop() if len(reasons) == 1 else meaning(verdict)
             level = f"; {percent(result.confidence)} confidence"
-            lines.append(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {why}{several}{level}"))
+            lines.append(Text.assemble((verdict.value.upper(), STYLES[verdict]), f": {explanation}{several}{level}"))
     return lines
 
 
 def show_files(run: Run) -> None:
-    """Where the rest lies."""
+    """Print the paths of the results and the report."""
     out, page = console(), run.directory / "report.html"
     out.print(Text(line(f"results: {run.directory}")), soft_wrap=True)
     if page in run.files:
@@ -89,7 +89,7 @@ def show_files(run: Run) -> None:
 
 
 def results_table(result: SweepResult) -> Table:
-    """One row an audit."""
+    """Return a table with one row per audit."""
     from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, p_text, short_keys, value_text
 
     table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -98,17 +98,17 @@ def results_table(result: SweepResult) -> Table:
     p_value = "p-value" if len(result.points) == 1 else "p (Holm)"
     both = any(point.result.family_bound for point in result.points)
     bounds = (f"epsilon >=\n{IN_FAMILY}", f"epsilon >=\n{NOTHING_ASSUMED}") if both else ("epsilon >=",)
-    guessed = (BEST_GUESS.replace(", ", ",\n"),) if any(point.result.estimates for point in result.points) else ()
+    estimates = (BEST_GUESS.replace(", ", ",\n"),) if any(point.result.estimates for point in result.points) else ()
     secrets = any(point.result.recovery for point in result.points)
     recovered = ("recovered", "at most") if secrets else ()
-    for name in (*recovered, *bounds, *guessed, "claimed", "exact", "delta", p_value, "verdict"):
+    for name in (*recovered, *bounds, *estimates, "claimed", "exact", "delta", p_value, "verdict"):
         table.add_column(name, justify="left" if name == "verdict" else "right")
     for point in result.points:
         cells = [Text(line(value_text(value))) for value in point.parameters.values()]
         table.add_row(
             *cells,
             *(number(value) for value in (_recovered(point) if secrets else ())),
-            *(number(value, 4) for value in _numbers(point, both, bool(guessed))),
+            *(number(value, 4) for value in _numbers(point, both, bool(estimates))),
             p_text(point.p_adjusted, 1.0 - result.confidence, 4),
             _verdict_text(point),
         )
@@ -116,7 +116,7 @@ def results_table(result: SweepResult) -> Table:
 
 
 def show_calibration(done: Calibration) -> None:
-    """A row for each method, the verdict, and where the rest lies."""
+    """Print one row per method, the verdict, and the paths of the files."""
     from ..report.certificate import summary_table
 
     out, content = console(), summary_table(done.certificate)
@@ -127,14 +127,14 @@ def show_calibration(done: Calibration) -> None:
         table.add_row(*(Text(line(cell)) for cell in cells))
     out.print(table)
     word, style = ("HOLDS", "green") if done.certificate.holds else ("FAILS", "bold red")
-    said = "no bound misses more often than it may" if done.certificate.holds else "a bound misses too often"
-    out.print(Text.assemble((word, style), f": {said}"))
+    text = "no bound misses more often than allowed" if done.certificate.holds else "a bound misses too often"
+    out.print(Text.assemble((word, style), f": {text}"))
     out.print(Text(f"results: {done.directory}"), soft_wrap=True)
     out.print(Text(f"report:  {done.page}"), soft_wrap=True)
 
 
 def show_entries(entries: Mapping[str, str]) -> None:
-    """Names and lines in two columns."""
+    """Print names and summaries in two columns."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
@@ -143,29 +143,29 @@ def show_entries(entries: Mapping[str, str]) -> None:
     console().print(table)
 
 
-def _numbers(point: SweepPoint, both: bool, guessed: bool) -> list[float | None]:
-    """What stands in a row; `both` bounds, with a family of curves and without, or the larger one; a best guess."""
+def _numbers(point: SweepPoint, both: bool, with_estimate: bool) -> list[float | None]:
+    """Return the numbers of a row: `both` bounds (with and without a family) or the larger one, and an estimate."""
     result = point.result
-    shown = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
-    bounds = [None if bound is None else bound.epsilon for bound in shown]
-    guesses = [next((one.value for one in result.estimates), None)] if guessed else []
-    return [*bounds, *guesses, result.claim, result.exact_epsilon, result.delta]
+    lower_bounds = [result.family_bound, result.assumption_free_bound] if both else [result.bound]
+    epsilons = [None if bound is None else bound.epsilon for bound in lower_bounds]
+    estimates = [next((estimate.value for estimate in result.estimates), None)] if with_estimate else []
+    return [*epsilons, *estimates, result.claim, result.exact_epsilon, result.delta]
 
 
 def _recovered(point: SweepPoint) -> tuple[float | None, float | None]:
-    """Success of a reconstruction, and the largest that the claim allows."""
-    seen = point.result.recovery
-    return (None, None) if seen is None else (seen.success, seen.allowed)
+    """Return the success rate of a reconstruction, and the largest one that the claim allows."""
+    recovery = point.result.recovery
+    return (None, None) if recovery is None else (recovery.success, recovery.allowed)
 
 
 def _verdict_text(point: SweepPoint) -> Text:
     from ..results.formatting import DAGGER
     from ..results.sentences import refuted_elsewhere
 
-    mark = "*" if _only_alone(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
+    mark = "*" if _only_uncorrected(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
     return Text(point.verdict.value + mark, style=STYLES[point.verdict])
 
 
-def _only_alone(point: SweepPoint) -> bool:
-    """Whether the claim is refuted, but not by enough for one audit of several."""
+def _only_uncorrected(point: SweepPoint) -> bool:
+    """Return True if the claim is refuted individually, but not after the correction for several audits."""
     return point.result.verdict is Verdict.VIOLATION is not point.verdict

@@ -1,14 +1,14 @@
 # %% [markdown]
-# # DP-SGD: the accountant, and what attacks really see
+# # DP-SGD: accountants and attacks
 #
 # A classifier of handwritten digits is trained with differential privacy: every gradient is clipped, noise is added,
-# and an accountant adds up what each step gives away. The number that it arrives at, epsilon, is a promise about *any*
-# attacker. Is it a promise that is kept? And what do attackers get in practice?
+# and an accountant composes the privacy loss of all steps. The resulting epsilon is a guarantee against *any*
+# attacker. Does the guarantee hold? And what do attacks achieve in practice?
 #
-# Run the cells from top to bottom, or the whole lecture with `dpassay demo dp-sgd`.
+# Run the cells from top to bottom, or the whole demo with `dpassay demo dp-sgd`.
 
 # %%
-"""A private classifier: what four accountants promise, what four attackers find, and one slip that costs everything."""
+"""A private classifier: epsilons of four accountants, lower bounds of four attacks, and a bug in the clipping."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ SEED = 2016
 EPSILON, DELTA = 8.0, 1e-5
 RECORDS, STEPS = 250, 40
 CONFIDENCE = 0.999
-"""Of each bound: a class sees six of them, and should not see one fail by bad luck."""
+"""Confidence of each of six bounds, high enough that all of them hold in a demo with high probability."""
 
 # %% [markdown]
 # ## 1. A private classifier
 #
-# 250 digits of 8 x 8 pixels, softmax regression, 40 steps over all records. The noise is the least for which the
-# accountant still says epsilon = 8 at delta = 1e-5. Twenty models at once, because one says little.
+# 250 digits of 8 x 8 pixels, softmax regression, 40 steps over all records. The noise is the smallest with
+# epsilon = 8 at delta = 1e-5 by the accountant. The accuracy is a mean over twenty models.
 
 
 # %%
 def split() -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Digits to learn from, `X, y`, and others, `X, y`."""
+    """Return training digits, `X, y`, and test digits, `X, y`."""
     X, y = digits()
     order = np.random.default_rng(SEED).permutation(len(X))
     train, test = order[:RECORDS], order[RECORDS:]
@@ -53,14 +53,14 @@ def split() -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]
 
 
 def accuracy(mechanism: DPSGD) -> float:
-    """Share of the other digits that twenty models are right on."""
+    """Return the mean accuracy of twenty models on the test digits."""
     X, y, others, labels = split()
     models = mechanism.fit((X, y), 20, np.random.default_rng(SEED))
     return float((models.log_probabilities(others).argmax(axis=2) == labels).mean())
 
 
 def the_classifier(lecture: Lecture) -> tuple[DPSGD, tuple[NDArray[np.float64], NDArray[np.int64]], float, float]:
-    """The learner, its data, and its accuracy with noise and without."""
+    """Return the learner, its data, and its accuracy with and without noise."""
     X, y, *_ = split()
     noise = calibrate_noise(epsilon=EPSILON, delta=DELTA, sampling="full-batch", steps=STEPS)
     learner = DPSGD(
@@ -77,11 +77,11 @@ def the_classifier(lecture: Lecture) -> tuple[DPSGD, tuple[NDArray[np.float64], 
     lecture.chapter("1. A private classifier")
     lecture.say(
         f"""
-        {RECORDS} handwritten digits, softmax regression, {STEPS} steps. Each gradient is clipped to length 1, and the
-        sum gets noise of standard deviation {noise:.2f} in each of its 650 coordinates: the least for which the
-        accountant still promises epsilon = {EPSILON:g} at delta = {DELTA:g}.
+        {RECORDS} handwritten digits, softmax regression, {STEPS} steps. Each gradient is clipped to norm 1, and the sum
+        gets noise of standard deviation {noise:.2f} in each of its 650 coordinates: the smallest noise for which the
+        accountant guarantees epsilon = {EPSILON:g} at delta = {DELTA:g}.
 
-        On digits that it has never seen it is right {private:.0%} of the time; without the noise, {plain:.0%}.
+        The accuracy on test digits is {private:.0%}; without noise, {plain:.0%}.
         """
     )
     return learner, (X, y), private, plain
@@ -90,30 +90,32 @@ def the_classifier(lecture: Lecture) -> tuple[DPSGD, tuple[NDArray[np.float64], 
 # %% [markdown]
 # ## 2. Four accountants
 #
-# All four look at the same training, with samples of 1 % of the records and a noise multiplier of 4. Their answers are
-# theorems, all of them true, and they differ more than tenfold. The moments accountant made private deep learning
-# possible by counting better, without a bit of noise less (Abadi et al. 2016).
+# All four accountants analyse the same training, with samples of 1 % of the records and a noise multiplier of 4. Their
+# upper bounds are all valid, and differ by more than a factor of ten. The moments accountant made private deep learning
+# practical by a tighter analysis, with the same noise (Abadi et al. 2016).
 
 
 # %%
 def the_accountants(lecture: Lecture) -> dict[str, float]:
-    """Accountant -> epsilon of 100 epochs."""
+    """Return accountant -> epsilon of 100 epochs."""
     lecture.chapter("2. Four accountants, one training")
     curves = epsilon_curves(4.0, sampling_probability=0.01, steps=[10_000], delta=DELTA)
-    found = {name: float(values[0]) for name, values in curves.items()}
+    epsilons = {name: float(values[0]) for name, values in curves.items()}
     lecture.say(
         """
-        Who says what a training gives away? Here are four theorems about one and the same: 100 epochs, each step on a
-        random 1 % of the records, noise multiplier 4.
+        Four accountants give upper bounds on the epsilon of the same training: 100 epochs, each step on a random 1 % of
+        the records, noise multiplier 4.
         """
     )
-    lecture.table(["accountant", "epsilon is at most"], [[name, f"{value:.3f}"] for name, value in found.items()])
-    lecture.say("The noise is the same in every row. What shrinks is our ignorance about it.")
-    return found
+    lecture.table(
+        ["accountant", "upper bound on epsilon"], [[name, f"{value:.3f}"] for name, value in epsilons.items()]
+    )
+    lecture.say("The noise is the same in every row. Only the analysis becomes tighter.")
+    return epsilons
 
 
 def draw_accountants(lecture: Lecture) -> None:
-    """Their answers against the number of epochs."""
+    """Draw the epsilons of the accountants against the number of epochs."""
     if lecture.out is None:
         return
     from ..plots.accountants import AccountantCurves
@@ -125,14 +127,14 @@ def draw_accountants(lecture: Lecture) -> None:
 # %% [markdown]
 # ## 3. Four attackers
 #
-# The promise is about a record that is there or not. Each attacker may choose it, and sees less or more of the
-# training: the final model only, or every noisy step. Each plays 1,000 trainings with the record and 1,000 without.
+# The guarantee is about the presence of one record. Each attacker chooses the record, and observes less or more of the
+# training: the final model only, or every noisy step. Each uses 1,000 trainings with the record and 1,000 without.
 
 
 # %%
 @dataclass(frozen=True)
 class Attacker:
-    """Who attacks, what is seen, and by which score."""
+    """Attacker: a description, the canary, the score, and the view of the training."""
 
     sees: str
     canary: Canary
@@ -151,7 +153,7 @@ ATTACKERS = (
 def the_attackers(
     lecture: Lecture, learner: DPSGD, data: tuple[NDArray[np.float64], NDArray[np.int64]]
 ) -> list[AuditResult]:
-    """Lower bounds on epsilon, from the weakest attacker to the strongest."""
+    """Return the audits of the attackers, from the weakest to the strongest."""
     results = []
     for attacker in ATTACKERS:
         mechanism, pair = attacker.canary.stage(data, replace(learner, view=attacker.view))
@@ -167,16 +169,15 @@ def the_attackers(
                 seed=SEED,
             )
         )
-    lecture.chapter("3. Four attackers, one promise")
+    lecture.chapter("3. Four attackers, one guarantee")
     lecture.say(
         """
-        Now the attackers. Each trains our classifier 1,000 times with a record of his choice and 1,000 times without,
-        and tries to tell the two apart. What he achieves becomes a lower bound on epsilon that holds with 99.9 %
-        confidence.
+        Each attacker trains the classifier 1,000 times with a record of its choice and 1,000 times without it, and
+        tries to distinguish the two. The success gives a lower bound on epsilon with 99.9 % confidence.
         """
     )
     lecture.table(
-        ["what the attacker sees, and chooses", "epsilon is at least", "promised"],
+        ["view and record of the attacker", "lower bound", "claim"],
         [
             [attacker.sees, f"{result.bound.epsilon:.2f}", f"{result.claim:.2f}"]
             for attacker, result in zip(ATTACKERS, results, strict=True)
@@ -184,40 +185,40 @@ def the_attackers(
     )
     lecture.say(
         """
-        From the final model this attack learns little about an ordinary record. That is no proof that the record is
-        safe: a lower bound says what one attack found, and a better one may find more. The promise holds for every
-        record and every attacker, and whoever may craft the record comes close to it, without seeing the steps: little
-        is left to improve in the accountant.
+        From the final model, this attack learns little about an ordinary record. This does not prove that the record is
+        safe: a lower bound describes one attack, and a better attack may achieve more. The guarantee holds for every
+        record and every attacker, and an attacker with a crafted record comes close to it, even without access to the
+        steps: the accountant is nearly tight.
 
-        (The bounds make one assumption, stated in each result: that the curve is that of Gaussian noise.)
+        (The bounds have one assumption, stated in each result: the trade-off curve is that of Gaussian noise.)
         """
     )
     return results
 
 
 # %% [markdown]
-# ## 4. One slip
+# ## 4. A bug
 #
-# Clipping each gradient takes more work than clipping their mean. A trainer that clips the mean learns no worse, and
-# reports the same epsilon.
+# Clipping each gradient takes more work than clipping their mean. A trainer that clips the mean has a similar accuracy,
+# and reports the same epsilon.
 
 
 # %%
 def the_slip(lecture: Lecture, learner: DPSGD, private: float) -> tuple[AuditResult, AuditResult, float]:
-    """A trainer that clips the mean of the batch, and its cure."""
+    """Audit a trainer that clips the mean of the batch, and its correct twin."""
     broken = MeanClipped()
     options = {"trials": 200, "delta": DELTA, "confidence": CONFIDENCE, "seed": SEED}
     wrong, right = audit(broken, **options), audit(broken.twin(), broken.worst_case(), **options)  # type: ignore[arg-type]
-    lecture.chapter("4. One slip")
+    lecture.chapter("4. A bug")
     lecture.say(
         f"""
-        A colleague finds that it is faster to clip the mean gradient of the batch than every gradient in it. The
-        accountant, who is given the same noise, still says the same. Audited on a small example where that is epsilon =
+        It is faster to clip the mean gradient of the batch than every gradient in it, but the accountant assumes
+        per-example clipping, and reports the same epsilon. An audit on a small example with claimed epsilon =
         {wrong.claim:.2f}, with 200 trainings on each side:
         """
     )
     lecture.table(
-        ["clips", "epsilon is at least", "promised", "p-value", "verdict"],
+        ["clipped", "lower bound", "claim", "p-value", "verdict"],
         [
             [name, f"{r.bound.epsilon:.2f}", f"{r.claim:.2f}", f"{r.p_value:.2g}", r.verdict.value]
             for name, r in (("the mean of the batch", wrong), ("each gradient", right))
@@ -227,28 +228,28 @@ def the_slip(lecture: Lecture, learner: DPSGD, private: float) -> tuple[AuditRes
     slipped = accuracy(MeanClipped(**options_of))
     lecture.say(
         f"""
-        Accuracy does not show the slip: as the trainer of our classifier it is right {slipped:.0%} of the time on new
-        digits, where the correct one is right {private:.0%} of the time.
+        The accuracy does not reveal the bug: with the broken trainer, our classifier has an accuracy of {slipped:.0%}
+        on test digits; with the correct one, {private:.0%}.
         """
     )
     return wrong, right, slipped
 
 
 # %% [markdown]
-# ## What to take home
+# ## Conclusion
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """What the lecture found.
+    """Results of the demo.
 
     Args:
-        private, plain: accuracy with noise and without.
-        slipped: accuracy of the trainer that clips the mean, with that noise.
+        private, plain: accuracy with and without noise.
+        slipped: accuracy of the trainer that clips the mean, with the same noise.
         accountants: accountant -> epsilon of the same training.
         attackers: audits, from the weakest attacker to the strongest.
-        wrong, right: audits of the trainer that clips the mean, and of its cure.
+        wrong, right: audits of the trainer that clips the mean, and of its correct twin.
     """
 
     private: float
@@ -261,19 +262,19 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Plays the lecture; figures go to `out`."""
+    """Run the demo; figures are saved in `out`."""
     lecture = Lecture(out=out)
     learner, data, private, plain = the_classifier(lecture)
     accountants = the_accountants(lecture)
     draw_accountants(lecture)
     attackers = the_attackers(lecture, learner, data)
     wrong, right, slipped = the_slip(lecture, learner, private)
-    lecture.chapter("To take home")
+    lecture.chapter("Conclusion")
     lecture.say(
         """
-        Epsilon is what the strongest attacker can get out of the worst record, and good accountants come close to it.
-        What one attack gets out of your own record may be far less, and does not bound what a better one gets. Whether
-        the code does what the accountant assumes is a question that can be measured.
+        Epsilon limits the strongest attack on the worst-case record, and good accountants are nearly tight. One attack
+        on an ordinary record may achieve much less, which does not limit better attacks. An audit tests whether the
+        code satisfies the assumptions of the accountant.
         """
     )
     return Findings(private, plain, slipped, accountants, attackers, wrong, right)

@@ -1,8 +1,8 @@
-"""A stand-in for the Glyph data of PATE: 150 classes, 5,000 teachers, and labels of which some are wrong.
+"""Synthetic substitute for the Glyph data of PATE: 150 classes, 5,000 teachers, and partly wrong labels.
 
-Glyph is not public. Here each class is a Gaussian cloud in 64 dimensions, and a share of the labels is another class at
-random, as in Glyph. Each teacher has its own 300 records and gives a query the class of the nearest mean; the means of
-all teachers together are the baseline.
+Glyph is not public. In this substitute each class is a Gaussian in 64 dimensions, and a share of the labels is replaced
+by random classes, as in Glyph. Each teacher has 300 separate records and assigns the class of the nearest mean to a
+query; the means of all teachers together are the baseline.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Labels = NDArray[np.int64]
 
 
 def votes(n_queries: int, *, n_judged: int = 5000, seed: int = 5000) -> Votes:
-    """Return the votes of all teachers on `n_queries` public points, and `n_judged` more points to judge students by.
+    """Return the votes of all teachers on `n_queries` public points, and `n_judged` more points to evaluate students.
 
-    The labels by which answers and students are judged are wrong as often as those of the records.
+    The labels for the evaluation of answers and students are wrong as often as those of the records.
     """
     rng = np.random.default_rng(seed)
     centres = APART * rng.standard_normal((N_CLASSES, N_FEATURES), dtype=np.float32)
@@ -45,9 +45,9 @@ def votes(n_queries: int, *, n_judged: int = 5000, seed: int = 5000) -> Votes:
 
 
 def probabilities(X: Floats, records: Floats, labels: Labels) -> NDArray[np.float64]:
-    """Return what a student says of `X`, `(n, 150)`: the law of the classes around their means, with equal shares.
+    """Return the class probabilities of a student for `X`, `(n, 150)`: Gaussians around the means, equal priors.
 
-    The distances are divided by the variance of the records, noise of the means included.
+    The distances are divided by the variance of the records plus that of the means.
     """
     total, size = _sums(records, labels)
     scores = -0.5 * _squared_distances(X, total, size) / (1.0 + 1.0 / max(1.0, float(np.median(size))))
@@ -56,10 +56,10 @@ def probabilities(X: Floats, records: Floats, labels: Labels) -> NDArray[np.floa
 
 
 def _draw(centres: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, Labels]:
-    of = rng.integers(N_CLASSES, size=n)
+    classes = rng.integers(N_CLASSES, size=n)
     points = rng.standard_normal((n, N_FEATURES), dtype=np.float32)
-    points += centres[of]
-    return points, np.where(rng.random(n) < WRONG_LABELS, rng.integers(N_CLASSES, size=n), of)
+    points += centres[classes]
+    return points, np.where(rng.random(n) < WRONG_LABELS, rng.integers(N_CLASSES, size=n), classes)
 
 
 def _sums(records: Floats, labels: Labels) -> tuple[Floats, Labels]:
@@ -70,7 +70,7 @@ def _sums(records: Floats, labels: Labels) -> tuple[Floats, Labels]:
 
 
 def _squared_distances(X: Floats, sums: Floats, sizes: Labels) -> Floats:
-    """Return the squared distance of each row of `X` to each mean, less its own square; inf for a class not seen."""
+    """Return squared distances of rows of `X` to the means, minus the squares of the rows; inf for empty classes."""
     means = sums / np.maximum(sizes, 1)[:, np.newaxis]
     square = np.where(sizes > 0, np.einsum("ij,ij->i", means, means), np.inf)
     return np.asarray(square - 2.0 * (X @ means.T), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What the lectures share: chapters, paragraphs and tables on a terminal, and figures in a folder."""
+"""Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 92
 
 
 def terminal() -> Console:
-    """A console of a width that reads well."""
+    """Return a console of a readable width."""
     console = Console(highlight=False)
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console
@@ -30,11 +30,11 @@ def terminal() -> Console:
 
 @dataclass(frozen=True)
 class Lecture:
-    """A lecture being given.
+    """Output of one demo.
 
     Args:
-        console: where it is read.
-        out: folder for figures; None draws none.
+        console: console for the text.
+        out: folder for figures; None for no figures.
     """
 
     console: Console = field(default_factory=terminal)
@@ -48,18 +48,18 @@ class Lecture:
         except OSError as error:
             reason = "it is a file" if self.out.is_file() else error.strerror
             raise ParameterError(
-                f"out must be a folder, or one that can be made, but {self.out} is not: {reason}. Choose another "
-                "folder.",
+                f"out must be a folder, or a path where one can be created, but {self.out} is not: {reason}. Choose "
+                "another folder.",
                 argument="out",
             ) from error
 
     def chapter(self, title: str) -> None:
-        """The start of a chapter."""
+        """Print the title of a chapter."""
         self.console.print()
         self.console.print(Rule(f"[bold]{escape(title)}", align="left", style="dim"))
 
     def say(self, text: str) -> None:
-        """Paragraphs, separated by blank lines; one that is indented is shown line by line as it stands."""
+        """Print paragraphs, separated by blank lines; the lines of an indented paragraph are not wrapped."""
         for paragraph in textwrap.dedent(text).strip("\n").split("\n\n"):
             if paragraph.startswith(" "):
                 self.show(textwrap.dedent(paragraph))
@@ -68,12 +68,12 @@ class Lecture:
                 self.console.print(f"\n{escape(filled)}", soft_wrap=True)
 
     def show(self, text: str) -> None:
-        """Lines that stand out: a formula, or what a program printed."""
+        """Print highlighted lines, such as a formula or the output of a program."""
         indented = textwrap.indent(text, "  ")
         self.console.print(f"\n{escape(indented)}", style="bold", soft_wrap=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """A table; the first column is text, the others are numbers."""
+        """Print a table; the first column is text, the others are numbers."""
         table = Table(box=None, header_style="dim", padding=(0, 3, 0, 0))
         for position, column in enumerate(columns):
             table.add_column(escape(column), justify="right" if position else "left", overflow="fold")
@@ -91,15 +91,15 @@ class Lecture:
         size: tuple[float, float] = (11.0, 4.2),
         widths: Sequence[float] | None = None,
     ) -> None:
-        """Saves a figure of panels side by side, as SVG and PNG; without a folder, draws nothing.
+        """Save a figure of panels side by side, as SVG and PNG; without a folder, draw nothing.
 
         Args:
-            name: of the files, without ending.
-            panels: each draws on the axes that it is given, from left to right.
-            title: of the figure, for those who cannot see it.
-            description: what each panel shows, for the same.
+            name: name of the files, without extension.
+            panels: functions that draw on given axes, from left to right.
+            title: title of the figure, for screen readers.
+            description: description of each panel, for screen readers.
             size: width and height of the figure, in inches.
-            widths: relative widths of the panels; None: all alike.
+            widths: relative widths of the panels; None for equal widths.
         """
         if self.out is None:
             return

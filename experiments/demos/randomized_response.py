@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Have you ever dodged your taxes?
 #
-# A survey asks a question that nobody likes to answer, and lets chance protect those who do. This lecture follows one
-# survey through everything that the library does: what an observer learns from an answer, what the survey still learns
-# about the population, how much privacy that is, and how an attack measures it without being given it.
+# A survey asks a sensitive question, and protects the respondents by randomised answers. This demo shows what an
+# observer learns from an answer, what the survey learns about the population, how much privacy it provides, and how a
+# black-box audit measures it.
 #
-# Run the cells from top to bottom, or the whole lecture with `dpassay demo randomized-response`.
+# Run the cells from top to bottom, or the whole demo with `dpassay demo randomized-response`.
 #
-# Our names and the usual symbols: `epsilon` ε, `lying_probability` r, `share` μ (of people who dodge), `n_people` N.
+# Names and symbols: `epsilon` ε, `lying_probability` r, `share` μ (of people who dodge), `n_people` N.
 
 # %%
-"""Randomised response: the tax survey of Warner (1965), from an investigator's belief to an attack that finds ln 3."""
+"""Randomised response: the survey of Warner (1965), from Bayesian beliefs to an audit with lower bounds near ln 3."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ from .lecture import Lecture
 
 SEED = 1965
 CONFIDENCE = 0.999
-"""Of each bound: a class sees eight of them, and should not see one fail by bad luck."""
+"""Confidence of each of eight bounds, high enough that all of them hold in a demo with high probability."""
 SURVEY = RandomizedResponse.two_coin()
 LOG_3 = math.log(3.0)
 
 # %% [markdown]
 # ## 1. Two coins
 #
-# Toss a coin. Heads: tell the truth. Tails: toss again, and say yes on heads, no on tails. The whole protocol is one
-# line of numpy, for as many people at once as we like.
+# Toss a coin. Heads: tell the truth. Tails: toss again, and say yes on heads, no on tails. The protocol is two lines of
+# numpy, for any number of people.
 
 
 # %%
 def two_coins(dodges: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """One answer for each person, True = yes. Shape as `dodges`."""
+    """Return one answer for each person, True = yes, with the shape of `dodges`."""
     first, second = rng.integers(0, 2, size=(2, *dodges.shape), dtype=np.int8).astype(np.bool_)
     return np.where(first, dodges, second)
 
 
 def the_protocol(lecture: Lecture) -> dict[bool, float]:
-    """How often people who dodge, and people who do not, say yes."""
+    """Return the probabilities of yes among people who dodge, and among people who do not."""
     rng = np.random.default_rng([SEED, 1])
     yes = {dodges: float(two_coins(np.full(1_000_000, dodges), rng).mean()) for dodges in (True, False)}
     lecture.chapter("1. Two coins")
     lecture.say(
         """
-        "Have you ever dodged your taxes?" Before you answer, toss a coin where nobody can see it. Heads: tell the
-        truth. Tails: toss it again, and say yes on heads, no on tails.
+        "Have you ever dodged your taxes?" Before you answer, toss a coin in secret. Heads: tell the truth. Tails: toss
+        it again, and say yes on heads, no on tails.
 
-        A yes may come from the coin; nobody can hold it against you. We ask a million people of each kind:
+        A yes may come from the coin, so every answer is deniable. We ask a million people of each kind:
         """
     )
     lecture.table(
-        ["who", "say yes", "in theory"],
+        ["person", "share of yes", "in theory"],
         [["dodges", f"{yes[True]:.4f}", "3/4"], ["does not", f"{yes[False]:.4f}", "1/4"]],
     )
     return yes
@@ -77,33 +77,34 @@ def the_protocol(lecture: Lecture) -> dict[bool, float]:
 #
 #     Pr[dodges | yes] = 0.02 · 3/4 / (0.02 · 3/4 + 0.98 · 1/4) = 3/52 ≈ 0.058
 #
-# In odds the rule is shorter: the answer multiplies the odds by 3/4 : 1/4 = 3, or divides them by 3, and does no more.
+# In terms of odds: the answer multiplies the odds by 3/4 : 1/4 = 3, or divides them by 3.
 
 
 # %%
 def the_investigator(lecture: Lecture) -> float:
-    """What Tammy believes after a yes, for several things that she may have believed before."""
+    """Show posterior beliefs for several priors, and return the posterior of the example."""
     lecture.chapter("2. What the investigator learns")
     posterior = SURVEY.posterior(prior=0.02, answer=1)
     lecture.say(
         f"""
-        Tammy, the tax investigator, thinks that Bob dodges with probability 0.02. Then she sees his answer: yes. By
-        Bayes' rule she now thinks
+        Tammy, the tax investigator, believes that Bob dodges with probability 0.02. Then she observes his answer: yes.
+        By Bayes' rule, her posterior probability is
 
           0.02 * 3/4 / (0.02 * 3/4 + 0.98 * 1/4) = 3/52 = {posterior:.6f}
 
-        From 2 % to not quite 6 %. Whatever she believed before, an answer multiplies or divides the odds by three:
+        It increases from 2 % to slightly less than 6 %. For every prior, an answer multiplies or divides the odds by
+        three:
         """
     )
     rows = []
     for prior in (0.001, 0.02, 0.1, 0.5, 0.9):
         no, yes = (SURVEY.posterior(prior=prior, answer=answer) for answer in (0, 1))
         rows.append([f"{prior:g}", f"{no:.4f}", f"{yes:.4f}", f"{prior / (1 - prior):.4g}", f"{yes / (1 - yes):.4g}"])
-    lecture.table(["belief before", "after no", "after yes", "odds before", "odds after yes"], rows)
+    lecture.table(["prior", "after no", "after yes", "prior odds", "odds after yes"], rows)
     lecture.say(
         """
-        That factor is the privacy of the survey. Differential privacy calls it e^epsilon: here epsilon = ln 3 = 1.0986,
-        a promise to each person on their own, which needs no trust in whoever collects the answers.
+        This factor measures the privacy of the survey. In differential privacy it is e^epsilon: here epsilon = ln 3 =
+        1.0986, a guarantee for each person that requires no trust in the data collector (local privacy).
         """
     )
     return posterior
@@ -112,18 +113,18 @@ def the_investigator(lecture: Lecture) -> float:
 # %% [markdown]
 # ## 3. The statistician
 #
-# Noise that hides each person averages out over all of them. A share μ of dodgers gives yes with probability
+# Noise that protects each person averages out over all of them. With a share μ of dodgers, yes has probability
 # 1/4 + μ/2, so that
 #
 #     estimate = 2 · mean(answers) - 1/2,        N · variance = 3/4 + μ (1 - μ)
 #
-# where truthful answers would give N · variance = μ (1 - μ). We hold 20,000 surveys and look whether it is so.
+# where truthful answers would give N · variance = μ (1 - μ). We check the formula in 20,000 simulated surveys.
 
 
 # %%
 @dataclass(frozen=True)
 class Spread:
-    """N times the variance of the estimate: by the formula, in simulated surveys, and if all answers were truthful."""
+    """Variance of the estimate times N: by the formula, in simulated surveys, and with truthful answers."""
 
     share: float
     formula: float
@@ -132,52 +133,53 @@ class Spread:
 
 
 def the_statistician(lecture: Lecture, n_surveys: int = 20_000, n_people: int = 400) -> list[Spread]:
-    """The estimator and its variance, formula against simulation."""
+    """Compare the variance of the estimator by the formula with simulations."""
     rng = np.random.default_rng([SEED, 3])
-    found = []
+    spreads = []
     for share in (0.02, 0.1, 0.5):
         dodges = rng.random((n_surveys, n_people), dtype=np.float32) < share
         estimates = SURVEY.estimate_mean(two_coins(dodges, rng))
         formula = n_people * SURVEY.estimator_variance(share, n_people)
-        found.append(Spread(share, formula, n_people * float(np.var(estimates)), share * (1.0 - share)))
+        spreads.append(Spread(share, formula, n_people * float(np.var(estimates)), share * (1.0 - share)))
     lecture.chapter("3. What the statistician learns")
     lecture.say(
         f"""
-        Noise that hides one person averages out over many. If a share m dodges, yes has probability 1/4 + m/2; so
+        Noise that protects one person averages out over many. If a share m dodges, yes has probability 1/4 + m/2; so
 
           estimate = 2 * (share of yes) - 1/2          N * variance = 3/4 + m (1 - m)
 
-        We hold {n_surveys:,} surveys of {n_people} people and compare:
+        We simulate {n_surveys:,} surveys of {n_people} people and compare:
         """
     )
-    rows = [[f"{s.share:g}", *(f"{v:.4f}" for v in (s.formula, s.simulated, s.truthful))] for s in found]
-    prices = [f"{s.formula / s.truthful:.2f} x" for s in found]
-    columns = ["share m", "N*variance: formula", "simulated", "truthful", "price"]
-    lecture.table(columns, [[*row, price] for row, price in zip(rows, prices, strict=True)])
+    rows = [[f"{s.share:g}", *(f"{v:.4f}" for v in (s.formula, s.simulated, s.truthful))] for s in spreads]
+    factors = [f"{s.formula / s.truthful:.2f} x" for s in spreads]
+    columns = ["share m", "N*variance: formula", "simulated", "truthful", "increase"]
+    lecture.table(columns, [[*row, factor] for row, factor in zip(rows, factors, strict=True)])
     lecture.say(
         """
-        The price is a factor of four at best, and far more for the rare behaviour that such surveys are about.
+        The variance increases by a factor of at least four, and by much more for the rare behaviour that such surveys
+        study.
         """
     )
-    return found
+    return spreads
 
 
 # %% [markdown]
 # ## 4. The trusted curator
 #
-# Someone whom everybody trusts could collect true answers and add noise once, to the total: Laplace noise of scale
-# 1/ε. At the same ε = ln 3 the noise adds 2 / (ε N)² to the variance, which fades as 1/N² while chance in the sample
-# fades as 1/N.
+# A trusted curator could collect true answers and add noise once, to the total: Laplace noise of scale 1/ε. At the same
+# ε = ln 3 the noise adds 2 / (ε N)² to the variance, which decreases as 1/N², while the sampling variance decreases as
+# 1/N.
 
 
 # %%
 def the_curator(lecture: Lecture) -> tuple[float, float]:
-    """Variance at N = 10,000 and a share of one half: randomised response, and Laplace noise on the total."""
-    lecture.chapter("4. What trust would buy")
+    """Return the variances of local and central noise at N = 10,000 and a share of one half."""
+    lecture.chapter("4. A trusted curator")
     lecture.say(
         """
-        If everybody trusted one curator, people could tell the truth and the curator would add noise once, to the
-        total: Laplace noise of scale 1 / ln 3 = 0.91 people. At the same epsilon, the typical error of the estimate is
+        With a trusted curator, people tell the truth and the curator adds noise once, to the total: Laplace noise of
+        scale 1 / ln 3 = 0.91 people. At the same epsilon, the standard error of the estimate is
         """
     )
     rows, variances = [], {}
@@ -189,66 +191,67 @@ def the_curator(lecture: Lecture) -> tuple[float, float]:
     lecture.table(["people", "truthful", "curator", "two coins"], rows)
     lecture.say(
         """
-        With a curator, privacy is nearly free. The coins cost a doubled error for ever: the price of trusting nobody.
+        With a curator, the noise adds little to the sampling error. The two coins double the error for every number of
+        people: the cost of local privacy.
         """
     )
     return variances[10_000]
 
 
 # %% [markdown]
-# ## 5. The attacker
+# ## 5. The audit
 #
-# So far we believed the formulas. An audit believes nothing: it runs the survey many times on Bob who dodges and many
-# times on Bob who does not, watches how often each answer comes, and says which epsilon is the least that could
-# explain what it saw. With probability 0.999 or more that number is not above the truth.
+# An audit does not use the formulas: it runs the survey many times on Bob who dodges and many times on Bob who does
+# not, counts the answers, and returns a lower bound on epsilon. With probability 0.999 or more, this bound is at most
+# the true epsilon.
 
 
 # %%
 def the_attacker(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
-    """Lower bounds on epsilon from more and more runs."""
+    """Return audits with increasing numbers of runs."""
     results = [audit(SURVEY, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
-    lecture.chapter("5. What an attacker finds")
+    lecture.chapter("5. The audit")
     lecture.say(
         f"""
-        Now forget the formulas. We run the survey on a Bob who dodges and on a Bob who does not, and ask which epsilon
-        is the least that explains the answers; with 99.9 % confidence it is no more than the truth, ln 3 = {LOG_3:.6f}.
+        We run the survey on a Bob who dodges and on a Bob who does not, and compute a lower bound on epsilon from the
+        answers; with 99.9 % confidence it is at most the true epsilon, ln 3 = {LOG_3:.6f}.
         """
     )
     lecture.table(
-        ["runs on each side", "epsilon is at least", "of ln 3", "verdict on ln 3"],
+        ["runs on each side", "lower bound", "of ln 3", "verdict on ln 3"],
         [
             [f"{n:,}", f"{r.bound.epsilon:.4f}", f"{r.bound.epsilon / LOG_3:.2%}", r.verdict.value]
             for n, r in zip(runs, results, strict=True)
         ],
     )
-    lecture.say("It climbs towards ln 3 and stops short of it: nobody had to give the attack the law of the coins.")
+    lecture.say("The bound approaches ln 3 from below, and the attack needs no knowledge of the coins.")
     return results
 
 
 # %% [markdown]
 # ## 6. The biased coin
 #
-# Somebody builds the survey with coins that fall on heads 52 times in 100. The questionnaire looks the same, and the
-# claim ε = ln 3 is still printed on it. But people now tell the truth a little too often, and a "no" says more than it
-# should: Pr[no | 0] : Pr[no | 1] = 1 + h / (1 - h)² = 3.26 instead of 3. Only the audit sees the difference.
+# An implementation of the survey uses coins with heads probability 0.52. The claim is still ε = ln 3. But people now
+# tell the truth slightly too often, and a "no" leaks more than claimed: Pr[no | 0] : Pr[no | 1] = 1 + h / (1 - h)² =
+# 3.26 instead of 3. The audit detects the difference.
 
 
 # %%
 def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
-    """The same audits of a survey whose coins are not fair."""
+    """Return the same audits of a survey with biased coins."""
     broken = BiasedCoinResponse(heads=0.52)
     exact = broken.exact_guarantee().epsilon(0.0)
     results = [audit(broken, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
-    lecture.chapter("6. A coin that is not fair")
+    lecture.chapter("6. The biased coin")
     lecture.say(
         f"""
-        Another survey claims the same ln 3, but its coins fall on heads 52 times in 100. People tell the truth a little
-        too often: a "no" moves the odds by {math.exp(exact):.2f} instead of 3, and the true epsilon is {exact:.4f}. No
-        one who reads a few answers would notice. The same audit says:
+        Another survey also claims ln 3, but its coins have heads probability 0.52. People tell the truth slightly too
+        often: a "no" changes the odds by a factor of {math.exp(exact):.2f} instead of 3, and the true epsilon is
+        {exact:.4f}. A few answers do not show this. The same audit:
         """
     )
     lecture.table(
-        ["runs on each side", "epsilon is at least", "claimed", "p-value", "verdict"],
+        ["runs on each side", "lower bound", "claimed", "p-value", "verdict"],
         [
             [f"{n:,}", f"{r.bound.epsilon:.4f}", f"{r.claim:.4f}", f"{r.p_value:.2g}", r.verdict.value]
             for n, r in zip(runs, results, strict=True)
@@ -256,8 +259,8 @@ def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_
     )
     lecture.say(
         """
-        A bound above the claim is evidence against the survey, whoever wrote it and whatever the proof says. The last
-        row in full:
+        A lower bound above the claim refutes the claim for this implementation, regardless of any proof. The last row
+        in full:
         """
     )
     lecture.show(results[-1].evidence())
@@ -265,16 +268,16 @@ def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_
 
 
 # %% [markdown]
-# ## What to take home
+# ## Conclusion
 #
-# Privacy is a bound on how far any answer can move the odds; statistics survive because noise averages out; and a
-# claim about code is something that can be measured.
+# Differential privacy bounds the change of the odds by any answer; statistics remain accurate because noise averages
+# out; and the claim of an implementation can be tested.
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     yes: dict[bool, float]
     posterior: float
@@ -285,13 +288,13 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """The tax survey: what one answer gives away, and an attack that finds epsilon = ln 3.
+    """Run the demo: the leak of one answer of the tax survey, and audits with lower bounds near epsilon = ln 3.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
-    found = Findings(
+    findings = Findings(
         the_protocol(lecture),
         the_investigator(lecture),
         the_statistician(lecture),
@@ -299,24 +302,25 @@ def main(out: Path | None = None) -> Findings:
         the_attacker(lecture),
         the_biased_coin(lecture),
     )
-    lecture.chapter("To take home")
+    lecture.chapter("Conclusion")
     lecture.say(
         """
-        Privacy is a limit on how far any answer moves the odds. Statistics survive, because noise averages out. And a
-        claim about privacy can be measured: here the attack found 99 % of it, and caught the coin that broke it.
+        Differential privacy limits the change of the odds by any answer. Statistics remain accurate, because noise
+        averages out. And a privacy claim can be tested: here the lower bound reached 99 % of a true claim, and the
+        audit detected the biased coin.
         """
     )
-    draw(lecture, found)
-    return found
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: belief before and after an answer, and what the audits found."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: beliefs before and after an answer, and lower bounds of the audits."""
     lecture.panels(
         "randomized-response",
         _draw_belief,
-        lambda ax: _draw_bounds(ax, found),
+        lambda ax: _draw_bounds(ax, findings),
         title="Randomised response",
         description="Left: belief after an answer against belief before. Right: lower bounds on epsilon against runs.",
     )
@@ -332,24 +336,23 @@ def _draw_belief(ax: Axes) -> None:
     ax.annotate("Tammy: 0.02 to 0.058", (0.02, 3 / 52), (0.04, 0.92), color=BLUE.light, fontsize=8.5, va="center",
                 arrowprops={"arrowstyle": "-", "color": BLUE.light, "shrinkB": 4, "relpos": (0.0, 0.0)})  # fmt: skip
     ax.set(xlim=(0, 1), ylim=(0, 1))
-    style_axes(ax, title="An answer moves the odds by a factor of three", x="belief before", y="belief after")
+    style_axes(ax, title="An answer changes the odds by a factor of three", x="prior belief", y="posterior belief")
 
 
-def _draw_bounds(ax: Axes, found: Findings) -> None:
+def _draw_bounds(ax: Axes, findings: Findings) -> None:
     labels = [EndLabel(LOG_3, "claim: ln 3", CLAIM)]
     ax.axhline(LOG_3, color=CLAIM.light, linewidth=1.4)
-    for results, colour, name in ((found.fair, BOUND, "fair coins"), (found.biased, VIOLATION, "biased coin")):
+    for results, colour, name in ((findings.fair, BOUND, "fair coins"), (findings.biased, VIOLATION, "biased coin")):
         bounds = [r.bound.epsilon for r in results]
         ax.plot([r.trials.per_side for r in results], bounds, marker="o", color=colour.light, linewidth=2)
         labels.append(EndLabel(bounds[-1], name, colour))
-    runs = [r.trials.per_side for r in (*found.fair, *found.biased)]
-    shown = [r.bound.epsilon for r in (*found.fair, *found.biased)]
+    runs = [r.trials.per_side for r in (*findings.fair, *findings.biased)]
+    epsilons = [r.bound.epsilon for r in (*findings.fair, *findings.biased)]
     logarithmic(ax.xaxis, min(runs) / 1.2, max(runs) * 1.2)
-    room = 0.08 * (max(*shown, LOG_3) - min(*shown, LOG_3))
-    ax.set_ylim(min(*shown, LOG_3) - room, max(*shown, LOG_3) + room)
-    style_axes(
-        ax, title="The attack finds ln 3, and catches the biased coin", x="runs on each side", y="epsilon is at least"
-    )
+    room = 0.08 * (max(*epsilons, LOG_3) - min(*epsilons, LOG_3))
+    ax.set_ylim(min(*epsilons, LOG_3) - room, max(*epsilons, LOG_3) + room)
+    title = "The bound approaches ln 3, and refutes the biased coin"
+    style_axes(ax, title=title, x="runs on each side", y="lower bound on epsilon")
     end_labels(ax, labels)
 
 

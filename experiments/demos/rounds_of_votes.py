@@ -1,6 +1,6 @@
-"""Two rounds of PATE: Confident-GNMax teaches a first student, and Interactive-GNMax corrects or confirms it.
+"""Two rounds of PATE: Confident-GNMax labels data for a first student, and Interactive-GNMax corrects or confirms it.
 
-(Papernot, Song, Mironov, Raghunathan, Talwar and Erlingsson 2018, section 3.3.)
+Source: Papernot, Song, Mironov, Raghunathan, Talwar and Erlingsson (2018), section 3.3.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def two_rounds(
 ) -> Row:
     """Return one run: the first `n_first` queries by Confident-GNMax, all others by Interactive-GNMax.
 
-    The second student learns from the answers of both rounds and from what the first was confirmed in. Both rounds have
-    the same threshold and noise; what they cost adds up.
+    The second student learns from the answers of both rounds and from the confirmed predictions of the first student.
+    Both rounds have the same threshold and noise; their privacy losses compose.
 
     Args:
-        votes: on all queries.
+        votes: votes on all queries.
         threshold, check_deviation, answer_deviation: as for `ConfidentGNMax`.
-        n_first: queries of the first round.
-        confidence: of the first student, from which it is confirmed where the teachers do not contradict it.
+        n_first: number of queries of the first round.
+        confidence: confidence of the first student above which a prediction is confirmed unless the teachers disagree.
     """
     rng, n_classes = np.random.default_rng(SEED), votes.counts.shape[1]
     noise = (threshold, check_deviation, answer_deviation)
@@ -49,16 +49,16 @@ def two_rounds(
     known = votes.queries[:n_first][answered], labels[answered]
     student = tuple(map(tuple, learn(votes.queries[n_first:], *known)))
     interactive = InteractiveGNMax(*noise, **size, n_queries=len(rest), student=student, confidence=confidence)
-    more, corrected = _answers(interactive, rest, rng)
-    labels, teachers = np.concatenate([labels, more]), np.concatenate([answered, corrected])
-    given = labels >= 0
-    said = learn(votes.X, votes.queries[given], labels[given]).argmax(axis=1)
+    more_labels, corrected = _answers(interactive, rest, rng)
+    labels, teachers = np.concatenate([labels, more_labels]), np.concatenate([answered, corrected])
+    labelled = labels >= 0
+    predicted = learn(votes.X, votes.queries[labelled], labels[labelled]).argmax(axis=1)
     rho = confident.rho(int(answered.sum())) + interactive.rho(int(corrected.sum()))
     parts = [
         data_dependent(round_, counts, answered=which.tolist())
         for round_, counts, which in ((confident, first, answered), (interactive, rest, corrected))
     ]
-    these = DataDependent(parts[0].orders, parts[0].divergences + parts[1].divergences)
+    composed = DataDependent(parts[0].orders, parts[0].divergences + parts[1].divergences)
     return Row(
         votes.name,
         "two rounds",
@@ -66,9 +66,9 @@ def two_rounds(
         len(labels),
         ConcentratedDP(rho).textbook_epsilon(DELTA),
         GaussianDP(math.sqrt(2.0 * rho)).epsilon(DELTA),
-        these.epsilon(DELTA),
+        composed.epsilon(DELTA),
         float((labels[teachers] == votes.truth[teachers]).mean()),
-        float((said == votes.y).mean()),
+        float((predicted == votes.y).mean()),
         votes.baseline,
     )
 
@@ -76,7 +76,7 @@ def two_rounds(
 def one_round(votes: Votes, aggregator: ConfidentGNMax) -> Row:
     """Return one run of Confident-GNMax on votes whose student is one of `_STUDENTS`."""
     labels, answered = _answers(aggregator, votes.counts, np.random.default_rng(SEED))
-    said = _STUDENTS[votes.name](votes.X, votes.queries[answered], labels[answered]).argmax(axis=1)
+    predicted = _STUDENTS[votes.name](votes.X, votes.queries[answered], labels[answered]).argmax(axis=1)
     rho = aggregator.rho(int(answered.sum()))
     return Row(
         votes.name,
@@ -87,7 +87,7 @@ def one_round(votes: Votes, aggregator: ConfidentGNMax) -> Row:
         GaussianDP(math.sqrt(2.0 * rho)).epsilon(DELTA),
         data_dependent(aggregator, votes.counts, answered=answered.tolist()).epsilon(DELTA),
         float((labels[answered] == votes.truth[answered]).mean()),
-        float((said == votes.y).mean()),
+        float((predicted == votes.y).mean()),
         votes.baseline,
     )
 
@@ -95,7 +95,7 @@ def one_round(votes: Votes, aggregator: ConfidentGNMax) -> Row:
 def _answers(
     aggregator: CheckedGNMax, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the labels of one run, and which of them the teachers gave: the labels do not say so themselves."""
+    """Return the labels of one run, and a mask of the labels from teachers, which the labels do not contain."""
     seed = int(rng.integers(2**63))
     labels = aggregator.release(counts, 1, np.random.default_rng(seed)).values[0]
     passed = aggregator.passes(aggregator.counts(counts), 1, np.random.default_rng(seed))[0]
@@ -104,14 +104,14 @@ def _answers(
 
 
 def _softmax_of_gradients(X: NDArray[Any], records: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what softmax regression on oriented gradients says of images of digits."""
+    """Return the probabilities of softmax regression on oriented gradients for images of digits."""
     from sklearn.linear_model import LogisticRegression
 
     of_records, of_others = (oriented_gradients(images).astype(np.float64) for images in (records, X))
     model = LogisticRegression(C=10.0, max_iter=200).fit(of_records, labels)
-    said = np.zeros((len(X), 10))
-    said[:, model.classes_] = model.predict_proba(of_others)
-    return said
+    probabilities = np.zeros((len(X), 10))
+    probabilities[:, model.classes_] = model.predict_proba(of_others)
+    return probabilities
 
 
 _STUDENTS: dict[str, Student] = {"mnist": _softmax_of_gradients, "glyph-like": glyph_like.probabilities}

@@ -1,14 +1,14 @@
 # %% [markdown]
-# # Votes of teachers
+# # Private aggregation of teachers' votes (PATE)
 #
-# Two hundred and fifty teachers vote on a label, and only the noisy winner is told. This lecture shows what an answer
-# gives away: next to nothing where the teachers agree, most at a tie; and why the number that says so is a secret.
+# 250 teachers vote on a label, and only the noisy winner is released. This demo shows the privacy loss of an answer: it
+# is small if the teachers agree, and largest at a tie; therefore the data-dependent epsilon itself is sensitive.
 #
-# Our names and the usual symbols: `standard_deviation` sigma, `threshold` T, `check_deviation` sigma_1,
+# Names and symbols: `standard_deviation` sigma, `threshold` T, `check_deviation` sigma_1,
 # `answer_deviation` sigma_2, the order of Renyi alpha.
 
 # %%
-"""PATE: what an answer costs, from teachers to a student, and an epsilon that must not be published."""
+"""PATE: privacy loss of an answer, accuracy of a student, and a data-dependent epsilon that is itself sensitive."""
 
 from __future__ import annotations
 
@@ -53,32 +53,32 @@ ORDER = 20.0
 
 
 # %% [markdown]
-# ## 1. A clear vote and a tie
+# ## 1. A clear majority and a tie
 #
-# GNMax with sigma = 40. The bound for all votes does not look at them; the data-dependent one of Papernot et al. (2018)
-# does. Between the two labels a vote is moved.
+# GNMax with sigma = 40. The data-independent bound holds for all votes; that of Papernot et al. (2018) depends on the
+# votes. The votes are for two labels, with increasing majorities.
 
 
 # %%
 def one_answer(lecture: Lecture) -> dict[int, tuple[float, float]]:
-    """Lead -> epsilon of a thousand answers at such votes, and the same for all votes."""
+    """Return lead -> data-dependent epsilon of a thousand answers, and the epsilon for all votes."""
     aggregator = GNMax(40.0, n_classes=2, n_queries=1_000)
     everywhere = ConcentratedDP(aggregator.rho).textbook_epsilon(DELTA)
-    found = {}
+    epsilons = {}
     for lead in LEADS:
         ones = (250 + lead) // 2
         votes = np.tile([250 - ones, ones], (1_000, 1))
-        found[lead] = (data_dependent(aggregator, votes).epsilon(DELTA), everywhere)
-    lecture.chapter("1. A clear vote and a tie")
+        epsilons[lead] = (data_dependent(aggregator, votes).epsilon(DELTA), everywhere)
+    lecture.chapter("1. A clear majority and a tie")
     lecture.say(
         f"""
         250 teachers vote for one of two labels, Gaussian noise of standard deviation 40 is added to both counts, and
-        the larger one wins. A thousand such answers have epsilon {everywhere:.2f} at delta = 1e-5, whatever the votes.
-        On votes that are far apart they cost much less:
+        the larger one wins. A thousand such answers have epsilon {everywhere:.2f} at delta = 1e-5, for all votes.
+        With a clear majority, the data-dependent epsilon is much smaller:
         """
     )
-    lecture.table(["lead of the winner", "epsilon on these votes"], [[k, f"{v[0]:.2f}"] for k, v in found.items()])
-    return found
+    lecture.table(["lead of the winner", "epsilon on these votes"], [[k, f"{v[0]:.2f}"] for k, v in epsilons.items()])
+    return epsilons
 
 
 # %% [markdown]
@@ -88,14 +88,16 @@ def one_answer(lecture: Lecture) -> dict[int, tuple[float, float]]:
 # %%
 @dataclass(frozen=True)
 class Row:
-    """What one aggregator makes of one dataset.
+    """Results of one aggregator on one dataset.
 
     Attributes:
-        answered, asked: queries with a label, and all.
-        for_all_votes: epsilon at delta of these answers and all checks, whatever the votes, by the textbook.
-        claim: the same by the tight curve: Gaussian DP for Gaussian noise, optimal composition for Laplace noise.
-        on_these_votes: the data-dependent one; a secret.
-        right: share of the labels that are right.
+        data, aggregator: names of the dataset and of the aggregator.
+        answered, asked: numbers of queries with a label, and of all queries.
+        for_all_votes: data-independent epsilon at delta of these answers and all checks, by the textbook conversion.
+        claim: data-independent epsilon by the tight curve: Gaussian DP for Gaussian noise, optimal composition for
+            Laplace noise.
+        on_these_votes: data-dependent epsilon, which is sensitive.
+        right: share of correct labels.
         student, baseline: accuracy of the student, and of the nearest of all private records.
     """
 
@@ -112,19 +114,19 @@ class Row:
 
 
 def votes_on(name: str, *, n_teachers: int, n_queries: int, directory: str | None = None) -> Votes:
-    """Teachers of disjoint parts of a dataset, "digits", "mnist" or "adult", and their votes on public points."""
+    """Train teachers on disjoint parts of "digits", "mnist" or "adult", and return their votes on public points."""
     (X, y), (points, truth), (Z, z), teachers, baseline = _split(name, directory)
     queries, truth, unlabelled = points[:n_queries], truth[:n_queries], points[n_queries:]
     start = time.perf_counter()
     n_classes = int(y.max()) + 1
     counts = count_votes(teachers.labels(X, y, queries, n_teachers, n_classes), n_classes)
     seconds = time.perf_counter() - start
-    right = float((baseline.teach(X, y, Z, n_classes) == z).mean())
-    return Votes(name, counts, queries, truth, unlabelled, Z, z, right, seconds)
+    accuracy = float((baseline.teach(X, y, Z, n_classes) == z).mean())
+    return Votes(name, counts, queries, truth, unlabelled, Z, z, accuracy, seconds)
 
 
 def _split(name: str, directory: str | None) -> tuple[Any, Any, Any, Teachers, Teachers]:
-    """Private records, public points, points to judge by, teachers, and what learns without privacy."""
+    """Return private records, public points, evaluation points, teachers, and the non-private baseline."""
     from ...mechanisms.ensembles import NearestTeachers
 
     where = {} if directory is None else {"directory": directory}
@@ -152,18 +154,18 @@ def _split(name: str, directory: str | None) -> tuple[Any, Any, Any, Teachers, T
 
 
 def _pair(data: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Features and labels."""
+    """Return features and labels as arrays."""
     X, y = data
     return np.asarray(X), np.asarray(y, dtype=np.int64)
 
 
 def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int = SEED) -> Row:
-    """One run: labels, a student of these, and what it costs."""
+    """Return the results of one run: labels, a student of the labels, and epsilons."""
     labels = aggregator.release(votes.counts, 1, np.random.default_rng(seed)).values[0]
-    given = labels >= 0
+    answered = labels >= 0
     student = student_of_answers(votes, labels)
     if isinstance(aggregator, CheckedGNMax):
-        rho = aggregator.rho(int(given.sum()))
+        rho = aggregator.rho(int(answered.sum()))
         everywhere = ConcentratedDP(rho).textbook_epsilon(delta)
         claim = GaussianDP(math.sqrt(2.0 * rho)).epsilon(delta)
     else:
@@ -172,19 +174,19 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
     return Row(
         votes.name,
         type(aggregator).__name__,
-        int(given.sum()),
-        len(given),
+        int(answered.sum()),
+        len(answered),
         everywhere,
         claim,
-        data_dependent(aggregator, votes.counts, answered=given).epsilon(delta),
-        float((labels[given] == votes.truth[given]).mean()),
+        data_dependent(aggregator, votes.counts, answered=answered).epsilon(delta),
+        float((labels[answered] == votes.truth[answered]).mean()),
         student,
         votes.baseline,
     )
 
 
 def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Votes that cost most: all labels alike, as nearly as whole numbers allow."""
+    """Return the votes of the largest privacy loss: equal counts of all labels, up to rounding."""
     n, m = int(counts[0].sum()), counts.shape[1]
     worst = np.full(counts.shape, n // m)
     worst[:, : n % m] += 1
@@ -192,20 +194,20 @@ def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def pipeline(lecture: Lecture) -> list[Row]:
-    """Digits, 50 teachers, three aggregators."""
+    """Return the results of three aggregators with 50 teachers on digits."""
     votes = votes_on("digits", n_teachers=50, n_queries=300)
     options = {"n_teachers": 50, "n_classes": 10, "n_queries": 300}
     aggregators = (LNMax(0.1, **options), GNMax(10.0, **options), ConfidentGNMax(35.0, 20.0, 8.0, **options))
-    found = [row(votes, aggregator) for aggregator in aggregators]
+    rows = [row(votes, aggregator) for aggregator in aggregators]
     lecture.chapter("2. From teachers to a student")
     lecture.say(
         """
-        1,200 handwritten digits are dealt to 50 teachers, 24 each. They label 300 others, and a student learns from
-        these labels alone. LNMax and GNMax answer everything; Confident-GNMax only where enough teachers agree.
+        1,200 handwritten digits are divided among 50 teachers, 24 each. They label 300 others, and a student learns
+        only from these labels. LNMax and GNMax answer all queries; Confident-GNMax only if enough teachers agree.
         """
     )
     lecture.table(
-        ["aggregator", "answered", "epsilon, all votes", "epsilon, these votes", "labels right", "student"],
+        ["aggregator", "answered", "epsilon, all votes", "epsilon, these votes", "correct labels", "student"],
         [
             [
                 r.aggregator,
@@ -215,54 +217,55 @@ def pipeline(lecture: Lecture) -> list[Row]:
                 f"{r.right:.1%}",
                 f"{r.student:.1%}",
             ]
-            for r in found
+            for r in rows
         ],
     )
-    lecture.say(f"The nearest of all 1,200 digits, without privacy: {found[0].baseline:.1%}.")
-    return found
+    lecture.say(f"Accuracy of the nearest neighbour among all 1,200 digits, without privacy: {rows[0].baseline:.1%}.")
+    return rows
 
 
 # %% [markdown]
-# ## 3. The epsilon is data
+# ## 3. The data-dependent epsilon
 
 
 # %%
 def secret_epsilon(lecture: Lecture) -> tuple[float, float, float]:
-    """The two epsilons of a pair, and the deviation of the noise that hides the difference."""
+    """Return the two epsilons of a pair, and the standard deviation of the noise for a private release."""
     base = GNMax(40.0, n_queries=200)
     broken, right = EpsilonOfVotes(base), PrivateEpsilon(base)
     pair = broken.worst_case()
     first, second = broken.epsilon(pair.d0), broken.epsilon(pair.d1)
     deviation = right.deviation(pair.d0)
-    lecture.chapter("3. The epsilon is data")
+    lecture.chapter("3. The data-dependent epsilon")
     lecture.say(
         f"""
-        "Our answers had epsilon {first:.3f}." With one teacher voting otherwise it would have been {second:.3f}:
-        whoever knows all records but one can tell. The smooth sensitivity of the number at order {ORDER:g} asks
-        for noise of standard deviation {deviation:.2f}, and publishing it costs epsilon
-        {right.guarantee().epsilon(DELTA):.2f} besides.
+        "Our answers had epsilon {first:.3f}." If one teacher had voted differently, it would have been {second:.3f}: an
+        attacker who knows all records except one can distinguish the two. By the smooth sensitivity at order
+        {ORDER:g}, a private release of epsilon needs noise of standard deviation {deviation:.2f}, and has an additional
+        epsilon of {right.guarantee().epsilon(DELTA):.2f}.
         """
     )
     return first, second, deviation
 
 
 # %% [markdown]
-# ## 4. What the student remembers
+# ## 4. Audit of the student
 
 
 # %%
 def loss_of_the_student(lecture: Lecture) -> tuple[float, float, float]:
-    """Claim, and bounds from the labels and from the loss of the student on the record."""
+    """Return the claim, and lower bounds from the labels and from the loss of the student on the record."""
     base = GNMax(8.0, n_teachers=20, n_classes=2, n_queries=20)
     options: dict[str, Any] = {"trials": 4_000, "delta": 1e-2, "seed": SEED}
     labels = audit(PATE(base, view="labels"), **options)
     student = audit(PATE(base, steps=5), attack=CanaryLoss(), **options)
     assert labels.claim is not None
-    lecture.chapter("4. What the student remembers")
+    lecture.chapter("4. Audit of the student")
     lecture.say(
         f"""
-        An audit of the whole path on the worst pair of records, at delta = 0.01: the claim is {labels.claim:.2f}, the
-        labels show {labels.bound.epsilon:.2f}, and the loss of the student on the record {student.bound.epsilon:.2f}.
+        An audit of the whole pipeline on the worst-case pair, at delta = 0.01: the claim is {labels.claim:.2f}, the
+        lower bound from the labels is {labels.bound.epsilon:.2f}, and that from the loss of the student on the record
+        {student.bound.epsilon:.2f}.
         """
     )
     return labels.claim, labels.bound.epsilon, student.bound.epsilon
@@ -271,7 +274,7 @@ def loss_of_the_student(lecture: Lecture) -> tuple[float, float, float]:
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     one_answer: dict[int, tuple[float, float]]
     pipeline: list[Row]
@@ -280,38 +283,38 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Votes of teachers: PATE from teachers to a student, what an answer costs, and an epsilon that is itself a secret.
+    """Run the demo: PATE from teachers to a student, privacy loss of an answer, and a sensitive epsilon.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
-    found = Findings(one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture))
-    lecture.chapter("To take home")
-    lecture.say("A clear vote barely leaks, a tie leaks most, and which of the two it was is a secret as well.")
-    draw(lecture, found)
-    return found
+    findings = Findings(one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture))
+    lecture.chapter("Conclusion")
+    lecture.say("A clear majority leaks little, a tie leaks most, and the data-dependent epsilon is itself sensitive.")
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Epsilon of a thousand answers against the lead."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw epsilon of a thousand answers against the lead."""
     lecture.panels(
         "votes-of-teachers",
-        lambda ax: _draw_leads(ax, found),
-        title="Votes of teachers",
+        lambda ax: _draw_leads(ax, findings),
+        title="Epsilon of teachers' votes",
         description="Epsilon of a thousand answers of GNMax against the lead of the winner, and for all votes.",
         size=(6.5, 4.0),
     )
 
 
-def _draw_leads(ax: Axes, found: Findings) -> None:
-    these, every = ([value[i] for value in found.one_answer.values()] for i in (0, 1))
-    ax.plot(LEADS, every, color=CLAIM.light, linewidth=1.4)
-    ax.plot(LEADS, these, marker="o", color=BLUE.light, linewidth=2)
-    ax.set_ylim(0.0, 1.1 * every[0])
+def _draw_leads(ax: Axes, findings: Findings) -> None:
+    these_votes, all_votes = ([value[i] for value in findings.one_answer.values()] for i in (0, 1))
+    ax.plot(LEADS, all_votes, color=CLAIM.light, linewidth=1.4)
+    ax.plot(LEADS, these_votes, marker="o", color=BLUE.light, linewidth=2)
+    ax.set_ylim(0.0, 1.1 * all_votes[0])
     style_axes(ax, title="A thousand answers, sigma = 40", x="lead of the winner, votes", y="epsilon at delta 1e-5")
-    end_labels(ax, [EndLabel(every[-1], "all votes", CLAIM), EndLabel(these[-1], "these votes", BLUE)])
+    end_labels(ax, [EndLabel(all_votes[-1], "all votes", CLAIM), EndLabel(these_votes[-1], "these votes", BLUE)])
 
 
 # %%

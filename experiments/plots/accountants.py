@@ -1,4 +1,4 @@
-"""Accountants against each other: the epsilon that each of them proves of the same training, against epochs."""
+"""Comparison of accountants: the epsilon that each one proves for the same training, against epochs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..results.formatting import number
 from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
 from .style.palette import BOUND, series_colour
 
-SHOWN = "shown by an audit"
+SHOWN = "lower bound of an audit"
 DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), (0, (1, 1)))
-"""Of the lines, in the order of `ACCOUNTANTS`, so that they are told apart without colours."""
+"""Line styles in the order of `ACCOUNTANTS`, so that the lines can be distinguished without colours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,9 @@ class AccountantCurves:
     Args:
         epochs: `(k,)` increasing, > 0.
         epsilon: accountant -> `(k,)`, from the loosest to the tightest.
-        noise_multiplier, sampling_probability, delta: the setting.
-        shown: (epochs, epsilon) pairs that audits have shown, with `confidence`; may be empty.
-        confidence: of each of them.
+        noise_multiplier, sampling_probability, delta: parameters of the training and delta of the guarantee.
+        shown: (epochs, lower bound on epsilon) pairs from audits; may be empty.
+        confidence: confidence of each of these bounds.
     """
 
     epochs: Floats
@@ -51,8 +51,10 @@ class AccountantCurves:
         shown: tuple[tuple[float, float], ...] = (),
         confidence: float = 0.95,
     ) -> AccountantCurves:
-        """The curves of DP-SGD with Poisson sampling from 1 to `largest` epochs: by default in the setting of Abadi et
-        al. (2016), Figure 2."""
+        """Return the curves of DP-SGD with Poisson sampling from 1 to `largest` epochs.
+
+        The defaults are the setting of Abadi et al. (2016), Figure 2.
+        """
         steps = np.unique(np.round(np.geomspace(1.0, largest, points) / sampling_probability).astype(np.int64))
         curves = epsilon_curves(
             noise_multiplier, sampling_probability=sampling_probability, steps=steps.tolist(), delta=delta
@@ -62,24 +64,25 @@ class AccountantCurves:
 
     @property
     def title(self) -> str:
-        """How much the accountants differ."""
+        """Ratio of the loosest to the tightest epsilon, as a sentence."""
         first, last = (self.epsilon[name][-1] for name in (ACCOUNTANTS[0], ACCOUNTANTS[-1]))
         return f"The same training, {number(first / last, 2)} times less epsilon: only the accountant differs"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
-        dots = f". “{SHOWN}”: a lower bound with {percent(self.confidence)} confidence" if self.shown else ""
+        """Explanation of the figure."""
+        dots = f". “{SHOWN}” holds with {percent(self.confidence)} confidence" if self.shown else ""
         return (
             f"Epsilon at delta = {number(self.delta)} of DP-SGD with Poisson sampling, noise multiplier "
             f"{number(self.noise_multiplier)} and sampling probability {number(self.sampling_probability)}, against "
-            "the number of epochs. All lines are theorems about the same noise: strong composition adds one "
-            "(epsilon, delta) point per step, the moments accountant adds Renyi divergences of whole orders, the line "
-            f"below it converts them better, and the lowest follows the whole privacy loss{dots}."
+            "the number of epochs. All curves are upper bounds for the same noise: strong composition composes one "
+            "(epsilon, delta) guarantee per step, the moments accountant adds Renyi divergences of integer orders, the "
+            "curve below it converts them to epsilon more tightly, and the lowest composes the privacy-loss "
+            f"distribution{dots}."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it, both axes logarithmic."""
+        """Draw the curves on logarithmic axes."""
         ax = axes_or_new(ax)
         labels = []
         for index, (name, values) in enumerate(self.epsilon.items()):
@@ -90,9 +93,11 @@ class AccountantCurves:
         if self.shown:
             handles = ax.plot(*zip(*self.shown, strict=True), "o", color=BOUND.light, markersize=6, label=SHOWN)
         style_axes(ax, title=self.title, x="epochs", y=f"epsilon at delta = {number(self.delta)}", handles=handles)
-        every = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown]])
-        at = np.concatenate([self.epochs, [epochs for epochs, _ in self.shown]])
-        logarithmic(ax.xaxis, float(at.min()) / 1.05, float(at.max()) * 1.05)
-        logarithmic(ax.yaxis, 0.8 * float(every[every > 0].min()), 1.25 * float(every.max()), zero=every.min() <= 0)
+        epsilons = np.concatenate([*self.epsilon.values(), [epsilon for _, epsilon in self.shown]])
+        epochs = np.concatenate([self.epochs, [x for x, _ in self.shown]])
+        logarithmic(ax.xaxis, float(epochs.min()) / 1.05, float(epochs.max()) * 1.05)
+        logarithmic(
+            ax.yaxis, 0.8 * float(epsilons[epsilons > 0].min()), 1.25 * float(epsilons.max()), zero=epsilons.min() <= 0
+        )
         end_labels(ax, labels)
         return ax

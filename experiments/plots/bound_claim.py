@@ -1,4 +1,4 @@
-"""What was shown next to what is claimed: epsilon against the swept parameter."""
+"""Lower bounds and claims: epsilon against the swept parameter."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class BoundClaim(Lines):
 
     @classmethod
     def from_result(cls, result: AuditResult) -> BoundClaim:
-        """One audit: a single place."""
+        """Return the figure of one audit, a single point."""
         row = _series("", [(0.0, result, result.verdict is Verdict.VIOLATION)])
         assumed = bool(result.bound.assumptions)
         return cls((row,), "", delta_text([result.delta]), result.confidence, assumed)
 
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> BoundClaim:
-        """All audits of a sweep that `fits`; the x axis is a swept number, an epsilon if there is one."""
+        """Return the figure of all audits of a sweep that `fits`; the x axis is a swept number, preferably epsilon."""
         points, key = sweep.points, x_key(sweep.points)
         if len(points) == 1:
             return cls.from_result(points[0].result)
@@ -60,11 +60,11 @@ class BoundClaim(Lines):
 
     @staticmethod
     def fits(sweep: SweepResult) -> bool:
-        """Whether there is a line to draw: a single audit, or a swept number. Else it is a `Ladder`."""
+        """Return True for a single audit or a swept number; other sweeps are drawn as a `Ladder`."""
         return len(sweep.points) == 1 or x_key(sweep.points) is not None
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it; a single audit becomes a number line."""
+        """Draw the figure; a single audit becomes a number line."""
         ax = axes_or_new(ax)
         draw = draw_number_line if self.n_points == 1 else draw_lines
         draw(self, ax)
@@ -89,7 +89,7 @@ def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Serie
 
 
 def x_key(points: Sequence[SweepPoint]) -> str | None:
-    """The swept number with the most values; an epsilon before any other; None if no parameter is a number."""
+    """Return the swept number with the most values, preferably an epsilon; None if no parameter is a number."""
     names = list(points[0].parameters) if points else []
     values = {name: [point.parameters.get(name) for point in points] for name in names}
     numbers = [n for n in names if all(_is_number(v) for v in values[n]) and len(set(values[n])) > 1]

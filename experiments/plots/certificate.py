@@ -1,4 +1,4 @@
-"""The certificate drawn: how often each method exceeds the truth, and how close to it the bounds come."""
+"""Figures of the certificate: miss rates of each method, and tightness of the bounds."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from .sweep_lines import MARKERS
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 REACH = 1.6
-"""A power plot is this many times as high as the truth: what lies above is marked at its edge."""
+"""Height of a power plot divided by the exact epsilon; larger means are marked at the upper edge."""
 BETWEEN_ROWS = 0.36
 """Inches for each method."""
 DOT: dict[str, Any] = {"alpha": 0.75, "markeredgewidth": 0.0, "clip_on": False, "zorder": 3}
 COLOURS = tuple(colour for colour in SERIES if colour is not AMBER)
 LIMIT: dict[str, Any] = {"color": CLAIM.light, "linewidth": 1.2}
-ALLOWED, LUCK, MISSES = "allowed", "may be bad luck", "misses too often"
+ALLOWED, LUCK, MISSES = "allowed", "within sampling error", "misses too often"
 KIND_NAME = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
 KIND_COLOUR = {BOUND: SERIES[0], UNCORRECTED: VIOLATION, PEER: AMBER}
 
 
 @dataclass(frozen=True)
 class Row:
-    """The miss rates of one method.
+    """Miss rates of one method.
 
     Args:
-        name, kind: of the method.
-        cells: miss rates, and whether each is within what is allowed.
-        limit: the miss rate up to which a valid bound may have had bad luck; the largest, where repeats differ.
+        name, kind: name and kind of the method.
+        cells: miss rates, and whether each is within its limit.
+        limit: the largest miss rate that sampling error of a valid bound explains; the maximum where repeats differ.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Row:
 
 @dataclass(frozen=True)
 class MissRates:
-    """The miss rates of all cells at one confidence, a row for each method.
+    """Miss rates of all cells at one confidence, one row per method.
 
     Args:
-        rows: one a method.
-        significance: the miss rate that is allowed.
+        rows: one row per method.
+        significance: the allowed miss rate.
     """
 
     rows: tuple[Row, ...]
@@ -68,45 +68,49 @@ class MissRates:
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, confidence: float) -> MissRates:
-        """The cells of that confidence."""
+        """Return the miss rates of the cells with that confidence."""
         cells = [cell for cell in certificate.cells if cell.confidence == confidence]
         rows = []
         for name in certificate.methods:
-            own = [cell for cell in cells if cell.method == name]
-            if own:
-                limit = max(cell.allowed / cell.repeats for cell in own)
-                rows.append(Row(name, own[0].kind, tuple((cell.miss_rate, cell.holds) for cell in own), limit))
+            method_cells = [cell for cell in cells if cell.method == name]
+            if method_cells:
+                limit = max(cell.allowed / cell.repeats for cell in method_cells)
+                rows.append(
+                    Row(name, method_cells[0].kind, tuple((cell.miss_rate, cell.holds) for cell in method_cells), limit)
+                )
         return cls(tuple(rows), cells[0].significance)
 
     @property
     def title(self) -> str:
-        """How often each method reported more than the truth."""
-        return f"Audits that reported more than the truth, at {percent(1.0 - self.significance)} confidence"
+        """Title of the figure, with the confidence."""
+        return f"Audits that exceeded the exact epsilon, at {percent(1.0 - self.significance)} confidence"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         return (
-            "Each dot is one law, delta and number of trials. A bound may exceed the truth in "
-            f"{percent(self.significance)} of the audits (“{ALLOWED}”); within “{LUCK}” more may be bad luck of the "
-            f"simulation, “{MISSES}” is not. The axis is stretched at its left end."
+            "Each dot is one distribution, delta and number of trials. A bound may exceed the exact epsilon in "
+            f"{percent(self.significance)} of the audits (“{ALLOWED}”); a larger rate “{LUCK}” can be explained by the "
+            f"finite number of simulated audits, “{MISSES}” cannot. The axis is stretched at its left end."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws into `ax`, or on a new figure."""
+        """Draw the miss rates into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
         ax.set_xscale("function", functions=(np.sqrt, np.square))
         ax.axvline(self.significance, label=ALLOWED, **LIMIT)
         for place, row in enumerate(self.rows):
-            luck = row.limit - self.significance
-            ax.barh(place, luck, left=self.significance, height=0.86, color=RULE.light, alpha=0.5, linewidth=0)
+            tolerance = row.limit - self.significance
+            ax.barh(place, tolerance, left=self.significance, height=0.86, color=RULE.light, alpha=0.5, linewidth=0)
             heights = place + 0.28 * np.sin(2.4 * np.arange(len(row.cells)))
             for holds, marker, size in ((True, "o", 3.2), (False, "X", 6.0)):
-                seen = [(rate, y) for (rate, held), y in zip(row.cells, heights, strict=True) if held is holds]
-                if seen:
+                dots = [(rate, y) for (rate, held), y in zip(row.cells, heights, strict=True) if held is holds]
+                if dots:
                     colour = KIND_COLOUR[row.kind] if holds or row.kind != BOUND else VIOLATION
-                    ax.plot(*np.array(seen).T, marker, color=colour.light, markersize=size, **DOT)
-        style_axes(ax, title=self.title, x="share of audits above the truth", y="", handles=self._handles(), columns=4)
+                    ax.plot(*np.array(dots).T, marker, color=colour.light, markersize=size, **DOT)
+        style_axes(
+            ax, title=self.title, x="share of audits above the exact epsilon", y="", handles=self._handles(), columns=4
+        )
         ax.set(xlim=(0.0, 1.0), ylim=(len(self.rows) - 0.5, -0.5))  # dots at 0 and 1 are drawn beyond the edge
         ax.set_yticks(range(len(self.rows)), [row.name for row in self.rows], parse_math=False)
         ax.tick_params(axis="y", length=0)
@@ -116,7 +120,7 @@ class MissRates:
         return ax
 
     def _handles(self) -> list[Any]:
-        """What each mark means, of those that occur."""
+        """Return the legend entries of the marks that occur."""
         handles: list[Any] = [Line2D([], [], label=ALLOWED, **LIMIT)]
         handles.append(Patch(color=RULE.light, alpha=0.5, linewidth=0, label=LUCK))
         for kind in dict.fromkeys(row.kind for row in self.rows):
@@ -130,12 +134,12 @@ class MissRates:
 
 @dataclass(frozen=True)
 class Power:
-    """Mean of the reported numbers against the number of trials, on one law.
+    """Mean of the reported epsilons against the number of trials, for one distribution.
 
     Args:
-        law, delta, exact_epsilon: where the scores came from.
-        confidence: that was asked for.
-        lines: name, kind, trials a side and mean numbers of each method that was measured at several sizes.
+        law, delta, exact_epsilon: the distribution of the scores, and its exact epsilon at `delta`.
+        confidence: the requested confidence.
+        lines: name, kind, trials per side and mean reported epsilons of each method measured at several sizes.
     """
 
     law: str
@@ -146,37 +150,47 @@ class Power:
 
     @classmethod
     def from_cells(cls, cells: Sequence[Cell]) -> Power:
-        """The cells of one law, delta and confidence, with equal sizes."""
+        """Return the means of cells with one distribution, delta and confidence, and equal sizes of both sides."""
         lines = []
         for name in dict.fromkeys(cell.method for cell in cells):
-            own = sorted((cell for cell in cells if cell.method == name), key=lambda cell: cell.n_out)
-            if len(own) > 1:
-                lines.append((name, own[0].kind, tuple(c.n_out for c in own), tuple(c.mean for c in own)))
+            method_cells = sorted((cell for cell in cells if cell.method == name), key=lambda cell: cell.n_out)
+            if len(method_cells) > 1:
+                lines.append(
+                    (
+                        name,
+                        method_cells[0].kind,
+                        tuple(c.n_out for c in method_cells),
+                        tuple(c.mean for c in method_cells),
+                    )
+                )
         first = cells[0]
         return cls(first.law, first.delta, first.exact_epsilon, first.confidence, tuple(lines))
 
     @property
     def title(self) -> str:
-        """On which law the means are."""
+        """Distribution of the scores, with the largest mean of a bound and the exact epsilon."""
         at = f", at delta {number(self.delta)}" if self.delta else ""
         best = max((means[-1] for _, kind, _, means in self.lines if kind == BOUND), default=math.nan)
         law = f"{self.law[:1].upper()}{self.law[1:]}{at}"
-        return f"{law}: the best bound shows {number(best)}\u00a0of\u00a0{number(self.exact_epsilon)}"
+        return f"{law}: the best bound reaches {number(best)}\u00a0of\u00a0{number(self.exact_epsilon)}"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         others = [cut(name, 36) for name, kind, *_ in self.lines if kind == UNCORRECTED]
-        wrong = f" No bounds, because uncorrected: {', '.join(f'“{name}”' for name in others)}." if others else ""
+        wrong = (
+            f" Not valid bounds, because uncorrected: {', '.join(f'“{name}”' for name in others)}." if others else ""
+        )
         peers = [cut(name, 36) for name, kind, *_ in self.lines if kind == PEER]
-        theirs = f" Of another library: {', '.join(f'“{name}”' for name in peers)}." if peers else ""
+        theirs = f" From another library: {', '.join(f'“{name}”' for name in peers)}." if peers else ""
         return (
             f"Mean lower bound at {percent(self.confidence)} confidence against the number of trials on each side, "
-            f"pilot included, next to “exact”.{wrong}{theirs} A mark at the upper edge stands for a mean above it."
+            f"including pilot trials, and the exact epsilon (“exact”).{wrong}{theirs} A triangle at the upper edge "
+            "marks a mean above it."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws into `ax`, or on a new figure."""
+        """Draw the means into `ax`, or on a new figure."""
         ax = axes_or_new(ax)
         ax.axhline(self.exact_epsilon, color=CLAIM.light, linewidth=1.4)
         labels = [EndLabel(self.exact_epsilon, "exact", CLAIM)]
@@ -207,7 +221,7 @@ class Power:
 
 
 def draw_certificate(certificate: Certificate, directory: Path) -> list[Path]:
-    """Draws the figures into `directory`, each as SVG and PNG.
+    """Draw the figures into `directory`, each as SVG and PNG.
 
     Returns:
         The files: `misses-NN.*` for each confidence, then `power-NN.*` for each law and delta that was measured at
@@ -248,7 +262,7 @@ def _powers(certificate: Certificate, confidence: float) -> list[Power]:
 
 
 def _own_name(method: str) -> str:
-    """The bound that a method is a way of."""
+    """Return the name of the bound on which a method is based."""
     return method.removesuffix(KNOWN)
 
 

@@ -1,4 +1,4 @@
-"""All figures of an experiment, and the overview of one audit."""
+"""Figures of an experiment, and the overview of one audit."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
 SHOWN = 6
-"""Audits of a sweep that get figures of their own: violations first, then spread over the sweep."""
+"""Number of audits of a sweep with separate figures: violations first, then spread over the sweep."""
 
 
 class Plot(Protocol):
-    """Numbers that know how to draw and describe themselves."""
+    """Numbers of a figure, which can be drawn and described."""
 
     @property
     def title(self) -> str: ...
@@ -50,37 +50,37 @@ OF_AN_AUDIT: dict[str, Callable[[AuditResult], Plot]] = {
     "scores": ScoreHistogram.from_result,
     "success": SuccessCeiling.from_result,
 }
-"""File name -> plot, for every audit that is shown."""
+"""File name -> constructor of the plot of one audit."""
 OF_A_GAME = {
     Game.DISTINGUISHING: ("tradeoff", "profile", "scores"),
     Game.MEMBERSHIP: ("tradeoff", "scores"),
     Game.RECONSTRUCTION: ("success",),
     Game.RECONSTRUCTION_OF_BITS: ("success", "scores"),
 }
-"""Which of them its evidence can show: the scores of one run are not independent, and successes have no scores."""
+"""Game -> plots that its evidence allows: scores of one run are not independent, and successes have no scores."""
 
 
 def plots_of(result: AuditResult) -> dict[str, Plot]:
-    """The plots of one audit, by file name."""
+    """Return the plots of one audit, by file name."""
     return {name: OF_AN_AUDIT[name](result) for name in names_of(result)}
 
 
 def names_of(result: AuditResult) -> list[str]:
-    """File names of the plots of one audit."""
+    """Return the file names of the plots of one audit."""
     return [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
 
 
 def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
-    """Draws the figures of an experiment into `directory`, each as SVG and PNG.
+    """Draw the figures of an experiment into `directory`, each as SVG and PNG.
 
     Args:
         sweep: the result.
-        directory: made if missing; figures of the same name are replaced.
+        directory: created if missing; figures of the same name are replaced.
 
     Returns:
-        The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the like for the
-        audits that `shown` picks and the plots of their game, NN being their place in the sweep, from 1. A figure that
-        cannot be drawn is left out with a `RuntimeWarning`: no number depends on it.
+        The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the other plots of
+        the game for the audits selected by `shown`, where NN is the index in the sweep, from 1. A figure that cannot
+        be drawn is omitted with a `RuntimeWarning`; no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
     explained = Explained(through=(OSError, DpassayError))
@@ -98,8 +98,8 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
 
 
 def _overview(sweep: SweepResult, directory: Path) -> list[Path]:
-    seen = overview(sweep)
-    return _draw(seen, directory / "bound-claim", width=7.6, height=seen.height)
+    plot = overview(sweep)
+    return _draw(plot, directory / "bound-claim", width=7.6, height=plot.height)
 
 
 def _success(sweep: SweepResult, directory: Path) -> list[Path]:
@@ -114,7 +114,7 @@ def _figure(point: SweepPoint, name: str, stem: Path) -> list[Path]:
 
 
 def draw_result(result: AuditResult) -> NotebookFigure:
-    """All views of one audit on one figure, two in a row."""
+    """Return one figure with all plots of one audit, two per row."""
     plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
     rows = max(2, math.ceil(len(plots) / 2))
     figure = new_figure(11.0, 4.3 * rows)
@@ -129,9 +129,9 @@ def draw_result(result: AuditResult) -> NotebookFigure:
 
 
 def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
-    """Places of the audits that get figures of their own, in the order of the sweep.
+    """Return the indices of the audits with separate figures, in the order of the sweep.
 
-    Half of them are violations where there are as many, the rest is spread evenly from the first to the last.
+    Up to half of them are violations; the rest is spread evenly from the first audit to the last.
     """
     if len(points) <= limit:
         return list(range(len(points)))
@@ -142,12 +142,12 @@ def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
 
 
 def overview(sweep: SweepResult) -> BoundClaim | Ladder:
-    """Bounds and claims: along a number that is swept, or a ladder where nothing that is swept is a number."""
+    """Return the plot of bounds and claims: along a swept number, or a ladder if no swept parameter is a number."""
     return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else Ladder.from_sweep(sweep)
 
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "") -> list[Path]:
-    """A figure; `of` names the audit that it shows, where there are several."""
+    """Draw and save a figure; `of` names the audit where there are several."""
     figure = new_figure(width, height)
     plot.plot(figure.add_subplot())
     if of:

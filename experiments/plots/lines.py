@@ -1,4 +1,4 @@
-"""The numbers of bounds next to claims, and what a title and a caption say of them."""
+"""Numbers of the plots of bounds and claims, with their titles and captions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, percent_range, refu
 
 @dataclass(frozen=True)
 class Series:
-    """One line: the audits that share every swept parameter except the one on the x axis, in its order.
+    """One line: the audits that share every swept parameter except that on the x axis, ordered by x.
 
     Args:
         name: the shared parameters, such as "k = 4"; empty when there is only one line.
-        x, bound, claim, exact_epsilon, ceiling: `(n,)` epsilons; exact_epsilon is NaN where it is not known.
-        free: `(n,)` the largest lower bound that assumes nothing about the curve; NaN where all assume something.
-        guess: `(n,)` best guesses, which nothing guarantees; NaN where there is none, empty where none was asked for.
-        violation: `(n,)` whether the verdict, corrected over the sweep, is a violation.
+        x, bound, claim, exact_epsilon, ceiling: `(n,)` swept values and epsilons; exact_epsilon is NaN if unknown.
+        free: `(n,)` the largest lower bound without an assumption about the curve; NaN where there is none.
+        guess: `(n,)` best guesses, without a guarantee; NaN where there is none, empty if none was requested.
+        violation: `(n,)` True where the verdict, corrected over the sweep, is a violation.
     """
 
     name: str
@@ -34,14 +34,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lower bound, claim, exact value and ceiling along a sweep, or of one audit: the numbers, and what they say.
+    """Lower bound, claim, exact value and ceiling along a sweep, or of one audit, with title and caption.
 
     Args:
         series: one or more lines.
         x_name: the parameter on the x axis.
-        delta: " at δ = ..." when all audits share it, else empty.
-        confidence: of each bound.
-        assumed: whether any bound leans on a family of trade-off curves.
+        delta: " at δ = ..." if all audits share it, else empty.
+        confidence: confidence of each bound.
+        assumed: True if any bound assumes a family of trade-off curves.
     """
 
     series: tuple[Series, ...]
@@ -52,17 +52,17 @@ class Lines:
 
     @property
     def height(self) -> float:
-        """Inches: a single audit is a few bars, a sweep needs room."""
+        """Height in inches: smaller for a single audit, which is a few bars."""
         return 2.6 if self.n_points == 1 else 4.2
 
     @property
     def bound_name(self) -> str:
-        """What the bounds are called."""
+        """Name of the bounds in legends."""
         return f"lower bound, {IN_FAMILY}" if self.assumed else "lower bound"
 
     @property
     def with_free(self) -> bool:
-        """Whether bounds that assume nothing are drawn as well."""
+        """True if bounds without an assumption are drawn as well."""
         return self.assumed and any(math.isfinite(v) for s in self.series for v in s.free)
 
     @property
@@ -71,52 +71,55 @@ class Lines:
 
     @property
     def title(self) -> str:
-        """How much of the claim was shown, and whether any is refuted."""
+        """Number of refuted claims, or the share of the claims that the bounds reach."""
         if refuted := sum(sum(s.violation) for s in self.series):
             return refuted_text(refuted, self.n_points, self._elsewhere)
         shares = [b / c for s in self.series for b, c in zip(s.bound, s.claim, strict=True) if 0.0 < c < math.inf]
         if not shares:
             return "No claim is refuted" if self.n_points > 1 else "The claim is not refuted"
         family = f", {IN_FAMILY}" if self.assumed else ""
-        more = "" if self._below() else "; what is more is within chance"
-        return f"The attack shows {percent_range(shares)} of what is claimed{family}{more}"
+        more = "" if self._below() else "; the excess is within sampling error"
+        claims = "claims" if self.n_points > 1 else "claim"
+        bounds = "lower bounds reach" if self.n_points > 1 else "lower bound reaches"
+        return f"The {bounds} {percent_range(shares)} of the {claims}{family}{more}"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.exact_epsilon)
         exact = " “exact” is the true epsilon of the pair, where it is known." if known else ""
-        family = f" “{self.bound_name}” holds only if the trade-off curve is one of that family." * self.assumed
-        free = f" “lower bound, {NOTHING_ASSUMED}” holds whatever the curve." * self.with_free
-        elsewhere = " A violation whose bound stays below its claim is refuted at another delta: see the table."
+        family = f" “{self.bound_name}” is valid only if the trade-off curve belongs to that family." * self.assumed
+        free = f" “lower bound, {NOTHING_ASSUMED}” is valid for every trade-off curve." * self.with_free
+        elsewhere = " A violation whose bound is below its claim is refuted at another delta: see the table."
         return (
-            f"Each lower bound is below the true epsilon with {percent(self.confidence)} confidence; the claim says "
-            "that the truth is at most the claim. A bound above its claim refutes it; a bound close under it shows "
-            "that the analysis is tight. The ceiling is the largest bound that this many trials could have given."
+            f"Each lower bound is at most the true epsilon with {percent(self.confidence)} confidence; the claim "
+            "states that the true epsilon is at most the claim. A bound above its claim refutes the claim; a bound "
+            "close below it shows that the analysis is tight. The ceiling is the largest bound that this number of "
+            "trials could give."
             f"{family}{free}{exact}{elsewhere * bool(self._elsewhere)}"
         )
 
     def shared(self, name: str) -> tuple[float, ...] | None:
-        """The values that every line has in common, such as one claim for all of them; None if they differ."""
+        """Return the values that all lines share, such as one claim for all of them; None if they differ."""
         first, *others = [(s.x, getattr(s, name)) for s in self.series]
         return first[1] if others and all(repr(other) == repr(first) for other in others) else None
 
     @property
     def exact(self) -> bool:
-        """Whether the claims are the exact values, so that one line shows both."""
+        """True if the claims equal the exact values, so that one line shows both."""
         return all(
             math.isclose(c, t, rel_tol=1e-6) for s in self.series for c, t in zip(s.claim, s.exact_epsilon, strict=True)
         )
 
     @property
     def top(self) -> float:
-        """The largest finite epsilon that has to be seen; ceilings need not be."""
+        """Largest finite epsilon that has to be visible, without the ceilings."""
         drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.exact_epsilon, *s.free) if math.isfinite(v)]
         return max(drawn, default=1.0) or 1.0
 
     @property
     def _elsewhere(self) -> int:
-        """Violations whose bound stays below the claim: they are refuted at another delta."""
+        """Number of violations whose bound is at most the claim: they are refuted at another delta."""
         return sum(v and b <= c for s in self.series for v, b, c in zip(s.violation, s.bound, s.claim, strict=True))
 
     def _below(self) -> bool:

@@ -24,21 +24,20 @@ from .style.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
 
 BINS = 25
 SIGNIFICANCE = 0.05
-"""Of the statement that these records are exposed, over all of them."""
+"""Significance level of the statement that these records are exposed, over all records."""
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
-"""Of the lines: with the colours 24 that differ, and neighbours differ in both."""
-REGION, FORBIDDEN, CHANCE = "most that the claim allows", "forbidden by the claim", "chance alone"
+"""Line styles: 24 combinations with the colours, and consecutive lines differ in both."""
+REGION, FORBIDDEN, CHANCE = "largest rate allowed by the claim", "forbidden by the claim", "expected by chance"
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One attack.
+    """ROC curve of one attack.
 
     Args:
         name: the attack.
         fpr, tpr: `(m,)` observed at each threshold, increasing.
-        low_tpr: `(m,)` with the confidence of the plot, all thresholds at once, the true curve lies above; None if it
-            is not drawn.
+        low_tpr: `(m,)` lower edge of the confidence band, simultaneous over all thresholds; None if it is not drawn.
     """
 
     name: str
@@ -49,15 +48,15 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class MembershipRoc:
-    """True positive rate against false positive rate, both logarithmic: what counts is the left edge.
+    """True positive rate against false positive rate on logarithmic axes, which show small false positive rates.
 
     Args:
         curves: the attacks, the best one first.
-        region: what the accountant allows; None without a claim.
-        n_out: non-members' scores: rates below 1 / n_out are not seen.
-        confidence: of the band of the first curve.
-        clustered: whether the band is approximate because models and records are shared.
-        found: true positive rate of the first attack at 1 % false positives.
+        region: rates that the claim allows; None without a claim.
+        n_out: number of non-members' scores; rates below 1 / n_out cannot be observed.
+        confidence: confidence of the band of the first curve.
+        clustered: True if the band is approximate because scores share models and records.
+        found: true positive rate of the first attack at a false positive rate of 1 %.
     """
 
     curves: tuple[Curve, ...]
@@ -69,35 +68,34 @@ class MembershipRoc:
 
     @classmethod
     def from_result(cls, result: MembershipResult) -> MembershipRoc:
-        """The curves of all attacks, the one of the headline first and with a band, the others by what they find."""
+        """Return the curves of all attacks: the headline attack first and with a band, then by true positive rate."""
         first = result.headline
         others = sorted((m for m in result.attacks if m is not first), key=lambda metrics: -metrics.rate_at(AT).tpr)
         curves = [_curve(first, result.confidence), *(_curve(metrics, None) for metrics in others)]
         n_out = max(metrics.n_out for metrics in result.attacks)
-        found = first.rate_at(AT).tpr
-        return cls(tuple(curves), result.region, n_out, result.confidence, result.n_models > 1, found)
+        tpr = first.rate_at(AT).tpr
+        return cls(tuple(curves), result.region, n_out, result.confidence, result.n_models > 1, tpr)
 
     @property
     def title(self) -> str:
-        """How many members are found, and by which attack."""
-        return (
-            f"At {share(AT)} false positives, {cut(self.curves[0].name, 40)} finds {share(self.found)} of the members"
-        )
+        """True positive rate of the headline attack, as a sentence."""
+        name = cut(self.curves[0].name, 40)
+        return f"At {share(AT)} false positives, {name} identifies {share(self.found)} of the members"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         about = " (approximately: scores share models and records)" if self.clustered else ""
-        region = f" No attack can enter what is “{FORBIDDEN}” if the accountant is right." if self.region else ""
+        region = f" If the claim is true, no attack can enter the region “{FORBIDDEN}”." if self.region else ""
         return (
-            "Each point of a curve is one threshold: the share of non-members that it calls members, and the share of "
-            f"members that it finds; 0 has a place on both axes. With {percent(self.confidence)} confidence{about} "
+            "Each point of a curve is one threshold: the share of non-members classified as members, and the share of "
+            f"members classified as members; both axes include 0. With {percent(self.confidence)} confidence{about}, "
             f"the true curve of “{cut(self.curves[0].name, 44)}” lies above the lower edge of its band.{region} "
             "These are metrics, not bounds on epsilon."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it."""
+        """Draw the curves on logarithmic axes."""
         ax = axes_or_new(ax)
         floor = 0.5 / self.n_out
         handles = self._draw_region(ax, floor)
@@ -135,14 +133,14 @@ class MembershipRoc:
 
 @dataclass(frozen=True, eq=False)
 class RecordVulnerability:
-    """How many records are how exposed: the AUC of each record over the models.
+    """Histogram of the AUC of each record over the models.
 
     Args:
         name: the attack.
         auc: `(n_records,)`.
-        null: `(BINS,)` number of records expected in each bin if none were exposed (normal approximation).
-        n_exposed: records that are exposed, with Holm's correction over all.
-        too_few: why none could have been; empty where some could.
+        null: `(BINS,)` number of records expected in each bin if none is exposed (normal approximation).
+        n_exposed: number of exposed records, with Holm's correction over all records.
+        too_few: reason why no record can be shown to be exposed; empty if that is possible.
     """
 
     name: str
@@ -153,9 +151,9 @@ class RecordVulnerability:
 
     @classmethod
     def from_metrics(cls, metrics: AttackMetrics, n_models: int) -> RecordVulnerability:
-        """Of the records of one attack; raises `ValueError` if it has no table of records."""
+        """Return the histogram of the records of one attack; raises `ValueError` if it has no table of records."""
         if metrics.records is None:
-            raise ValueError(f"{metrics.attack} has no table of records: it takes more models.")
+            raise ValueError(f"{metrics.attack} has no table of records: it needs more models.")
         auc = metrics.records.auc[np.isfinite(metrics.records.auc)]
         half = max(1, n_models // 2)
         spread = np.sqrt((2 * half + 1.0) / (12.0 * half * half))
@@ -165,25 +163,26 @@ class RecordVulnerability:
 
     @property
     def title(self) -> str:
-        """How many records are exposed, and by which attack."""
+        """Number of exposed records, and the attack."""
         if self.too_few:
-            return f"Too few models to expose any of {len(self.auc):,} records one by one"
+            return f"Too few models to test any of {len(self.auc):,} records individually"
         of_all = share(self.n_exposed / max(1, len(self.auc)))
         name = cut(self.name, 40)
-        return f"{self.n_exposed:,} of {len(self.auc):,} records ({of_all}) are exposed one by one, by {name}"
+        return f"{self.n_exposed:,} of {len(self.auc):,} records ({of_all}) are individually exposed by {name}"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         return (
-            f"For each record, how often a model with it scores higher ({cut(self.name, 44)}) than a model without it; "
-            f"“{CHANCE}” is what would be seen if none were exposed and all scores of a record were independent. "
+            "For each record, the probability that a model with it scores higher than a model without it "
+            f"({cut(self.name, 44)}); “{CHANCE}” is the histogram if no record were exposed and all scores of a record "
+            "were independent. "
             f"Exposed: Holm-adjusted p <= {SIGNIFICANCE:g} over all records."
             f"{' ' if self.too_few else ''}{self.too_few}"
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it."""
+        """Draw the histogram."""
         ax = axes_or_new(ax)
         edges = np.linspace(0.0, 1.0, BINS + 1)
         ax.hist(self.auc, bins=edges.tolist(), color=series_colour(0).light, alpha=0.75, rwidth=0.94, label="records")
@@ -196,7 +195,7 @@ class RecordVulnerability:
 
 
 def draw_membership(result: MembershipResult) -> NotebookFigure:
-    """The ROC curves, and next to them the records under the attack of the headline."""
+    """Return a figure with the ROC curves and, next to them, the records under the headline attack."""
     records = _records(result)
     figure = new_figure(11.4 if records else 6.4, 5.6)
     grid = figure.add_gridspec(1, 2 if records else 1, width_ratios=[1.25, 1.0] if records else None)
@@ -207,7 +206,7 @@ def draw_membership(result: MembershipResult) -> NotebookFigure:
 
 
 def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
-    """Draws `membership-roc.*` and, with enough models, `membership-records.*` into `directory`; returns the files."""
+    """Draw `membership-roc.*` and, with enough models, `membership-records.*` into `directory`; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
     files = []
     for name, plot in (("membership-roc", MembershipRoc.from_result(result)), ("membership-records", _records(result))):
@@ -219,13 +218,13 @@ def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
 
 
 def _records(result: MembershipResult) -> RecordVulnerability | None:
-    """The records under the attack of the headline; under the next best if it has no table, and None if none has."""
+    """Return the records under the headline attack, else under the first attack with a table; None if none has one."""
     tables = [metrics for metrics in (result.headline, *result.attacks) if metrics.records is not None]
     return RecordVulnerability.from_metrics(tables[0], result.n_models) if tables else None
 
 
 def _curve(metrics: AttackMetrics, confidence: float | None) -> Curve:
-    """The observed curve, and with a confidence the lower edge of its band."""
+    """Return the observed curve, with the lower edge of its band if a confidence is given."""
     tally = metrics.tally
     fpr, tpr = (
         np.append(hits, 0)[::-1] / n for hits, n in ((tally.hits_out, tally.n_out), (tally.hits_in, tally.n_in))
@@ -237,7 +236,7 @@ def _curve(metrics: AttackMetrics, confidence: float | None) -> Curve:
 
 
 def _effective(tally: Tally, design_effect: float) -> Tally:
-    """The counts that as many independent scores would have as these are worth."""
+    """Return the counts divided by the design effect, as of independent scores."""
     out, in_ = (np.floor(hits / design_effect).astype(np.int64) for hits in (tally.hits_out, tally.hits_in))
     return Tally(tally.thresholds, out, in_, int(tally.n_out / design_effect), int(tally.n_in / design_effect))
 

@@ -1,4 +1,4 @@
-"""One audit on one line: how far the lower bound reaches, and where the claim stands."""
+"""Number line of one audit: lower bound, claim, exact value and ceiling."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .style.palette import BOUND, CEILING, CLAIM, EXACT, VIOLATION, Colour
 
 
 def draw_number_line(plot: Lines, ax: Axes) -> None:
-    """Bars for what was shown, what is claimed, the exact value and the ceiling of a single audit."""
+    """Draw bars for the lower bound, the claim, the exact value and the ceiling of a single audit."""
     series = plot.series[0]
-    wrong = series.violation[0]
-    shown = VIOLATION if wrong else BOUND
+    violation = series.violation[0]
+    bound_colour = VIOLATION if violation else BOUND
     rows: list[tuple[str, float, Colour]] = [
         ("claim", series.claim[0], CLAIM),
-        (plot.bound_name, series.bound[0], shown),
-        (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, shown),
+        (plot.bound_name, series.bound[0], bound_colour),
+        (f"lower bound, {NOTHING_ASSUMED}", series.free[0] if plot.with_free else math.nan, bound_colour),
         ("exact", series.exact_epsilon[0], EXACT),
         (BEST_GUESS, series.guess[0] if series.guess else math.nan, CEILING),
         ("ceiling", series.ceiling[0], CEILING),
@@ -42,4 +42,4 @@ def draw_number_line(plot: Lines, ax: Axes) -> None:
     if math.isfinite(claim):
         ax.axvline(claim, color=CLAIM.light, linewidth=1.0, linestyle=(0, (4, 3)))
     if series.bound[0] == 0.0:
-        write(ax, 0.14 * limit, 1, "nothing was shown", VIOLATION if wrong else CEILING, va="center")
+        write(ax, 0.14 * limit, 1, "no positive lower bound", VIOLATION if violation else CEILING, va="center")

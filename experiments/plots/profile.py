@@ -1,4 +1,4 @@
-"""The privacy profile: delta against epsilon, shown and claimed."""
+"""Privacy profile: delta against epsilon, lower bound and claim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .style.canvas import axes_or_new, logarithmic, style_axes, write
 from .style.palette import BOUND, CLAIM, MUTED, VIOLATION
 
 DEEPEST = 1e-12
-"""Smaller deltas are drawn close to 0."""
+"""Smallest delta on the logarithmic part of the axis; smaller ones are drawn close to 0."""
 ALLOWED, FORBIDDEN = "claim: largest delta allowed", "forbidden by the claim"
 LEANING = "bound, if in the family of the claim"
 FAINT = 0.13
@@ -30,13 +30,14 @@ class Profile:
 
     Args:
         epsilon: `(k,)` increasing.
-        lower: `(k,)` with `confidence`, the true delta is at least this, at every epsilon at once.
+        lower: `(k,)` lower bound on the true delta with `confidence`, simultaneous over all epsilons.
         claim: `(k,)` the delta that the claim allows.
         audited: (epsilon, delta): the lower bound of the audit at its delta.
-        free: the largest bound at that delta that leans on no family of curves, if `audited` does; else None.
-        assumed: whether `audited` leans on a family of curves.
+        free: if `audited` assumes a family of curves, the largest bound at that delta without this assumption; else
+            None.
+        assumed: True if `audited` assumes a family of curves.
         claimed: the claimed epsilon at that delta.
-        confidence: of the lower curve.
+        confidence: confidence of the lower curve.
     """
 
     epsilon: Floats
@@ -50,18 +51,18 @@ class Profile:
 
     @classmethod
     def from_result(cls, result: AuditResult) -> Profile:
-        """The curves of one audit, from its counts and its claim."""
-        curve, shown = result.claim_curve, band(result.tally, confidence=result.confidence)
+        """Return the curves of one audit, from its counts and its claim."""
+        curve, confidence_band = result.claim_curve, band(result.tally, confidence=result.confidence)
         reach = max(curve.epsilon[-1], 1.15 * result.bound.epsilon)
         extra = np.linspace(0.0, reach, 161)
-        end = shown.epsilon_lower(0.0) * (1.0 - np.append(np.geomspace(1e-6, 0.2, 40), 0.0))
+        end = confidence_band.epsilon_lower(0.0) * (1.0 - np.append(np.geomspace(1e-6, 0.2, 40), 0.0))
         epsilon = np.union1d(curve.epsilon, np.concatenate([extra[extra > curve.epsilon[-1]], end[end < reach]]))
         claim = np.interp(epsilon, curve.epsilon, curve.delta)
         claim[epsilon > curve.epsilon[-1]] = 0.0 if curve.delta[-1] == 0.0 else np.nan
         assumed, free = bool(result.bound.assumptions), result.assumption_free_bound
         return cls(
             epsilon=epsilon,
-            lower=shown.delta_lower(epsilon),
+            lower=confidence_band.delta_lower(epsilon),
             claim=claim,
             audited=(result.bound.epsilon, result.delta),
             free=free.epsilon if assumed and free else None,
@@ -72,46 +73,47 @@ class Profile:
 
     @property
     def allowed(self) -> Floats:
-        """`(k,)` the claim; where its samples end, the last of them, which the claim does not exceed there."""
+        """Claimed delta, `(k,)`; beyond the last sample its value, which the claim does not exceed there."""
         known = self.claim[~np.isnan(self.claim)]
         return np.where(np.isnan(self.claim), known[-1] if len(known) else 1.0, self.claim)
 
     @property
     def crossed(self) -> bool:
-        """Whether more delta was shown than is claimed, at some epsilon."""
+        """True if the lower bound on delta exceeds the claim at some epsilon."""
         return bool(np.any(self.lower > self.allowed + 1e-12))
 
     @property
     def title(self) -> str:
-        """Whether more delta was shown than is claimed."""
+        """Lower bound on delta and claim, where they differ most."""
         place = int(np.argmax(self.lower - self.allowed)) if self.crossed else 0
-        at, shown, allowed = (number(float(values[place])) for values in (self.epsilon, self.lower, self.allowed))
+        at, lower, allowed = (number(float(values[place])) for values in (self.epsilon, self.lower, self.allowed))
         if not np.any(self.lower > 0):
-            return f"No delta was shown, at any epsilon; {allowed} is claimed at epsilon = {at}"
+            return f"No positive lower bound on delta at any epsilon; the claim is {allowed} at epsilon = {at}"
         most = "at most " if self.crossed else ""
-        return f"At epsilon = {at} a delta of {shown} was shown, where {most}{allowed} is claimed"
+        return f"At epsilon = {at}, delta is at least {lower}; the claim is {most}{allowed}"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         family = (
-            f" “{LEANING}” holds only if the true profile is one of the family of the claim; the other entries assume "
-            "nothing."
+            f" “{LEANING}” is valid only if the true profile belongs to the family of the claim; the other entries "
+            "need no such assumption."
             if self.assumed and self.audited[1] > 0
             else ""
         )
         return (
-            "At each epsilon, the delta that is left: the probability mass by which the runs with the record exceed "
-            f"e^epsilon times those without it. With {percent(self.confidence)} confidence the true profile lies on or "
-            f"above “{self._shown_name}”, at every epsilon at once; what lies above “{ALLOWED}” is forbidden.{family}"
+            "Delta at each epsilon: the probability mass by which the runs with the record exceed e^epsilon times the "
+            f"runs without it. With {percent(self.confidence)} confidence, the true profile lies on or "
+            f"above “{self._shown_name}” at all epsilons simultaneously; the region above “{ALLOWED}” is "
+            f"forbidden.{family}"
         )
 
     @property
     def _shown_name(self) -> str:
-        return f"shown, at least ({percent(self.confidence)})"
+        return f"lower bound ({percent(self.confidence)})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it, delta on a logarithmic axis with a place for 0."""
+        """Draw the curves, delta on a logarithmic axis that includes 0."""
         ax = axes_or_new(ax)
         floor, top = self._limits()
         ax.fill_between(self.epsilon, self.allowed, top, color=VIOLATION.light, alpha=FAINT, linewidth=0)
@@ -126,11 +128,13 @@ class Profile:
         ax.set_xlim(-0.012 * last, last)
         if not np.any(self.lower > 0):
             x = 0.3 if self.claimed > 0.5 * last else 0.7
-            write(ax, x, 0.25, "nothing was shown\nat this confidence", MUTED, transform=ax.transAxes, ha="center")
+            write(
+                ax, x, 0.25, "no positive lower bound\nat this confidence", MUTED, transform=ax.transAxes, ha="center"
+            )
         return ax
 
     def _draw_bounds(self, ax: Axes) -> list[Any]:
-        """The lower bounds at the delta of the audit, with a family and without; nothing where that delta is 0."""
+        """Draw the lower bounds at the delta of the audit, with and without a family; nothing if that delta is 0."""
         epsilon, delta = self.audited
         if not delta:
             return []
@@ -146,7 +150,7 @@ class Profile:
         return drawn
 
     def _limits(self) -> tuple[float, float]:
-        """Where the logarithmic part of the axis begins, and its end."""
+        """Return the start of the logarithmic part of the axis, and its end."""
         positive = [v for v in (*self.lower, *self.allowed, self.audited[1]) if v > DEEPEST]
         smallest, largest = min(positive, default=1e-3), max(positive, default=0.1)
         floor = max(DEEPEST, min(smallest / 2, largest / 1e3))

@@ -1,4 +1,4 @@
-"""Histograms of the attack's scores on the two sides."""
+"""Histograms of the attack scores on the two sides."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from ..results.formatting import cut, number, share
 from .style.canvas import axes_or_new, logarithmic, style_axes
 from .style.palette import MUTED, SIDE0, SIDE1
 
-BEGINS = "event of the bound begins"
+BEGINS = "threshold of the bound"
 OUT: Any = "-"
 IN: Any = (0, (5, 1))
-"""Lines of the two sides, so that they are told apart without colours."""
+"""Line styles of the two sides, so that they can be distinguished without colours."""
 BINS = 48
-"""At most; fewer where there are few runs."""
+"""Largest number of bins; fewer for few runs."""
 FEW, SOME = 24, 4
-"""Up to `FEW` distinct scores are drawn one by one; but rare ones, if there are `SOME`, are a continuous rest."""
+"""Up to `FEW` distinct scores are drawn as atoms, except rare scores if there are at least `SOME` of them."""
 HEAVY = 0.02
-"""A single score that takes this share of the runs of a side stands out of the histogram as an atom."""
+"""Share of the runs of a side above which a single score is drawn as an atom."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreHistogram:
-    """Shares of runs by score, higher = more like side 1.
+    """Shares of runs by score; a higher score indicates side 1.
 
     Args:
-        edges: `(b + 1,)` of the bins; empty when every distinct score stands alone.
-        out, in_: `(b,)` share of the runs of side 0 and side 1 in each bin, atoms left out.
+        edges: `(b + 1,)` edges of the bins; empty if every distinct score is an atom.
+        out, in_: `(b,)` share of the runs of side 0 and side 1 in each bin, without atoms.
         atoms: `(a,)` scores that many runs share, infinite ones included.
         atoms_out, atoms_in: `(a,)` share of the runs of each side on each atom.
-        unit: "runs", or "canaries" where one run has many.
-        threshold: the event {score >= threshold} gave the bound; None if it is not one event.
-        events: exceptional outputs such as {"raised ValueError": (0, 12)}: runs of side 0 and of side 1.
+        threshold: the bound uses the event {score >= threshold}; None if it does not use a single event.
+        events: exceptional outputs such as {"raised ValueError": (0, 12)}: numbers of runs of side 0 and side 1.
         n_out, n_in: runs on each side.
-        auc: the probability that a run of side 1 scores higher than one of side 0, ties counted half.
+        auc: probability that a run of side 1 scores higher than a run of side 0; ties count half.
+        game: the game that gave the scores, which decides between the words "runs" and "canaries".
     """
 
     edges: Floats
@@ -60,19 +60,19 @@ class ScoreHistogram:
 
     @classmethod
     def from_result(cls, result: AuditResult) -> ScoreHistogram:
-        """The histograms of one audit, from the differences of its counts."""
+        """Return the histograms of one audit, from the differences of its counts."""
         tally = _merged(result.tally)
         share_out, share_in = _shares(tally.hits_out, tally.n_out), _shares(tally.hits_in, tally.n_in)
-        alone = _atoms(tally, share_out, share_in)
+        is_atom = _atoms(tally, share_out, share_in)
         bins = int(np.clip(2.0 * min(tally.n_out, tally.n_in) ** (1 / 3), 6, BINS))  # Rice's rule
-        edges = _edges(tally.thresholds, (share_out + share_in) * ~alone, bins)
+        edges = _edges(tally.thresholds, (share_out + share_in) * ~is_atom, bins)
         return cls(
             edges=edges,
-            out=_binned(tally.thresholds, share_out * ~alone, edges),
-            in_=_binned(tally.thresholds, share_in * ~alone, edges),
-            atoms=tally.thresholds[alone],
-            atoms_out=share_out[alone],
-            atoms_in=share_in[alone],
+            out=_binned(tally.thresholds, share_out * ~is_atom, edges),
+            in_=_binned(tally.thresholds, share_in * ~is_atom, edges),
+            atoms=tally.thresholds[is_atom],
+            atoms_out=share_out[is_atom],
+            atoms_in=share_in[is_atom],
             threshold=result.bound.threshold,
             events=dict(result.events),
             n_out=tally.n_out,
@@ -83,7 +83,7 @@ class ScoreHistogram:
 
     @property
     def title(self) -> str:
-        """How far apart the two sides are: what one gives and the other does not, or else the scores."""
+        """Most distinctive exceptional output, or the AUC of the scores."""
         if self.events:
             name, (out, in_) = max(self.events.items(), key=lambda event: abs(event[1][1] - event[1][0]))
             more = f", and {len(self.events) - 1:,} more kinds of exceptional output" if len(self.events) > 1 else ""
@@ -93,14 +93,14 @@ class ScoreHistogram:
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         words = self.game.words
         events = "; ".join(f"{name}: {a:,} on side 0 and {b:,} on side 1" for name, (a, b) in self.events.items())
         return (
-            f"Share of the counted {words.unit} by the score that the attack gave them, {words.sides} on a logarithmic "
-            "axis with a place for 0: the vertical distance between the two is the privacy loss of that score. Stems "
-            f"are single scores that many {words.unit} share; the outermost bins hold all that lies beyond."
-            + (f" The event that gave the bound begins at “{BEGINS}”." if self._has_threshold else "")
+            f"Share of the counted {words.unit} by attack score, {words.sides}, on a logarithmic "
+            "axis that includes 0: the vertical distance between the two is the privacy loss of that score. Stems "
+            f"are single scores that many {words.unit} share; the outermost bins include all scores beyond them."
+            + (f" The bound counts the {words.unit} with scores from “{BEGINS}”." if self._has_threshold else "")
             + (f" Exceptional outputs: {events}." if events else "")
         )
 
@@ -109,7 +109,7 @@ class ScoreHistogram:
         return self.threshold is not None and bool(np.isfinite(self.threshold))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it, the share of runs on a logarithmic axis."""
+        """Draw the histograms, the share of runs on a logarithmic axis."""
         ax = axes_or_new(ax)
         names = self.game.words.legend
         handles: list[Any] = []
@@ -122,24 +122,20 @@ class ScoreHistogram:
         if self._has_threshold:
             handles.append(self._draw_threshold(ax, low, high))
         self._draw_atoms(ax, low, high)
-        each = (
-            f"share of the {self.game.words.unit} in each bin"
-            if len(self.edges)
-            else f"share of the {self.game.words.unit}"
-        )
-        style_axes(ax, title=self.title, x="score (higher = more like side 1)", y=each, handles=handles)
+        y = f"share of the {self.game.words.unit}" + (" in each bin" if len(self.edges) else "")
+        style_axes(ax, title=self.title, x="score (higher = more like side 1)", y=y, handles=handles)
         logarithmic(ax.yaxis, self._floor(), 1.25, zero=True)
         ax.set_xlim(low, high)
         return ax
 
     def _floor(self) -> float:
-        """Below the smallest share that is drawn."""
+        """Return a power of ten below the smallest drawn share."""
         shares = np.concatenate([self.out, self.in_, self.atoms_out, self.atoms_in])
         smallest = float(np.min(shares[shares > 0.2 / max(self.n_out, self.n_in)], initial=0.1))
         return float(10.0 ** np.floor(np.log10(smallest / 1.5)))
 
     def _reach(self) -> tuple[float, float]:
-        """The range of the x axis: all bins and finite atoms, with room for infinite ones at the margins."""
+        """Return the range of the x axis: all bins and finite atoms, with margins for infinite atoms."""
         finite = np.concatenate([self.edges, self.atoms[np.isfinite(self.atoms)]])
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (-1.0, 1.0)
         margin = 0.08 * (high - low) if high > low else max(1.0, abs(high)) * 0.5
@@ -147,7 +143,7 @@ class ScoreHistogram:
         return low - (room if -np.inf in self.atoms else margin), high + (room if np.inf in self.atoms else margin)
 
     def _draw_atoms(self, ax: Axes, low: float, high: float) -> None:
-        """A stem a side, next to each other, a dot where none has that score; infinite scores are at the margins."""
+        """Draw one stem per side and atom, next to each other; infinite scores are at the margins."""
         width = high - low
         places = np.clip(self.atoms, low + 0.05 * width, high - 0.05 * width)
         marks = ((self.atoms_out, SIDE0, OUT, "s", -3.0), (self.atoms_in, SIDE1, IN, "o", 3.0))
@@ -171,20 +167,20 @@ class ScoreHistogram:
                 )
 
     def _draw_threshold(self, ax: Axes, low: float, high: float) -> Any:
-        """Where the event that gave the bound begins; left of the plot, all that is drawn belongs to it."""
+        """Draw a line at the threshold of the bound, clipped to the range of the x axis."""
         place = min(max(self.threshold or 0.0, low), high)
         return ax.axvline(place, label=BEGINS, color=MUTED.light, linewidth=1.0, linestyle=(0, (1, 1.5)))
 
 
 def _auc(tally: Tally) -> float:
-    """Area under the curve of true against false positive rates, by the trapezoidal rule."""
+    """Return the area under the ROC curve by the trapezoidal rule."""
     fpr = np.concatenate([[0.0], tally.hits_out[::-1] / tally.n_out, [1.0]])
     tpr = np.concatenate([[0.0], tally.hits_in[::-1] / tally.n_in, [1.0]])
     return float(np.sum(np.diff(fpr) * 0.5 * (tpr[1:] + tpr[:-1])))
 
 
 def _merged(tally: Tally) -> Tally:
-    """Thresholds that only rounding tells apart taken as one."""
+    """Return the tally with thresholds merged that differ only by rounding."""
     t = tally.thresholds
     finite = t[np.isfinite(t)]
     near = 1e-9 * float(finite[-1] - finite[0]) if len(finite) else 0.0
@@ -194,14 +190,14 @@ def _merged(tally: Tally) -> Tally:
 
 
 def _shares(hits: np.ndarray, n: int) -> Floats:
-    """Share of the runs from each threshold up to the next; the last one has no next."""
+    """Return the share of the runs from each threshold to the next, or to infinity for the last."""
     return -np.diff(np.append(hits, 0)) / n
 
 
 def _atoms(tally: Tally, out: Floats, in_: Floats) -> np.ndarray:
-    """Which intervals between thresholds are single scores: far too many runs for their width.
+    """Return a mask of the intervals between thresholds that are single scores: too many runs for their width.
 
-    Thresholds are quantiles, so an interval of a continuous law holds about the same share as its neighbours.
+    Thresholds are quantiles: an interval of a continuous distribution has about the same share as its neighbours.
     """
     t, share = tally.thresholds, np.maximum(out, in_)
     infinite = ~np.isfinite(t)
@@ -213,7 +209,7 @@ def _atoms(tally: Tally, out: Floats, in_: Floats) -> np.ndarray:
 
 
 def _edges(thresholds: Floats, share: Floats, bins: int) -> Floats:
-    """Edges of equal bins over all but the far tails; what lies beyond is counted in the outermost bins."""
+    """Return edges of equal bins over all but the far tails, which are counted in the outermost bins."""
     finite = np.isfinite(thresholds) & (share > 0)
     if np.count_nonzero(finite) < 2:
         return np.empty(0)
@@ -227,7 +223,7 @@ def _edges(thresholds: Floats, share: Floats, bins: int) -> Floats:
 
 
 def _binned(thresholds: Floats, share: Floats, edges: Floats) -> Floats:
-    """Shares in the bins; within an interval between two thresholds runs count as evenly spread."""
+    """Return the shares in the bins, with the runs between two thresholds spread evenly."""
     if not len(edges):
         return np.empty(0)
     finite = np.isfinite(thresholds)

@@ -1,4 +1,4 @@
-"""A sweep drawn: lines along a number."""
+"""Plot of a sweep: lines along a swept number."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
 from .style.palette import BOUND, CEILING, CLAIM, EXACT, INK, MUTED, VIOLATION, Colour, series_colour
 
 MARKERS = "osD^vP"
-"""As many as there are colours: after one round they go with other ones."""
+"""As many markers as colours; after one round the markers are shifted against the colours."""
 DASHES: dict[str, Any] = {"claim": (0, (5, 2)), "exact_epsilon": (0, (1, 1.5))}
 CROSS: dict[str, Any] = {"linestyle": "none", "marker": "X", "color": VIOLATION.light, "markersize": 8}
 Drawn = tuple[list[EndLabel], list[Line2D]]
-"""What is written at the ends of lines, and what stands in the legend."""
+"""Labels at the ends of lines, and entries of the legend."""
 CROWDED = 40
-"""Points in a line beyond which they are no longer marked one by one."""
+"""Number of points of a line above which they have no markers."""
 WIDE = 30.0
-"""Largest / smallest value beyond which an axis is logarithmic."""
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
 LABELLED = 16
-"""Lines beyond which only some are named."""
+"""Number of lines above which only some are named."""
 
 
 def draw_lines(plot: Lines, ax: Axes) -> None:
-    """Bounds, claims and exact values along a swept number."""
-    draw = _draw_alone if len(plot.series) == 1 else _draw_several
+    """Draw bounds, claims and exact values along a swept number."""
+    draw = _draw_single if len(plot.series) == 1 else _draw_several
     labels, handles = draw(plot, ax)
     for series in plot.series:
         _cross_out(ax, series)
@@ -45,8 +45,8 @@ def draw_lines(plot: Lines, ax: Axes) -> None:
     end_labels(ax, labels)
 
 
-def _draw_alone(plot: Lines, ax: Axes) -> Drawn:
-    """One line of bounds, the distance to its claims shaded."""
+def _draw_single(plot: Lines, ax: Axes) -> Drawn:
+    """Draw one line of bounds, with the distance to its claims shaded."""
     (series,) = plot.series
     x, bound, claim = np.array(series.x), np.array(series.bound), _finite(series.claim)
     fills = ((bound <= claim, BOUND, 0.10), (bound > claim, VIOLATION, 0.18))
@@ -72,8 +72,8 @@ def _draw_alone(plot: Lines, ax: Axes) -> Drawn:
 
 
 def _draw_several(plot: Lines, ax: Axes) -> Drawn:
-    """Several lines of bounds; a claim or an exact value that all of them share is drawn once."""
-    every = math.ceil(len(plot.series) / LABELLED)
+    """Draw several lines of bounds; a claim or an exact value that all of them share is drawn once."""
+    stride = math.ceil(len(plot.series) / LABELLED)
     labels = []
     bounds: dict[str, Any] = {"color": INK.light, "linewidth": 1.8, "marker": "o", "markersize": 4}
     handles = [Line2D([], [], label=plot.bound_name, **bounds)]
@@ -81,37 +81,37 @@ def _draw_several(plot: Lines, ax: Axes) -> Drawn:
         ("claim", "claim", DASHES["claim"], CLAIM),
         ("exact_epsilon", "exact", DASHES["exact_epsilon"], EXACT),
     )
-    for name, shown, dashes, colour in styles:
-        together = plot.shared(name)
-        if together is not None and math.isfinite(_last(together)):
-            ax.plot(plot.series[0].x, _finite(together), color=colour.light, linestyle=dashes, linewidth=1.6)
-            labels.append(EndLabel(_last(together), shown, colour))
+    for name, label, dashes, colour in styles:
+        shared = plot.shared(name)
+        if shared is not None and math.isfinite(_last(shared)):
+            ax.plot(plot.series[0].x, _finite(shared), color=colour.light, linestyle=dashes, linewidth=1.6)
+            labels.append(EndLabel(_last(shared), label, colour))
             continue
         for index, series in enumerate(plot.series):
-            own = series_colour(index).light
-            ax.plot(series.x, _finite(getattr(series, name)), color=own, linestyle=dashes, linewidth=1.2)
+            line_colour = series_colour(index).light
+            ax.plot(series.x, _finite(getattr(series, name)), color=line_colour, linestyle=dashes, linewidth=1.2)
         if any(math.isfinite(_last(getattr(series, name))) for series in plot.series):
-            handles.append(Line2D([], [], color=INK.light, linestyle=dashes, linewidth=1.2, label=shown))
+            handles.append(Line2D([], [], color=INK.light, linestyle=dashes, linewidth=1.2, label=label))
     for index, series in enumerate(plot.series):
         colour = series_colour(index)
         ax.plot(
             series.x, series.bound, color=colour.light, linewidth=1.8, marker=_marker(series.x, index), markersize=5
         )
-        if index % every == 0:
+        if index % stride == 0:
             labels.append(EndLabel(_last(series.bound), cut(series.name, 32), colour))
     return labels, handles
 
 
 def _cross_out(ax: Axes, series: Series) -> None:
-    """A cross on every violation."""
-    wrong = np.array(series.violation)
-    x, bound = np.array(series.x)[wrong], np.array(series.bound)[wrong]
+    """Draw a cross on every violation."""
+    violation = np.array(series.violation)
+    x, bound = np.array(series.x)[violation], np.array(series.bound)[violation]
     size = 8 if len(series.x) <= CROWDED else 4
     ax.plot(x, bound, zorder=4, **(CROSS | {"markersize": size}))
 
 
 def _draw_ceiling(plot: Lines, ax: Axes, labels: list[EndLabel]) -> None:
-    """The ceiling of a single line where it lies within the plot; where it does not, its values in a corner."""
+    """Draw the ceiling of a single line where it lies within the plot; write its range in a corner elsewhere."""
     if len(plot.series) > 1:
         return
     (series,), top = plot.series, ax.get_ylim()[1]
@@ -127,7 +127,7 @@ def _draw_ceiling(plot: Lines, ax: Axes, labels: list[EndLabel]) -> None:
 
 
 def _scale_y(ax: Axes, plot: Lines) -> None:
-    """As high as what matters; logarithmic where it spans decades, with a place for 0 where it is needed."""
+    """Scale the y axis to the bounds and claims: logarithmic if they span decades, with 0 if it occurs."""
     drawn = [v for s in plot.series for v in (*s.bound, *s.claim, *s.exact_epsilon, *s.free) if math.isfinite(v)]
     least = min((v for v in drawn if v > 0), default=plot.top)
     if plot.top / least >= WIDE:
@@ -137,7 +137,7 @@ def _scale_y(ax: Axes, plot: Lines) -> None:
 
 
 def scale_x(ax: Axes, values: np.ndarray[Any, Any]) -> None:
-    """Logarithmic where it spans decades; ticks at the swept values where they are few and stand well apart."""
+    """Scale the x axis: logarithmic if it spans decades, with ticks at the swept values if these are few and apart."""
     positive = values[values > 0]
     wide = values[0] >= 0 and len(positive) > 0 and values[-1] / positive[0] >= WIDE
     if wide:
@@ -153,11 +153,11 @@ def _marker(x: Sequence[float] | np.ndarray[Any, Any], index: int) -> str:
 
 
 def _finite(values: Sequence[float]) -> np.ndarray[Any, Any]:
-    """NaN, which is not drawn, for what is infinite."""
+    """Return the values with infinities replaced by NaN, which is not drawn."""
     array = np.array(values, dtype=np.float64)
     return np.where(np.isfinite(array), array, np.nan)
 
 
 def _last(values: Sequence[float]) -> float:
-    """The last finite value; NaN if there is none."""
+    """Return the last finite value; NaN if there is none."""
     return next((value for value in reversed(values) if math.isfinite(value)), math.nan)

@@ -1,4 +1,4 @@
-"""The two errors of the attack next to the least errors that the claim allows."""
+"""Trade-off curve: the error rates of the attack and the smallest error rates that the claim allows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..results.formatting import share
 from .style.canvas import axes_or_new, logarithmic, style_axes
 from .style.palette import BOUND, CLAIM, MUTED, VIOLATION
 
-ALLOWED, FORBIDDEN, OBSERVED = "claim: least errors allowed", "forbidden by the claim", "attack, observed"
+ALLOWED, FORBIDDEN, OBSERVED = "claim: smallest errors allowed", "forbidden by the claim", "attack, observed"
 FAINT = 0.13
 RING: dict[str, Any] = {
     "marker": "o", "markersize": 7, "markerfacecolor": "none", "markeredgewidth": 1.6, "linestyle": "none",
     "clip_on": False, "zorder": 4,
 }  # fmt: skip
 SQUEEZED = 0.15
-"""Where the claim lets both errors be smaller than this, only logarithmic axes show anything."""
+"""The axes are logarithmic if the claim allows both error rates to be smaller than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +33,14 @@ class Tradeoff:
 
     Args:
         fpr, fnr: `(m,)` observed at each threshold, from (0, 1) to (1, 0).
-        upper_fpr, upper_fnr: `(k,)` with `confidence`, the true trade-off curve lies on or below this one everywhere;
+        upper_fpr, upper_fnr: `(k,)` upper confidence band of the true trade-off curve, simultaneous over all rates;
             empty for the bits of one run, which are not independent.
-        claim_fpr, claim_fnr: `(j,)` least false negative rate that the claim allows.
+        claim_fpr, claim_fnr: `(j,)` smallest false negative rate that the claim allows.
         gap: (false positive rate, upper curve, claim) where the upper curve lies deepest in the region that the claim
-            forbids; None where it does not enter it.
-        chosen: (fpr, fnr) of the event that gave the bound; None if there is no single one.
-        confidence: of the upper curve, all thresholds at once.
-        n: evaluation trials on the smaller side: rates below 1 / n are not seen.
+            forbids; None if it does not enter this region.
+        chosen: (fpr, fnr) of the event that gave the bound; None if there is no single event.
+        confidence: confidence of the upper curve, simultaneous over all thresholds.
+        n: number of evaluation trials on the smaller side; rates below 1 / n cannot be observed.
         name: the claim, such as "PureDP(epsilon=1.0)".
     """
 
@@ -58,7 +58,7 @@ class Tradeoff:
 
     @classmethod
     def from_result(cls, result: AuditResult) -> Tradeoff:
-        """The curves of one audit, from its counts and its claim."""
+        """Return the curves of one audit, from its counts and its claim."""
         tally, curve = result.tally, result.claim_curve
         claim_fpr, claim_fnr = np.array(curve.fpr), np.array(curve.fnr)
         hits, bound = result.bound.hits, result.bound
@@ -87,41 +87,46 @@ class Tradeoff:
 
     @property
     def of_bits(self) -> bool:
-        """Whether these are canaries of one run, which stand in no band."""
+        """True for canaries of one run, for which there is no band."""
         return not len(self.upper_fpr)
 
     @property
     def crossed(self) -> bool:
-        """Whether the upper curve enters the region that the claim forbids."""
+        """True if the upper curve enters the region that the claim forbids."""
         return self.gap is not None
 
     @property
     def title(self) -> str:
-        """Whether the attack errs less than the claim allows."""
+        """Error rates of the attack, and the smallest ones that the claim allows."""
         if self.gap is not None:
             fpr, upper, allowed = map(share, self.gap)
-            return f"At {fpr} false positives, the attack misses at most {upper}; by the claim, at least {allowed}"
-        seen, allows = (float(np.min(a + b)) for a, b in ((self.fpr, self.fnr), (self.claim_fpr, self.claim_fnr)))
+            return f"At {fpr} false positives, the attack misses at most {upper}; the claim requires at least {allowed}"
+        observed, allowed_sum = (
+            float(np.min(a + b)) for a, b in ((self.fpr, self.fnr), (self.claim_fpr, self.claim_fnr))
+        )
         attacked = "attack on the canaries" if self.of_bits else "attack"
-        return f"The two error rates of the {attacked} sum to {share(seen)} at least; by the claim, to {share(allows)}"
+        return (
+            f"The error rates of the {attacked} sum to at least {share(observed)}; "
+            f"the claim requires at least {share(allowed_sum)}"
+        )
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         if self.of_bits:
             return (
-                f"Each point of “{OBSERVED}” is one threshold on the score: canaries that were out and were "
-                "called members (false positives) against canaries that were in and were missed (false negatives). "
-                "One run makes all of these scores, so that no confidence goes with this curve: the bound in the "
-                f"table counts right guesses instead. What lies below “{ALLOWED}” is forbidden to each canary."
+                f"Each point of “{OBSERVED}” is one threshold on the score: excluded canaries classified as members "
+                "(false positives) against included canaries classified as non-members (false negatives). "
+                "All of these scores come from one run, so that this curve has no confidence band: the bound in the "
+                f"table counts correct guesses instead. The claim forbids the region below “{ALLOWED}” for each canary."
             )
-        end = "reaches into" if self.crossed else "stays out of"
+        end = "enters" if self.crossed else "does not enter"
         return (
-            f"Each point of “{OBSERVED}” is one threshold on the score: runs without the record that were called "
-            "members (false positives) against runs with it that were missed (false negatives). With "
-            f"{percent(self.confidence)} confidence the true curve lies on or below “{self._upper_name}”, at all "
-            f"thresholds at once; that line {end} what is “{FORBIDDEN}”. The verdict rests on the bound in the table, "
-            "not on this picture."
+            f"Each point of “{OBSERVED}” is one threshold on the score: runs without the record classified as "
+            "members (false positives) against runs with the record classified as non-members (false negatives). With "
+            f"{percent(self.confidence)} confidence, the true curve lies on or below “{self._upper_name}” at all "
+            f"thresholds simultaneously; this line {end} the region “{FORBIDDEN}”. The verdict is based on the bound "
+            "in the table, not on this figure."
         )
 
     @property
@@ -130,28 +135,28 @@ class Tradeoff:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the claim squeezes the curve into the corner, and is sampled finely enough there to be drawn."""
+        """True if the claimed curve lies near the corner (0, 0), and has enough samples there to be drawn."""
         corner = float(np.min(np.maximum(self.claim_fpr, self.claim_fnr)))
         fine = np.count_nonzero((self.claim_fpr > 0) & (self.claim_fpr < 0.01)) >= 8
         return corner < SQUEEZED and bool(fine)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it, on logarithmic axes where the claim allows both errors to be small."""
+        """Draw the curves, on logarithmic axes if the claim allows both error rates to be small."""
         ax = axes_or_new(ax)
         floor = 0.3 / self.n if self.logarithmic else 0.0
-        claim, seen, upper = (
+        claim, observed, upper = (
             _dense(*curve, floor)
             for curve in ((self.claim_fpr, self.claim_fnr), (self.fpr, self.fnr), (self.upper_fpr, self.upper_fnr))
         )
         ax.fill_between(claim[0], 0.0, claim[1], color=VIOLATION.light, alpha=FAINT, linewidth=0)
         handles: list[Any] = ax.plot(*claim, color=CLAIM.light, linewidth=1.6, label=ALLOWED)
         handles.append(Patch(color=VIOLATION.light, alpha=FAINT, linewidth=0, label=FORBIDDEN))
-        handles += ax.plot(*seen, color=BOUND.light, linewidth=2.0, label=OBSERVED)
+        handles += ax.plot(*observed, color=BOUND.light, linewidth=2.0, label=OBSERVED)
         if not self.of_bits:
             dashes = (0, (4, 1.5))
             handles += ax.plot(*upper, color=BOUND.light, linewidth=1.0, linestyle=dashes, label=self._upper_name)
         if self.chosen is not None:
-            handles += ax.plot(*self.chosen, label="event that gave the bound", color=BOUND.light, **RING)
+            handles += ax.plot(*self.chosen, label="event of the bound", color=BOUND.light, **RING)
         style_axes(ax, title=self.title, x="false positive rate", y="false negative rate", handles=handles)
         if floor:
             logarithmic(ax.xaxis, floor, 1.3, zero=True)
@@ -164,14 +169,14 @@ class Tradeoff:
 
 
 def _deepest(fpr: Floats, upper: Floats, claim: Floats) -> tuple[float, float, float] | None:
-    """Where the upper curve lies furthest below the claim; None where it never does."""
+    """Return the point at which the upper curve lies furthest below the claim; None if it is never below."""
     place = int(np.argmax(claim - upper))
     inside = upper[place] < claim[place] - 1e-12
     return (float(fpr[place]), float(upper[place]), float(claim[place])) if inside else None
 
 
 def _dense(fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
-    """A curve for drawing. Logarithmic axes bend straight lines, so more points are put on these."""
+    """Return a curve for drawing, with more points for logarithmic axes, which bend straight lines."""
     if not floor or not len(fpr):
         return fpr, fnr
     order = np.lexsort((-fnr, fpr))
@@ -184,11 +189,11 @@ def _dense(fpr: Floats, fnr: Floats, floor: float) -> tuple[Floats, Floats]:
 
 
 def with_corners(fpr: Floats, fnr: Floats) -> tuple[Floats, Floats]:
-    """A convex curve from samples, with the corners that lie between them.
+    """Return a convex curve from samples, with the corners between them.
 
-    Between two samples the curve lies between the chord and the lines through the neighbouring chords; where these
-    meet, a corner is added. Exact for piecewise linear curves; elsewhere the region that the claim forbids is drawn a
-    little too small, never too large (but for the first and the last interval, where the chord is all there is).
+    Between two samples the curve lies between the chord and the extensions of the neighbouring chords; a corner is
+    added where these intersect. Exact for piecewise linear curves; elsewhere the region that the claim forbids is
+    drawn slightly too small, never too large (except in the first and the last interval, which use the chord).
     """
     order = np.argsort(fpr)
     x, y = fpr[order], fnr[order]
@@ -204,6 +209,6 @@ def with_corners(fpr: Floats, fnr: Floats) -> tuple[Floats, Floats]:
 
 
 def _grid(tally: Tally) -> Floats:
-    """False positive rates at which the upper curve is drawn, dense at both ends."""
+    """Return the false positive rates at which the upper curve is drawn, dense at both ends."""
     small = np.geomspace(0.3 / tally.n_out, 0.5, 60)
     return np.concatenate([[0.0, 1.0], small, 1.0 - small])

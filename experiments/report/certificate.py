@@ -1,4 +1,4 @@
-"""The page of a certificate: what was measured, in words and tables. The template only arranges it."""
+"""HTML page of a certificate: texts and tables, which the template arranges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .figures import each_caption_once, load
 from .pages import page
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
-"""What a row is, for people."""
+"""Display names of the kinds of methods."""
 GOOD, BAD, UNDECIDED = "consistent", "violation", "underpowered"
 """Names of colours in the style sheet."""
 Place = tuple[str, float, int, int]
@@ -26,14 +26,14 @@ Place = tuple[str, float, int, int]
 def write_certificate(
     certificate: Certificate, directory: Path, figures: Iterable[Path], *, command: str, versions: str
 ) -> Path:
-    """Writes `certificate.html` into `directory`: one file that needs no other and no network.
+    """Write `certificate.html` into `directory`: a self-contained page that needs no network.
 
     Args:
-        certificate: the numbers.
-        directory: exists.
-        figures: what `draw_certificate` returned.
-        command: line that gives the same numbers again.
-        versions: what they depend on besides.
+        certificate: the measured miss rates and means.
+        directory: an existing directory.
+        figures: files that `draw_certificate` returned.
+        command: command line that reproduces the numbers.
+        versions: versions of the software on which the numbers depend.
     """
     drawn = load(figures)
     misses = [figure for name, figure in drawn.items() if name.startswith("misses")]
@@ -67,7 +67,7 @@ def write_certificate(
 
 
 def summary_table(certificate: Certificate) -> Table:
-    """One row a method: its worst miss rate at each confidence, and what follows."""
+    """Return one row per method: its worst miss rate at each confidence, and the verdict."""
     confidences = _confidences(certificate)
     rows = []
     for name in certificate.methods:
@@ -77,15 +77,15 @@ def summary_table(certificate: Certificate) -> Table:
             at = [cell for cell in cells if cell.confidence == confidence]
             worst.append(_with_interval(max(at, key=_evidence)) if at else "–")
         failed = sum(not cell.holds for cell in cells)
-        kept = f"{len(cells) - failed} of {len(cells)}"
+        within_limit = f"{len(cells) - failed} of {len(cells)}"
         word, colour = _word(cells[0].kind, failed)
-        rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, kept, word)))
+        rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, within_limit, word)))
     allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
     return Table(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
 
 
 def place_table(certificate: Certificate, confidence: float) -> Table:
-    """One row a law, delta and sizes; the miss rate of each method, marked where it is too high."""
+    """Return one row per distribution, delta and sizes: the miss rate of each method, marked where too high."""
     cells = {(*_place(c), c.method): c for c in certificate.cells if c.confidence == confidence}
     places = list(dict.fromkeys(key[:4] for key in cells))
     rows = []
@@ -94,63 +94,63 @@ def place_table(certificate: Certificate, confidence: float) -> Table:
         for name in certificate.methods:
             cell = cells.get((law, delta, n_out, n_in, name))
             texts.append("–" if cell is None else f"{'' if cell.holds else '✖ '}{_share(cell.miss_rate)}")
-        own = [cells[key] for key in cells if key[:4] == (law, delta, n_out, n_in)]
-        exact = number(own[0].exact_epsilon)
-        broken = any(not cell.holds for cell in own if cell.kind == BOUND)
+        row_cells = [cells[key] for key in cells if key[:4] == (law, delta, n_out, n_in)]
+        exact = number(row_cells[0].exact_epsilon)
+        broken = any(not cell.holds for cell in row_cells if cell.kind == BOUND)
         size = f"{n_out:,}" if n_out == n_in else f"{n_out:,} / {n_in:,}"
         rows.append((BAD if broken else "", (law, number(delta), exact, size, *texts)))
-    return Table(("law", "delta", "exact epsilon", "trials a side", *certificate.methods), tuple(rows), 1)
+    return Table(("distribution", "delta", "exact epsilon", "trials per side", *certificate.methods), tuple(rows), 1)
 
 
 def mean_tables(certificate: Certificate) -> list[tuple[str, Table]]:
-    """For each law and delta with an epsilon above 0: mean and spread of what each method reports, by trials."""
+    """Return mean and standard deviation of each method by trials, for each distribution and delta with epsilon > 0."""
     confidence = max(_confidences(certificate))
     cells = [c for c in certificate.cells if c.confidence == confidence and c.n_out == c.n_in and c.exact_epsilon > 0]
     tables = []
     for law, delta in dict.fromkeys((cell.law, cell.delta) for cell in cells):
-        own = [cell for cell in cells if (cell.law, cell.delta) == (law, delta)]
-        sizes = sorted({cell.n_out for cell in own})
-        by = {(cell.method, cell.n_out): cell for cell in own}
+        group = [cell for cell in cells if (cell.law, cell.delta) == (law, delta)]
+        sizes = sorted({cell.n_out for cell in group})
+        by = {(cell.method, cell.n_out): cell for cell in group}
         rows = tuple(
             ("", (name, *(_mean(by.get((name, size))) for size in sizes)))
             for name in certificate.methods
             if any((name, size) in by for size in sizes)
         )
         at = f", at delta {number(delta)}" if delta else ""
-        title = f"{law}{at}: exact epsilon {number(own[0].exact_epsilon)}"
-        tables.append((title, Table(("method", *(f"{size:,} a side" for size in sizes)), rows, 1)))
+        title = f"{law}{at}: exact epsilon {number(group[0].exact_epsilon)}"
+        tables.append((title, Table(("method", *(f"{size:,} per side" for size in sizes)), rows, 1)))
     return tables
 
 
 def _headline(certificate: Certificate) -> str:
-    return "Every bound keeps its level" if certificate.holds else "A bound misses too often"
+    return "Every bound keeps its significance level" if certificate.holds else "A bound misses too often"
 
 
 def _answer(certificate: Certificate) -> str:
     bounds = {cell.method for cell in certificate.bounds}
     if not certificate.bounds:
-        return "No bound was examined."
+        return "No bound was measured."
     if certificate.holds:
-        word = "The bound exceeds" if len(bounds) == 1 else f"All {len(bounds)} ways to bound epsilon exceed"
+        word = "The bound exceeds" if len(bounds) == 1 else f"All {len(bounds)} bounds on epsilon exceed"
         return f"{word} the exact value no more often than stated, in all of {len(certificate.bounds)} measurements."
     failed = {cell.method for cell in certificate.failures}
     return (
         f"{', '.join(sorted(failed))}: more misses than its confidence allows, in {len(certificate.failures)} of "
-        f"{len(certificate.bounds)} measurements, beyond what bad luck explains."
+        f"{len(certificate.bounds)} measurements, beyond sampling error."
     )
 
 
 def _contrast(certificate: Certificate) -> str:
-    """What happens without correction, at the largest confidence."""
+    """Return a sentence on the miss rate without correction, at the largest confidence."""
     confidence = max(_confidences(certificate))
     cells = [c for c in certificate.cells if c.kind == UNCORRECTED and c.confidence == confidence]
     if not cells:
         return ""
     worst = max(cells, key=_evidence)
     return (
-        f"Without the corrections, taking the best of all thresholds at a nominal {percent(confidence)}, up to "
-        f"{_share(worst.miss_rate)} of the audits claim more than is true ({worst.method}; {worst.law}, "
-        f"{worst.n_out:,} trials a side)."
+        f"Without corrections, with the best of all thresholds at a nominal confidence of {percent(confidence)}, up to "
+        f"{_share(worst.miss_rate)} of the audits exceed the exact epsilon ({worst.method}; {worst.law}, "
+        f"{worst.n_out:,} trials per side)."
     )
 
 
@@ -165,20 +165,20 @@ def _failures(certificate: Certificate) -> Table | None:
         )
         for c in certificate.failures
     )  # fmt: skip
-    head = ("bound", "law", "delta", "trials a side", "confidence", "miss rate", "limit")
+    head = ("bound", "distribution", "delta", "trials per side", "confidence", "miss rate", "limit")
     return Table(head, rows, 2)
 
 
 def _evidence(cell: Cell) -> tuple[float, float]:
-    """How strong the evidence for a high miss rate is: its lower limit, which few audits leave low."""
+    """Return the strength of the evidence for a high miss rate: its lower confidence limit, then the rate."""
     return cell.interval[0], cell.miss_rate
 
 
 def _word(kind: str, failed: int) -> tuple[str, str]:
-    """What follows, and its colour."""
+    """Return the verdict on a method, and its colour."""
     if failed:
         return "✖ misses too often" if kind == BOUND else "✖ not a bound", BAD
-    return ("– not caught here", UNDECIDED) if kind == UNCORRECTED else ("✓ keeps its level", GOOD)
+    return ("– no miss detected", UNDECIDED) if kind == UNCORRECTED else ("✓ keeps its level", GOOD)
 
 
 def _with_interval(cell: Cell) -> str:
@@ -187,7 +187,7 @@ def _with_interval(cell: Cell) -> str:
 
 
 def _share(rate: float) -> str:
-    """A rate in percent, to one decimal."""
+    """Return a rate in percent, to one decimal."""
     return f"{100 * rate:.1f} %"
 
 
@@ -200,7 +200,7 @@ def _place(cell: Cell) -> Place:
 
 
 def _audits(certificate: Certificate) -> dict[Any, int]:
-    """Simulated audits: samples that were drawn, each read by all methods."""
+    """Return the number of simulated audits of each distribution and sizes; all methods share them."""
     return {(cell.law, cell.n_out, cell.n_in): cell.repeats for cell in certificate.cells}
 
 

@@ -1,4 +1,4 @@
-"""What the pages show, as plain text and numbers already written out: the templates only arrange it."""
+"""Content of the report pages as formatted text, which the templates arrange."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text.
+    """Table of text.
 
     Args:
         head: names of the columns.
-        rows: cells, with the verdict of each row, which sets its colour.
-        n_text: how many of the first columns are text; the others are numbers and stand to the right.
+        rows: verdict of each row, which sets its colour, and its cells.
+        n_text: number of first columns that are text; the others are numbers and are aligned to the right.
     """
 
     head: tuple[str, ...]
@@ -66,12 +66,12 @@ class Audit:
     """One audit in detail.
 
     Args:
-        number: its place in the sweep, from 1.
-        title: what sets it apart from the others.
-        verdict: one word, for its colour; `sign` and `headline` say it to people.
-        reading: what the distance between bound and claim says.
-        facts: name and value of each thing worth knowing.
-        bounds: every bound, where there are several.
+        number: index in the sweep, from 1.
+        title: the swept parameters of the audit.
+        verdict: one word, which sets the colour; `sign` and `headline` are for display.
+        reading: interpretation of the distance between bound and claim.
+        facts: name and value of each fact about the audit.
+        bounds: all bounds, if there are several.
         evidence: a dozen lines to check a violation by hand; empty otherwise.
     """
 
@@ -88,7 +88,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class Content:
-    """Everything that a page shows, but for figures, configuration and versions."""
+    """Content of a report page, without figures, configuration and versions."""
 
     name: str
     title: str
@@ -114,7 +114,7 @@ class Content:
 
 
 def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> Content:
-    """The text of a report on `sweep`; `seconds` is how long each audit took, by the folder of its trials."""
+    """Return the text of a report on `sweep`; `seconds` maps the folder of the trials of each audit to its duration."""
     return Content(
         name=sweep.name,
         title=sweep.title or sweep.name,
@@ -141,14 +141,14 @@ def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> C
 
 
 def verdict_text(point: SweepPoint) -> str:
-    """Sign and word; what an audit would have been on its own stands next to it where that differs."""
-    alone = f" (alone: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
+    """Return sign and verdict, followed by the uncorrected verdict of the audit if that differs."""
+    uncorrected = f" (uncorrected: {point.result.verdict.value})" if point.result.verdict is not point.verdict else ""
     mark = f" {DAGGER}" if refuted_elsewhere(point) else ""
-    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{alone}"
+    return f"{SIGN[point.verdict]} {point.verdict.value}{mark}{uncorrected}"
 
 
 def _facts(result: AuditResult) -> dict[str, str]:
-    """Name -> text of what was run, for the list of what all audits share."""
+    """Return name -> text of the settings of an audit, for the list of settings that all audits share."""
     return {
         "Mechanism": result.mechanism,
         "Claim": result.claim_name,
@@ -162,20 +162,20 @@ def _facts(result: AuditResult) -> dict[str, str]:
 
 
 def _neighbours(result: AuditResult) -> dict[str, str]:
-    """What the two sides of an audit are."""
+    """Return the relation between the two sides of an audit."""
     words, relation = result.game.words, result.relation
     meaning = words.relation or f"{{relation}}: {RELATION.get(relation, 'neighbouring datasets')}"
     return {words.setting: meaning.format(relation=relation)}
 
 
 def _common(results: list[AuditResult]) -> tuple[Row, ...]:
-    """What all audits share."""
+    """Return the settings that all audits share."""
     facts = [_facts(result) for result in results]
     return tuple((name, text) for name, text in facts[0].items() if all(f.get(name) == text for f in facts))
 
 
 def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
-    """One row an audit; columns that would be empty or the same in every row are left out."""
+    """Return one row per audit, without columns that are empty or constant."""
     names = sweep.parameter_names
     results = [point.result for point in sweep.points]
     columns: dict[str, list[str]] = {
@@ -195,13 +195,13 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
     columns |= {
         "claim": [number(r.claim, 4) for r in results],
         **_bound_columns(results),
-        "shown": [share_text(r) for r in results],
+        "bound / claim": [share_text(r) for r in results],
     }
     if any(r.exact_epsilon is not None for r in results):
         columns["exact"] = [number(r.exact_epsilon, 4) for r in results]
     columns |= _published_columns(sweep, seconds)
-    for method in dict.fromkeys(one.method for r in results for one in r.estimates):
-        guesses = [{one.method: one.value for one in r.estimates}.get(method) for r in results]
+    for method in dict.fromkeys(estimate.method for r in results for estimate in r.estimates):
+        guesses = [{estimate.method: estimate.value for estimate in r.estimates}.get(method) for r in results]
         columns[f"{BEST_GUESS} ({method})"] = [number(guess, 4) for guess in guesses]
     columns |= {
         "ceiling": [number(r.ceiling) for r in results],
@@ -217,35 +217,35 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
 
 
 def _recovered_columns(results: Sequence[AuditResult]) -> dict[str, list[str]]:
-    """Of reconstructions: success with its exact limits, and the most that the claim allows."""
-    seen = [result.recovery for result in results]
-    if not any(seen):
+    """Return the columns of reconstructions: success rate with its exact interval, and its ceiling by the claim."""
+    recoveries = [result.recovery for result in results]
+    if not any(recoveries):
         return {}
     return {
-        "recovered": ["–" if one is None else _success_text(one) for one in seen],
-        "at most": [number(None if one is None else one.allowed) for one in seen],
+        "recovered": ["–" if recovery is None else _success_text(recovery) for recovery in recoveries],
+        "at most": [number(None if recovery is None else recovery.allowed) for recovery in recoveries],
     }
 
 
-def _success_text(seen: Recovery) -> str:
-    """`success (lower to upper)`; bits of one run hang together and have no limits."""
-    limits = "" if math.isnan(seen.lower) else f" ({number(seen.lower)} to {number(seen.upper)})"
-    return number(seen.success) + limits
+def _success_text(recovery: Recovery) -> str:
+    """Return `success (lower to upper)`; bits of one run are dependent and have no interval."""
+    interval = "" if math.isnan(recovery.lower) else f" ({number(recovery.lower)} to {number(recovery.upper)})"
+    return number(recovery.success) + interval
 
 
 def _published_columns(sweep: SweepResult, seconds: Mapping[str, float]) -> dict[str, list[str]]:
-    """What other tools found, and next to it how long the audits took here; nothing where nothing is published."""
-    found = [published(point.parameters) for point in sweep.points]
-    tools = dict.fromkeys(tool for one in found for tool in one)
-    columns = {line(tool): [number(one.get(tool), 4) for one in found] for tool in tools}
+    """Return published results of other tools and the durations of these audits; empty if nothing is published."""
+    results = [published(point.parameters) for point in sweep.points]
+    tools = dict.fromkeys(tool for by_tool in results for tool in by_tool)
+    columns = {line(tool): [number(by_tool.get(tool), 4) for by_tool in results] for tool in tools}
     took = [seconds.get(folder_name(point.parameters)) for point in sweep.points]
     if columns and any(took):
-        columns["time"] = [number(one) + " s" if one else "–" for one in took]
+        columns["time"] = [number(duration) + " s" if duration else "–" for duration in took]
     return columns
 
 
 def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
-    """The lower bounds; in two columns, with a family of curves and without, where any leans on one."""
+    """Return the lower bounds, in two columns (with and without an assumed family) if any bound assumes a family."""
     if not any(result.family_bound for result in results):
         return {"lower bound": [number(result.bound.epsilon, 4) for result in results]}
     return {
@@ -258,13 +258,13 @@ def _bound_columns(results: list[AuditResult]) -> dict[str, list[str]]:
 
 
 def _table_caption(sweep: SweepResult) -> str:
-    """What the confidence belongs to."""
-    sure = percent(sweep.confidence)
+    """Return the caption of the table, with the meaning of the confidence."""
+    confidence = percent(sweep.confidence)
     if len(sweep.points) == 1:
-        return f"Claimed epsilon, and epsilon shown with {sure} confidence."
+        return f"Claimed epsilon, and lower bound on epsilon with {confidence} confidence."
     return (
-        f"Claimed epsilon, and epsilon shown. Each lower bound holds with {sure} confidence on its "
-        f"own; all verdicts together hold with {sure} confidence."
+        f"Claimed epsilon, and lower bound on epsilon. Each lower bound holds individually with {confidence} "
+        f"confidence; the verdicts hold jointly with {confidence} confidence."
     )
 
 
@@ -310,15 +310,15 @@ def _audit(place: int, point: SweepPoint) -> Audit:
 
 
 def _deciding(event: DecidingEvent) -> list[Row]:
-    """The rule of the event that refutes the claim, and outputs in it."""
+    """Return the rule of the event that refutes the claim, and examples of outputs in it."""
     name = event.name.replace(">=", "≥")
     rows = [("Rule", event.rule)] if event.rule else []
     sides = (("with", event.outputs1), ("without", event.outputs0))
-    return [*rows, *((f"Outputs {side} the record, {name}", "; ".join(shown) or "none") for side, shown in sides)]
+    return [*rows, *((f"Outputs {side} the record, {name}", "; ".join(texts) or "none") for side, texts in sides)]
 
 
 def _bounds(result: AuditResult) -> Table | None:
-    """Every bound of an audit, where there are several."""
+    """Return a table of all bounds of an audit; None if there is only one."""
     if len(result.bounds) < 2:
         return None
     rows = tuple(
@@ -334,36 +334,36 @@ def _bounds(result: AuditResult) -> Table | None:
         )
         for b in result.bounds
     )
-    return Table(("bound", "holds", "epsilon, at least", "ceiling", "confidence"), rows, 2)
+    return Table(("bound", "assumption", "epsilon, at least", "ceiling", "confidence"), rows, 2)
 
 
 def _games(sweep: SweepResult) -> dict[Game, int]:
-    """The games that were played, with how many audits played each."""
+    """Return the games of a sweep, with the number of audits of each."""
     return Counter(point.result.game for point in sweep.points)
 
 
 def _checks(sweep: SweepResult) -> tuple[str, ...]:
-    """How the promise was put to the test, a sentence or two for each game."""
+    """Return a description of the test of the guarantee, one text per game."""
     games, n = _games(sweep), len(sweep.points)
     if len(games) == 1:
-        return tuple(f"To check it, {game.words.check}" for game in games)
+        return tuple(f"To test it, {game.words.check}" for game in games)
     return tuple(f"In {_where(count, n)}, {game.words.check}" for game, count in games.items())
 
 
 def _ledger(sweep: SweepResult) -> Table:
-    """Everything that was looked at. Entries of several audits that differ in numbers only are one row, with ranges."""
+    """Return the ledger; entries of several audits that differ only in numbers are one row, with ranges."""
     groups: dict[str, dict[LedgerEntry, list[LedgerEntry]]] = {}
     for point in sweep.points:
         for entry in dict.fromkeys(point.result.ledger):
             groups.setdefault(entry.what, {}).setdefault(_without_numbers(entry), []).append(entry)
     rows = [(e.what, e.looked_at, e.correction, "the experiment") for e in sweep.ledger]
-    for alike in groups.values():
-        for entries in alike.values():
+    for by_text in groups.values():
+        for entries in by_text.values():
             looked_at, correction = (
                 _ranges([getattr(e, name) for e in entries]) for name in ("looked_at", "correction")
             )
             rows.append((entries[0].what, looked_at, correction, _where(len(entries), len(sweep.points))))
-    return Table(("choice", "looked at", "correction", "in"), tuple(("", row) for row in rows), 4)
+    return Table(("choice", "data used", "correction", "in"), tuple(("", row) for row in rows), 4)
 
 
 def _where(count: int, n_audits: int) -> str:
@@ -375,17 +375,17 @@ def _without_numbers(entry: LedgerEntry) -> LedgerEntry:
 
 
 def _ranges(texts: list[str]) -> str:
-    """Texts that differ in numbers only as one text: "best of 45 to 196 on 500 + 500 pilot scores"."""
+    """Return texts that differ only in numbers as one text: "best of 45 to 196 on 500 + 500 pilot scores"."""
     columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    shown = []
+    ranges = []
     for column in columns:
         low, high = (pick(column, key=lambda text: float(text.replace(",", ""))) for pick in (min, max))
-        shown.append(low if low == high else f"{low} to {high}")
+        ranges.append(low if low == high else f"{low} to {high}")
     between = _NUMBER.split(texts[0])
-    return "".join(part for pair in zip(between, [*shown, ""], strict=True) for part in pair)
+    return "".join(part for pair in zip(between, [*ranges, ""], strict=True) for part in pair)
 
 
 def _assumptions(sweep: SweepResult) -> tuple[str, ...]:
-    """What the bounds lean on, each once."""
-    found = (f"{b.method}: {text}" for point in sweep.points for b in point.result.bounds for text in b.assumptions)
-    return tuple(dict.fromkeys(found))
+    """Return the assumptions of the bounds, without duplicates."""
+    texts = (f"{b.method}: {text}" for point in sweep.points for b in point.result.bounds for text in b.assumptions)
+    return tuple(dict.fromkeys(texts))

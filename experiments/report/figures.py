@@ -1,4 +1,4 @@
-"""Figures inside a page: one SVG element each, in the theme of the page, with a caption."""
+"""Figures of a page: one SVG element each, in the theme of the page, with a caption."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from markupsafe import Markup
 from ..plots.style.files import described
 
 FITS_A_TELEPHONE = 400.0
-"""Points: figures that are wider scroll on a narrow screen, since their type would be too small to read."""
+"""Width in points; wider figures scroll on a narrow screen, where their text would otherwise be too small to read."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a report.
+    """Figure of a report.
 
     Args:
-        name: of the file, such as "bound-claim" or "audit-01-scores".
-        svg: the element, ready to stand in a page.
-        title, caption: what is seen, and how to read it.
+        name: name of the file, such as "bound-claim" or "audit-01-scores".
+        svg: the SVG element for a page.
+        title, caption: title and explanation of the figure.
     """
 
     name: str
@@ -32,27 +32,27 @@ class Figure:
 
 
 def load(files: Iterable[Path]) -> dict[str, Figure]:
-    """The SVG files among `files`, by name."""
+    """Return the figures in the SVG files among `files`, by name."""
     return {path.stem: _figure(path) for path in files if path.suffix == ".svg"}
 
 
 def of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
-    """The figures of audit `number`, counted from 1."""
+    """Return the figures of audit `number`, counted from 1."""
     return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
 
 
 def each_caption_once(groups: list[list[Figure]]) -> list[list[Figure]]:
-    """The same figures, without captions that were already read further up the page."""
-    seen: set[str] = set()
-    kept = []
+    """Return the figures without captions that already occur further up the page."""
+    captions: set[str] = set()
+    figures = []
     for group in groups:
-        kept.append([replace(figure, caption="") if figure.caption in seen else figure for figure in group])
-        seen.update(figure.caption for figure in group)
-    return kept
+        figures.append([replace(figure, caption="") if figure.caption in captions else figure for figure in group])
+        captions.update(figure.caption for figure in group)
+    return figures
 
 
 def _figure(path: Path) -> Figure:
-    """The element without what the page brings itself: styles, title, size. Its ids begin with the file's name."""
+    """Return the element without styles, title and size, which the page sets; its ids begin with the file's name."""
     text = path.read_text(encoding="utf-8")
     title, caption = described(text)
     opening, _, body = text.partition(">")

@@ -1,4 +1,4 @@
-"""The pages of membership attacks: report.html and report.md. The templates only arrange them."""
+"""Report pages of membership attacks, report.html and report.md, which the templates arrange."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 def write_membership(
     result: MembershipResult, config: Config, name: str, directory: Path, figures: Iterable[Path]
 ) -> list[Path]:
-    """Writes `report.html` and `report.md` into a run directory.
+    """Write `report.html` and `report.md` into a run directory.
 
     Args:
-        result: the numbers.
-        config: what was run; printed in full.
-        name: of the configuration, where it has no title.
+        result: the metrics of the attacks.
+        config: the configuration, printed in full.
+        name: name of the configuration, used if it has no title.
         directory: the run directory.
-        figures: what `dpassay.experiments.plots.membership.draw_study` returned.
+        figures: files that `dpassay.experiments.plots.membership.draw_study` returned.
 
     Returns:
-        The two files. The page needs no other file and no network.
+        The two files. The page is self-contained and needs no network.
     """
     titles, rows = cells(result)
-    shown = {
+    variables = {
         "title": config.title or name,
-        "headline": "No evidence of membership" if result.confounded else "What the attacks find out",
+        "headline": "No evidence of membership" if result.confounded else "Results of the membership attacks",
         "answer": answer(result),
         "rates": Table(titles, tuple(("", row) for row in rows), 2),
-        "shown": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
+        "settings": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
         "notes": notes(result),
     }
     text = page(
         "membership.html.j2",
-        **shown,
+        **variables,
         paragraphs=[part for part in config.description.strip().split("\n\n") if part],
         verdict="underpowered" if result.confounded else "plain",
         figures=list(load(figures).values()),
@@ -61,7 +61,7 @@ def write_membership(
     )
     files = {
         directory / "report.html": text,
-        directory / "report.md": markdown_page("membership.md.j2", **shown, **_best_groups(result)),
+        directory / "report.md": markdown_page("membership.md.j2", **variables, **_best_groups(result)),
     }
     for path, written in files.items():
         write_atomically(path, written.encode())
@@ -69,35 +69,36 @@ def write_membership(
 
 
 def answer(result: MembershipResult) -> str:
-    """What was found, in two or three sentences."""
+    """Return the main result in two or three sentences."""
     if result.confounded and result.feature_baseline is not None:
         auc = result.feature_baseline.auc
         return (
-            f"The features alone tell members from non-members (AUC {auc:.3f}), without any model: the two come from "
-            "different distributions, and what attacks find here says nothing about the models."
+            f"The features alone distinguish members from non-members (AUC {auc:.3f}), without any model: members and "
+            "non-members come from different distributions, and the attacks give no evidence about the models."
         )
     best = result.headline
     rate = best.rate_at(AT)
-    found = (
-        f"{cut(best.attack, 60)} finds {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false positives "
+    rates = (
+        f"{cut(best.attack, 60)} identifies {100 * rate.tpr:.3g} % of the members at {100 * AT:g} % false positives "
         f"({100 * rate.lower:.3g} to {100 * rate.upper:.3g} %, {percent(result.confidence)} confidence); its AUC is "
-        f"{best.auc:.3f}. Guessing would find {100 * AT:g} %."
+        f"{best.auc:.3f}. Guessing would identify {100 * AT:g} %."
     )
     exposed = len(best.records.exposed()) if best.records and best.records.resolvable else None
-    records = "" if exposed is None else f" It exposes {exposed:,} of {plural(result.n_records, 'record')} one by one."
-    return f"{found}{records} These are metrics: no bound on epsilon follows from them."
+    total = plural(result.n_records, "record")
+    records = "" if exposed is None else f" It individually exposes {exposed:,} of {total}."
+    return f"{rates}{records} These are metrics, not bounds on epsilon."
 
 
 def _best_groups(result: MembershipResult) -> dict[str, Any]:
-    """The groups of that attack, the most exposed first, for the summary; None where there are none."""
+    """Return the groups of the headline attack for the summary, the most exposed first; None if there are none."""
     best = result.headline
-    every = _groups(best.groups)
-    few = replace(every, rows=every.rows[:CI_ROWS]) if every.rows else None
-    return {"best": best.attack, "of_best": few, "n_hidden": max(0, len(every.rows) - CI_ROWS)}
+    table = _groups(best.groups)
+    first_rows = replace(table, rows=table.rows[:CI_ROWS]) if table.rows else None
+    return {"best": best.attack, "of_best": first_rows, "n_hidden": max(0, len(table.rows) - CI_ROWS)}
 
 
 def _groups(groups: Iterable[GroupRow]) -> Table:
-    """One row a group, the most exposed first."""
+    """Return one row per group, the most exposed first."""
     rows = []
     for row in sorted(groups, key=lambda row: -row.auc):
         rate = f"{100 * row.rate.tpr:.3g} %"

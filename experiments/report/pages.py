@@ -1,4 +1,4 @@
-"""Writes the pages: report.html and report.md."""
+"""Report pages of an experiment: report.html and report.md."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .figures import each_caption_once, load, of_audit
 
 TEMPLATES = Path(__file__).parent / "templates"
 CI_ROWS = 20
-"""Rows of the table in the Markdown summary; violations come first."""
+"""Number of rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
-"""Violations whose evidence stands in the Markdown summary, and notes on the table."""
+"""Number of violations with evidence in the Markdown summary, and of notes on the table."""
 _THEME = {
     "ink": INK,
     "muted": MUTED,
@@ -47,42 +47,42 @@ def write(
     config: str | None = None,
     assumed: str | None = None,
 ) -> list[Path]:
-    """Writes `report.html` and `report.md` into a run directory.
+    """Write `report.html` and `report.md` into a run directory.
 
     Args:
         sweep: the result.
-        directory: the run directory. Its `environment.json` is quoted if it is there, else the versions in use; from
-            `times.json` is how long the audits took.
-        figures: what `dpassay.experiments.plots.draw_all` returned; the SVG files go into the page.
-        command: gives the same numbers again.
-        config: the text of the config.toml that the command reads, printed in full; None where it reads none.
-        assumed: what has to be true for the bounds to hold, in sentences; None for what the games say.
+        directory: the run directory. The page shows the versions in its `environment.json`, else the installed
+            versions, and the durations in its `times.json`.
+        figures: files that `dpassay.experiments.plots.draw_all` returned; the SVG files are embedded in the page.
+        command: command line that reproduces the numbers.
+        config: text of the config.toml that the command reads, printed in full; None if it reads none.
+        assumed: assumptions of the bounds, in sentences; None for the assumptions of the games.
 
     Returns:
-        The two files. The page needs no other file and no network.
+        The two files. The page is self-contained and needs no network.
     """
-    shown = content(sweep, times.read(directory))
-    shown = shown if assumed is None else replace(shown, assumed=assumed)
+    report = content(sweep, times.read(directory))
+    report = report if assumed is None else replace(report, assumed=assumed)
     drawn = load(figures)
     text = page(
         "report.html.j2",
-        report=shown,
+        report=report,
         overviews=[drawn[name] for name in ("bound-claim", "success") if name in drawn],
         audits=list(
-            zip(shown.audits, each_caption_once([of_audit(drawn, a.number) for a in shown.audits]), strict=True)
+            zip(report.audits, each_caption_once([of_audit(drawn, a.number) for a in report.audits]), strict=True)
         ),
         config="" if config is None else escape(html(config)),
         command=escape(html(command)),
         versions=versions_of(directory),
     )
-    rows = sorted(shown.table.rows, key=lambda row: row[0] != "violation")
+    rows = sorted(report.table.rows, key=lambda row: row[0] != "violation")
     summary = markdown_page(
         "report.md.j2",
-        report=shown,
+        report=report,
         rows=rows[:CI_ROWS],
         n_hidden=max(0, len(rows) - CI_ROWS),
-        notes=shown.notes[:CI_EVIDENCE],
-        refuted=[audit for audit in shown.audits if audit.evidence][:CI_EVIDENCE],
+        notes=report.notes[:CI_EVIDENCE],
+        refuted=[audit for audit in report.audits if audit.evidence][:CI_EVIDENCE],
     )
     files = {directory / "report.html": text, directory / "report.md": summary}
     for path, written in files.items():
@@ -91,19 +91,19 @@ def write(
 
 
 def page(template: str, **shown: Any) -> str:
-    """A page in the style of all reports, from a template that extends `page.html.j2` and what it shows."""
+    """Return a page in the style of all reports, from a template that extends `page.html.j2` and its variables."""
     theme = {name: (colour.light, colour.dark) for name, colour in _THEME.items()} | {"page": PAGE}
     figure_rules = dark_rules(".dpassay-figure")
     return _environment(html=True).get_template(template).render(theme=theme, figure_rules=figure_rules, **shown)
 
 
 def markdown_page(template: str, **shown: Any) -> str:
-    """A summary in Markdown, from a template and what it shows."""
+    """Return a summary in Markdown, from a template and its variables."""
     return _environment(html=False).get_template(template).render(**shown)
 
 
 def _environment(*, html: bool) -> Environment:
-    made = Environment(
+    environment_ = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=html,
         trim_blocks=True,
@@ -112,30 +112,30 @@ def _environment(*, html: bool) -> Environment:
         keep_trailing_newline=True,
         finalize=_tied if html else _shown,
     )
-    made.filters["cell"] = markdown
-    made.filters["fenced"] = fenced
-    return made
+    environment_.filters["cell"] = markdown
+    environment_.filters["fenced"] = fenced
+    return environment_
 
 
 def _shown(value: Any) -> Any:
-    """Whatever a template prints; autoescape follows."""
+    """Return a printable value; strings are cleaned here and escaped by autoescape."""
     return html(value) if type(value) is str else value
 
 
 def _tied(value: Any) -> Any:
-    """The same on a page, where no line begins with a per cent sign."""
+    """Return a printable value as `_shown`, with a non-breaking space before each per cent sign."""
     return re.sub(r"(?<=\d) %", "\u00a0%", html(value)) if type(value) is str else value
 
 
 def versions_text(known: dict[str, Any]) -> str:
-    """What numbers depend on, in one line, from an `environment()`."""
+    """Return the versions and the commit of an `environment()` in one line."""
     versions, commit = dict(known["versions"]), known.get("commit")
     parts = [f"{name} {version}" for name, version in versions.items() if version]
     return ", ".join([*parts, f"commit {commit}"] if commit else parts)
 
 
 def versions_of(directory: Path) -> str:
-    """Of the run, if it was noted; else those in use."""
+    """Return the versions that the run recorded, else the installed versions."""
     try:
         return versions_text(json.loads(Folder(directory).read("environment.json")))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -1,10 +1,10 @@
-"""`python -m dpassay`, and the entry point of the `dpassay` command."""
+"""Entry point of `python -m dpassay` and of the `dpassay` command."""
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """Runs the command line; it exits with the codes of `dpassay --help`."""
+    """Run the command line, which exits with the codes of `dpassay --help`."""
     from .experiments.cli.commands import run_app
 
     run_app()

@@ -1,24 +1,25 @@
-"""A pytest plugin: privacy claims as tests that fail on a real leak and not on bad luck.
+"""Pytest plugin: tests of privacy claims that fail for a leak, with a bounded probability of a false alarm.
 
     @pytest.mark.dp(epsilon=1.0, d0=[1, 2, 3], d1=[1, 2, 3, 4], relation="add_remove")
     def test_noisy_count_is_private(dp_audit):
         dp_audit(noisy_count)          # noisy_count(dataset, rng), or any dpassay mechanism
 
 `dp_audit` runs the mechanism many times on both datasets, attacks the outputs, and raises `PrivacyViolation` when the
-lower bound on epsilon lies above the claim. The marker holds the defaults of the calls in its test, class or module; a
+lower bound on epsilon exceeds the claim. The marker sets defaults for the calls in its test, class or module; a
 call takes the same options and overrides them.
 
-**False alarms.** A session has a budget a (`--dp-false-alarm`, 1e-6). If n selected tests use `dp_audit`, call j in any
-of them runs at significance s_j = (a / n) * 6 / (pi^2 j^2). A call on a mechanism that keeps its claim then fails with
-probability at most s_j, whatever happened before it, because its random stream is its own. Since 1 + 1/4 + 1/9 + ...
-= pi^2 / 6, the calls of one test fail wrongly with probability at most a / n, however many they are, and the session
-with probability at most a (union bound: tests may depend on each other, and run in any order and in any process).
+**False alarms.** A session has an error budget a (`--dp-false-alarm`, 1e-6). If n selected tests use `dp_audit`, call j
+of each test has the significance level s_j = (a / n) * 6 / (pi^2 j^2). If the claim is true, the call fails with
+probability at most s_j, independently of earlier calls, because each call has a separate random stream. Since
+1 + 1/4 + 1/9 + ... = pi^2 / 6, the false-alarm probability of all calls of one test is at most a / n, for any number of
+calls, and that of the session is at most a (union bound: tests may depend on each other, and run in any order and in
+any process).
 
-**The same numbers every time.** The seed of a call is a digest of `--dp-seed`, the test's id and j. A test that passed
-goes on passing until something changes: the code, its id, numpy, or, through n, which tests are selected.
+**Reproducibility.** The seed of a call is a digest of `--dp-seed`, the test's id and j. A test that passed passes again
+until something changes: the code, its id, numpy, or, through n, the selection of tests.
 
-These are the hooks; what they call lies in `dpassay.experiments.plugin`. Nothing but the standard library and pytest is
-imported before a test calls `dp_audit`.
+This module contains the hooks; their implementation is in `dpassay.experiments.plugin`. Only the standard library and
+pytest are imported before a test calls `dp_audit`.
 """
 
 from __future__ import annotations
@@ -40,47 +41,47 @@ from .experiments.plugin.swallowed import fail_where_swallowed, noting_expected
 
 @pytest.fixture
 def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
-    """Audits a mechanism and fails the test if it leaks more than it claims. Options: `pytest --markers`."""
+    """Audit a mechanism, and fail the test if it leaks more than claimed. Options: `pytest --markers`."""
     plan, item = request.config.stash[PLAN], request.node
     if CALLS not in item.stash:
         pytest.fail(
-            f"{item.nodeid} asks for dp_audit by request.getfixturevalue, too late for a share of the session's "
-            "false-alarm budget. Name dp_audit among the arguments of the test, or mark the test with pytest.mark.dp.",
+            f"{item.nodeid} requests dp_audit by request.getfixturevalue, too late for a share of the session's "
+            "false-alarm budget. Add dp_audit to the arguments of the test, or mark the test with pytest.mark.dp.",
             pytrace=False,
         )
-    item.stash[CALLS] = 0  # a test that is run again makes the same checks again, not new ones
+    item.stash[CALLS] = 0  # a rerun of a test repeats the same checks
     item.stash[OUTCOMES] = []
     return DPAudit(item, plan)
 
 
 @pytest.fixture
 def dp_record(request: pytest.FixtureRequest) -> DPRecord:
-    """Compares what a function does with its noise on two neighbouring datasets; fails the test without statistics."""
+    """Compare how a function uses its noise on two neighbouring datasets; fails the test without statistics."""
     return DPRecord(request.node)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Command-line options and the ini setting."""
+    """Add the command-line options and the ini settings."""
     group = parser.getgroup("dpassay", "privacy checks (dpassay)")
     group.addoption(
         "--dp-false-alarm",
         metavar="P",
-        help=f"probability that any privacy check of the session fails on bad luck; at most (default {FALSE_ALARM:g})",
+        help=f"upper bound on the probability of a false alarm in the whole session (default {FALSE_ALARM:g})",
     )
-    group.addoption("--dp-trials", metavar="N", type=int, help="runs per side of every privacy check")
+    group.addoption("--dp-trials", metavar="N", type=int, help="trials per side of every privacy check")
+    group.addoption("--dp-seed", metavar="N", type=int, default=0, help="seed of the random trials (default 0)")
     group.addoption(
-        "--dp-seed", metavar="N", type=int, default=0, help="another number, other random trials (default 0)"
+        "--dp-strict", action="store_true", help="underpowered checks, which have too few trials to fail, are failures"
     )
-    group.addoption("--dp-strict", action="store_true", help="a check with too few trials to ever fail is a failure")
     group.addoption(
-        "--dp-stop", choices=["anytime"], help="stop each privacy check that names no bound as soon as it fails"
+        "--dp-stop", choices=["anytime"], help="stop each privacy check without a named bound as soon as it fails"
     )
     parser.addini("dp_false_alarm", "default of --dp-false-alarm", default=str(FALSE_ALARM))
     parser.addini("dp_stop", "default of --dp-stop", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reads the options."""
+    """Read the options."""
     listed = "\n".join(f"    {name}: {what}" for name, what in OPTIONS.items())
     config.addinivalue_line("markers", f"dp(**options): defaults of the dp_audit calls in this test.\n{listed}")
     trials = config.getoption("--dp-trials")
@@ -98,8 +99,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _false_alarm(config: pytest.Config) -> float:
-    given = config.getoption("--dp-false-alarm")
-    name, text = ("dp_false_alarm", config.getini("dp_false_alarm")) if given is None else ("--dp-false-alarm", given)
+    option = config.getoption("--dp-false-alarm")
+    name, text = ("dp_false_alarm", config.getini("dp_false_alarm")) if option is None else ("--dp-false-alarm", option)
     try:
         value = float(text)
     except ValueError:
@@ -122,7 +123,7 @@ def _is_worker(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Counts the selected tests that use `dp_audit`: each gets an equal share. All xdist workers count the same."""
+    """Count the selected tests that use `dp_audit`, which get equal shares; all xdist workers count the same tests."""
     users = [item for item in session.items if _uses_dp_audit(item)]
     for item in users:
         item.stash[CALLS] = 0
@@ -136,7 +137,7 @@ def _uses_dp_audit(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A privacy test that passes without having checked anything fails, and one that hides what a check raised."""
+    """Fail a privacy test that passes without a check, or that hides an exception of a check."""
     if CALLS not in item.stash:
         return (yield)
     item.stash.setdefault(OUTCOMES, [])  # a marked test may not take the fixture
@@ -144,13 +145,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         try:
             outcome = yield
         except BaseException as error:
-            if isinstance(error, pytest.skip.Exception):  # it hides what was raised before as well as a pass does
+            if isinstance(error, pytest.skip.Exception):  # a skip hides an earlier exception, as a pass does
                 fail_where_swallowed(item)
             raise
     fail_where_swallowed(item)
     if not any(call.finished or call.expected for call in item.stash[OUTCOMES]):
         pytest.fail(
-            f"{item.nodeid} is a privacy test, but it checked nothing. Take the fixture dp_audit and call it: "
+            f"{item.nodeid} is a privacy test, but it checked nothing. Use the fixture dp_audit and call it: "
             "dp_audit(mechanism).",
             pytrace=False,
         )
@@ -161,19 +162,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The report of a privacy test: the lines of the test, and the evidence. Not the way through the library."""
+    """Shorten the report of a privacy test to the lines of the test and the evidence, without library frames."""
     report = yield
     if report.failed and call.excinfo and call.excinfo.typename == "PrivacyViolation":
         if not {"dp_audit", "dp_record"}.isdisjoint(getattr(item, "fixturenames", ())) or CALLS in item.stash:
             call.excinfo.traceback = call.excinfo.traceback.cut(path=item.path)
             report.longrepr = call.excinfo.getrepr(style="short", chain=False)
         crash = getattr(report.longrepr, "reprcrash", None)
-        if crash is not None:  # the line of the short summary, which is cut on the right
+        if crash is not None:  # the line of the short summary, which is truncated on the right
             crash.message = _headline(str(call.excinfo.value))
     return report
 
 
 def _headline(message: str) -> str:
-    """The first line of a violation, with VIOLATION in front."""
+    """Return the first line of a violation, with the prefix VIOLATION."""
     first = " ".join(message.partition("\n")[0].split())
     return first if first.startswith("VIOLATION") else f"VIOLATION: {first}"

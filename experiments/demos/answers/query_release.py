@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Many queries at once
 #
-# The mean answers to 256 queries, from noise on each, from a strategy, and from one distribution that answers them all;
-# and next to them the four rates that theory knows.
+# Mean answers to 256 queries from noise on each, from a strategy matrix, and from one distribution that answers them
+# all, compared with the four known error rates.
 #
-# Our names and the usual symbols: `n_queries` k, `n_cells` T, `n_records` n.
+# Names and symbols: `n_queries` k, `n_cells` T, `n_records` n.
 
 # %%
-"""Measured errors of six mechanisms that answer a workload, against the known rates of query release."""
+"""Measured errors of six mechanisms that answer a workload, compared with the known rates of query release."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ Floats = NDArray[np.float64]
 
 
 def workload() -> Workload:
-    """Random sets of cells."""
+    """Return a workload of random sets of cells."""
     return Workload.random(Domain((("cell", N_CELLS),)), N_QUERIES, seed=SEED)
 
 
 def records(n: int) -> NDArray[np.int64]:
-    """Cells whose shares fall like 1 / rank, as even as whole records allow."""
+    """Return cells with shares proportional to 1 / rank, rounded to whole records."""
     weights = np.cumsum(1.0 / np.arange(1, N_CELLS + 1))
     return np.searchsorted(weights / weights[-1], (np.arange(n) + 0.5) / n)[:, None]
 
 
 def mechanisms(queries: Workload, n: int) -> dict[str, tuple[Mechanism, bool]]:
-    """Each of one privacy, with whether it is epsilon-DP or (epsilon, delta)-DP."""
+    """Return the mechanisms of one epsilon, with True for epsilon-DP and False for (epsilon, delta)-DP."""
     relation = Relation.REPLACE_ONE
     shared: dict[str, Any] = {"n_queries": N_QUERIES, "query": queries, "relation": relation}
     l1, l2 = (queries.sensitivity(relation, norm=norm) for norm in (1.0, 2.0))
@@ -68,51 +68,52 @@ def mechanisms(queries: Workload, n: int) -> dict[str, tuple[Mechanism, bool]]:
 
 
 def errors(mechanism: Mechanism, queries: Workload, n: int) -> tuple[float, float]:
-    """Of mean answers, over runs: the mean root of the mean square, and the mean largest error."""
+    """Return the root mean square error and the largest error of mean answers, averaged over runs."""
     dataset, rng = records(n), np.random.default_rng([SEED, n])
     values = mechanism.release(dataset, RUNS, rng).values
     means = queries.of(values / 3.0) if isinstance(mechanism, SmallDatabase) else values / n
-    away = np.abs(means - queries(dataset) / n)
-    return float(np.sqrt((away**2).mean(axis=1)).mean()), float(away.max(axis=1).mean())
+    absolute_errors = np.abs(means - queries(dataset) / n)
+    root_mean_square = np.sqrt((absolute_errors**2).mean(axis=1))
+    return float(root_mean_square.mean()), float(absolute_errors.max(axis=1).mean())
 
 
 # %% [markdown]
 # ## 1. Six mechanisms
 #
-# Noise on every answer; noise on a strategy, and least squares; weights that are moved by a few measured answers; a
-# database of three rows.
+# Noise on every answer; noise on a strategy, and least squares; weights that are updated by a few measured answers; a
+# synthetic database of three rows.
 
 
 # %%
 def measured(lecture: Lecture) -> dict[str, list[tuple[float, float]]]:
-    """Errors of each mechanism at each number of records."""
+    """Return the errors of each mechanism at each number of records."""
     queries = workload()
-    made = {n: mechanisms(queries, n) for n in SIZES}
-    found = {name: [errors(made[n][name][0], queries, n) for n in SIZES] for name in made[SIZES[0]]}
+    by_size = {n: mechanisms(queries, n) for n in SIZES}
+    by_mechanism = {name: [errors(by_size[n][name][0], queries, n) for n in SIZES] for name in by_size[SIZES[0]]}
     lecture.chapter("1. Six mechanisms")
     lecture.say(
         f"""
-        {N_QUERIES} random sets of {N_CELLS} cells: which share of the records lies in each? All of it at epsilon
-        {EPSILON:g} (Gaussian noise with delta {DELTA:g}), one record replaced. The largest error of the {N_QUERIES}
-        answers, on average over {RUNS} runs:
+        {N_QUERIES} random sets of {N_CELLS} cells: what share of the records lies in each set? All answers together
+        have epsilon {EPSILON:g} (Gaussian noise with delta {DELTA:g}) under the relation replace_one. The largest error
+        of the {N_QUERIES} answers, averaged over {RUNS} runs:
         """
     )
     lecture.table(
         ["mechanism", *(f"{n:,} records" for n in SIZES)],
-        [[name, *(f"{largest:.4f}" for _, largest in each)] for name, each in found.items()],
+        [[name, *(f"{largest:.4f}" for _, largest in rows)] for name, rows in by_mechanism.items()],
     )
     lecture.say(
         """
-        Noise on every answer is hopeless while there are few records, and falls like 1/n. Noise on a strategy falls as
-        fast, from a far lower start. The weights begin as uniform, so that they are no worse than a guess with any
-        number of records; but eight measured answers, or three rows, do not get better for ever.
+        Noise on every answer has a large error for few records, and decreases like 1/n. Noise on a strategy decreases
+        at the same rate, from a much lower level. MWEM starts from the uniform distribution, so that it is never much
+        worse than this guess; but with eight measured answers, or three rows, the error has a lower limit.
         """
     )
-    return found
+    return by_mechanism
 
 
 # %% [markdown]
-# ## 2. What is known
+# ## 2. Known rates
 #
 # The error of the best mechanism for the worst workload: four rates, for two norms and for pure and approximate
 # differential privacy. Constants are suppressed.
@@ -120,7 +121,7 @@ def measured(lecture: Lecture) -> dict[str, list[tuple[float, float]]]:
 
 # %%
 def rates(n: int) -> dict[tuple[float, bool], float]:
-    """The four rates at n records."""
+    """Return the four rates at n records."""
     sizes = {"n_queries": N_QUERIES, "n_cells": N_CELLS, "n_records": n}
     return {
         (norm, pure): error_rate(**sizes, epsilon=EPSILON, norm=norm, pure=pure)
@@ -130,79 +131,85 @@ def rates(n: int) -> dict[tuple[float, bool], float]:
 
 
 def known(lecture: Lecture) -> dict[int, dict[tuple[float, bool], float]]:
-    """The four rates at each number of records."""
-    found = {n: rates(n) for n in SIZES}
-    lecture.chapter("2. What is known")
+    """Return the four rates at each number of records."""
+    known_rates = {n: rates(n) for n in SIZES}
+    lecture.chapter("2. Known rates")
     lecture.say(
         """
-        No constants, so that only the slopes can be compared, and they are for the worst of all workloads. Between pure
-        and approximate differential privacy there is a gap in theory; where it is open, the pure column is the best
-        mechanism that is known:
+        The rates omit constants, so that only the slopes can be compared, and they are for the worst-case workload.
+        There is a gap in theory between pure and approximate differential privacy; where it is open, the pure row is
+        the rate of the best known mechanism:
         """
     )
     lecture.table(
         ["error", "privacy", *(f"{n:,} records" for n in SIZES)],
         [
-            [word, "pure" if pure else "approximate", *(f"{found[n][norm, pure]:.4f}" for n in SIZES)]
+            [word, "pure" if pure else "approximate", *(f"{known_rates[n][norm, pure]:.4f}" for n in SIZES)]
             for word, norm in NORMS.items()
             for pure in (True, False)
         ],
     )
-    return found
+    return known_rates
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     measured: dict[str, list[tuple[float, float]]]
     known: dict[int, dict[tuple[float, bool], float]]
 
 
 def main(out: Path | None = None) -> Findings:
-    """Many queries at once: the error of six mechanisms, and the four rates that theory knows.
+    """Run the demo: the errors of six mechanisms for many queries, and the four known rates.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
-    found = Findings(measured(lecture), known(lecture))
-    lecture.chapter("To take home")
-    lecture.say("Choose what to measure: at one epsilon, a fifteenth of the error of noise on every answer, or less.")
-    draw(lecture, found)
-    return found
+    findings = Findings(measured(lecture), known(lecture))
+    lecture.chapter("Conclusion")
+    lecture.say(
+        "The choice of measured queries matters: at equal epsilon, the error is a fifteenth of that of noise on every "
+        "answer, or less."
+    )
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: both errors against the number of records."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: both errors against the number of records."""
     lecture.panels(
         "query-release",
-        lambda ax: _draw_errors(ax, found, 0),
-        lambda ax: _draw_errors(ax, found, 1),
+        lambda ax: _draw_errors(ax, findings, 0),
+        lambda ax: _draw_errors(ax, findings, 1),
         title="Many queries at once",
         description="Errors of six mechanisms against the number of records, and the known rates, without constants.",
         size=(11.0, 4.6),
     )
 
 
-def _draw_errors(ax: Axes, found: Findings, which: int) -> None:
-    labels, seen, word = [], [], list(NORMS)[which]
-    for place, (name, each) in enumerate(found.measured.items()):
+def _draw_errors(ax: Axes, findings: Findings, which: int) -> None:
+    labels, drawn, word = [], [], list(NORMS)[which]
+    for place, (name, each) in enumerate(findings.measured.items()):
         values = [both[which] for both in each]
         ax.plot(SIZES, values, marker="o", color=series_colour(place).light, linewidth=1.6)
         labels.append(EndLabel(values[-1], name, series_colour(place)))
-        seen += values
+        drawn += values
     for pure, colour, style in ((True, CLAIM, "--"), (False, MUTED, ":")):
-        values = [found.known[n][NORMS[word], pure] for n in SIZES]
+        values = [findings.known[n][NORMS[word], pure] for n in SIZES]
         ax.plot(SIZES, values, color=colour.light, linewidth=1.4, linestyle=style)
         labels.append(EndLabel(values[-1], f"rate, {'pure' if pure else 'approximate'}", colour))
-        seen += values
+        drawn += values
     logarithmic(ax.xaxis, SIZES[0] / 1.15, SIZES[-1] * 1.15)
-    logarithmic(ax.yaxis, min(seen) / 1.5, max(seen) * 1.5)
+    logarithmic(ax.yaxis, min(drawn) / 1.5, max(drawn) * 1.5)
     style_axes(
-        ax, title=f"{word.capitalize()} error; broken lines: known rates", x="records", y=f"{word} error of a mean"
+        ax,
+        title=f"{word.capitalize()} error; dashed and dotted lines: known rates",
+        x="records",
+        y=f"{word} error of a mean",
     )
     end_labels(ax, labels)
 

@@ -1,14 +1,14 @@
 # %% [markdown]
-# # Ask again
+# # Repeated answers
 #
-# A desk answers counts with Laplace noise, and each answer alone is private. Somebody asks the same question a hundred
-# times. This lecture measures what the average gives away, how far the best possible attack could go, and what three
-# remedies do.
+# A query system answers counts with Laplace noise, and each single answer is private. An attacker repeats the same
+# query a hundred times. This demo measures what the average leaks, what the optimal attack achieves, and the effect of
+# several defences.
 #
-# Our names and the usual symbols: `epsilon` ε of one answer, `n_answers` K.
+# Names and symbols: `epsilon` ε of one answer, `n_answers` K.
 
 # %%
-"""Averaging repeated answers: the mean of K noisy counts, the best use of them, and what a budget does."""
+"""Averaging of repeated answers: the mean of K noisy counts, the optimal attack, and the effect of a budget."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ EPSILON = 1.0
 ANSWERS = (1, 4, 16, 64, 100)
 N_PEOPLE = 40
 N_DESKS = 2_000
-"""Desks that are asked at once, each with noise of its own."""
+"""Number of query systems simulated at once, with independent noise."""
 
 
 # %% [markdown]
 # ## 1. The mean of K answers
 #
-# One answer has standard deviation √2/ε. The mean of K fresh ones has √2/(ε√K).
+# One answer has standard deviation √2/ε. The mean of K independent answers has √2/(ε√K).
 
 
 # %%
 @dataclass(frozen=True)
 class Spreads:
-    """Standard deviation of the mean of K answers: measured, and by the formula."""
+    """Standard deviation of the mean of K answers, measured and by the formula."""
 
     n_answers: tuple[int, ...]
     fresh: tuple[float, ...]
@@ -55,7 +55,7 @@ class Spreads:
 
 
 def the_mean(lecture: Lecture) -> Spreads:
-    """Fresh noise, sticky noise, and noise that is scaled to the number of answers."""
+    """Measure the mean with fresh noise, sticky noise, and noise scaled to the number of answers."""
     people = np.tile(np.arange(N_PEOPLE) % 4 == 0, (N_DESKS, 1))
     everyone = np.ones(N_PEOPLE)
     rng = np.random.default_rng([SEED, 1])
@@ -68,13 +68,13 @@ def the_mean(lecture: Lecture) -> Spreads:
     sticky = tuple(spread(k, EPSILON, "sticky") for k in ANSWERS)
     scaled = tuple(spread(k, EPSILON / k, "fresh") for k in ANSWERS)
     formula = tuple(math.sqrt(2.0 / k) / EPSILON for k in ANSWERS)
-    found = Spreads(ANSWERS, fresh, sticky, scaled, formula)
+    spreads = Spreads(ANSWERS, fresh, sticky, scaled, formula)
     lecture.chapter("1. The mean of K answers")
     lecture.say(
         f"""
-        "How many of these {N_PEOPLE} people are ill?" The desk adds Laplace noise of scale 1 and says 11.3. Each such
-        answer is private, with epsilon 1. So we ask again, and take the mean; {N_DESKS:,} desks at once, to see how far
-        the mean is off:
+        "How many of these {N_PEOPLE} people are ill?" The system adds Laplace noise of scale 1 and returns 11.3. Each
+        such answer is private, with epsilon 1. We repeat the query, and take the mean. Standard deviation of the mean,
+        over {N_DESKS:,} systems:
         """
     )
     lecture.table(
@@ -83,25 +83,25 @@ def the_mean(lecture: Lecture) -> Spreads:
     )
     lecture.say(
         """
-        A hundred answers make the error ten times smaller: 0.14 instead of 1.4. That is enough to see one person come
-        or go.
+        A hundred answers reduce the error by a factor of ten, from 1.4 to 0.14. This reveals the presence of one
+        person.
         """
     )
-    return found
+    return spreads
 
 
 # %% [markdown]
 # ## 2. Is Bob ill?
 #
-# Somebody who knows everyone but Bob subtracts the others; what is left is 0 or 1, with the noise of the mean. The best
-# use of K answers is not their mean but their likelihood ratio, and how often that is right is known exactly: with D
-# the total variation distance of the K answers, (1 + D) / 2.
+# An attacker who knows all people except Bob subtracts the others; the rest is 0 or 1, with the noise of the mean. The
+# optimal statistic of K answers is not their mean but their likelihood ratio, whose success rate is known exactly:
+# (1 + D) / 2, with D the total variation distance of the K answers.
 
 
 # %%
 @dataclass(frozen=True)
 class Guesses:
-    """How often Bob's bit is guessed: by the mean, the median, the likelihood ratio, and at best."""
+    """Success rates of guesses of Bob's bit: by the mean, the median, the likelihood ratio, and the optimum."""
 
     n_answers: tuple[int, ...]
     mean: tuple[float, ...]
@@ -111,7 +111,7 @@ class Guesses:
 
 
 def is_bob_ill(lecture: Lecture, n_games: int = 20_000) -> Guesses:
-    """The three rules on the same answers, and the exact optimum."""
+    """Measure three rules on the same answers, and return them with the exact optimum."""
     rng = np.random.default_rng([SEED, 2])
     rows = []
     for k in ANSWERS:
@@ -119,57 +119,57 @@ def is_bob_ill(lecture: Lecture, n_games: int = 20_000) -> Guesses:
         noise = Repeated(Laplace(EPSILON), k).release(0.0, n_games, rng).values
         answers = np.asarray(noise + bob[:, None], dtype=np.float64)
         rules = (answers.mean(axis=1) > 0.5, np.median(answers, axis=1) > 0.5, _likelier_one(answers))
-        right = [float((rule == (bob == 1)).mean()) for rule in rules]
+        success = [float((rule == (bob == 1)).mean()) for rule in rules]
         exact = Repeated(Laplace(EPSILON), k).exact_guarantee()
         assert exact is not None
-        rows.append((*right, 0.5 + 0.5 * float(exact.delta(0.0))))
+        rows.append((*success, 0.5 + 0.5 * float(exact.delta(0.0))))
     mean, median, ratio, optimum = zip(*rows, strict=True)
-    found = Guesses(ANSWERS, mean, median, ratio, optimum)
+    guesses = Guesses(ANSWERS, mean, median, ratio, optimum)
     lecture.chapter("2. Is Bob ill?")
     lecture.say(
         f"""
-        Whoever knows the other {N_PEOPLE - 1} can subtract them. Bob tossed a fair coin; how often is he guessed?
-        Epsilon 1 allows 0.731, that is e / (1 + e), and not more:
+        An attacker who knows the other {N_PEOPLE - 1} people can subtract them. Bob's bit is a fair coin; how often is
+        it guessed correctly? Epsilon 1 allows at most e / (1 + e) = 0.731:
         """
     )
     lecture.table(
-        ["answers", "by the mean", "by the median", "by the likelihood ratio", "best possible"],
+        ["answers", "by the mean", "by the median", "by the likelihood ratio", "optimum"],
         [[k, *(f"{value:.4f}" for value in row)] for k, row in zip(ANSWERS, rows, strict=True)],
     )
     lecture.say(
         """
-        One answer keeps its promise. Sixteen break it, whatever rule is used, and the likelihood ratio reaches the
-        optimum that the theory of composition gives, to the last digit that so many games can show.
+        One answer satisfies this limit. Sixteen answers exceed it with every rule, and the likelihood ratio reaches the
+        optimum given by composition theory, within sampling error.
         """
     )
-    return found
+    return guesses
 
 
 def _likelier_one(answers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether all answers together are likelier around 1 than around 0."""
+    """Return True for each run whose answers are more likely around 1 than around 0."""
     return np.asarray((np.abs(answers) - np.abs(answers - 1.0)).sum(axis=1) > 0.0)
 
 
 # %% [markdown]
-# ## 3. Remedies
+# ## 3. Defences
 #
-# The same lie for the same question; or a budget: K answers of ε/K each, and no more when it is spent.
+# The same noise for the same query; or a budget: K answers of ε/K each, and no more answers when it is spent.
 
 
 # %%
 def the_remedies(lecture: Lecture, spreads: Spreads) -> float:
-    """What the mean shows under each remedy; how many answers a budget of 3 gives."""
+    """Show the error of the mean under each defence, and return the number of answers within a budget of 3."""
     desk = Answerer(np.ones(N_PEOPLE), np.random.default_rng([SEED, 3]), noise=Laplace(EPSILON), budget=3.0)
-    given = float(np.count_nonzero(~np.isnan(desk.ask_again(np.ones(N_PEOPLE), 100))))
-    lecture.chapter("3. What helps")
+    n_answered = float(np.count_nonzero(~np.isnan(desk.ask_again(np.ones(N_PEOPLE), 100))))
+    lecture.chapter("3. Defences")
     lecture.say(
         """
-        The same lie to the same question: noise is drawn once for each set of people. Or a budget: who wants K answers
-        gets each with epsilon / K, so that all together are private. The error of the mean is then
+        Sticky noise: the noise is drawn once for each set of people. Or a budget: K answers get epsilon / K each, so
+        that all of them together are private. Standard deviation of the mean:
         """
     )
     lecture.table(
-        ["answers", "fresh", "the same lie", "epsilon / K each"],
+        ["answers", "fresh noise", "sticky noise", "epsilon / K each"],
         [
             [k, *(f"{v:.4f}" for v in row)]
             for k, *row in zip(ANSWERS, spreads.fresh, spreads.sticky, spreads.scaled, strict=True)
@@ -177,33 +177,33 @@ def the_remedies(lecture: Lecture, spreads: Spreads) -> float:
     )
     lecture.say(
         f"""
-        With a budget, asking more makes the mean worse: every answer pays for the others. A desk that refuses when
-        epsilon 3 is spent gave {given:.0f} of 100 answers. The same lie costs nothing for this question, but two sets
-        that differ in Bob alone are two questions: the demo column-from-counts goes through that door.
+        With a budget, more answers make the mean worse, because they share the budget. A system with a total budget of
+        epsilon 3 gave {n_answered:.0f} of 100 answers. Sticky noise prevents averaging of one query, but two sets that
+        differ only in Bob are two queries: the demo column-from-counts uses this weakness.
         """
     )
-    return given
+    return n_answered
 
 
 # %% [markdown]
 # ## 4. The audit
 #
-# A desk that answers K times and claims ε for all of them, audited without being told how it works.
+# A black-box audit of a system that answers K times and claims ε for all answers together.
 
 
 # %%
 def forgetful_desk(dataset: NDArray[np.float64], size: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The mean of 16 answers, each with Laplace noise of scale 1 / epsilon, to two digits."""
+    """Return the mean of 16 answers, each with Laplace noise of scale 1 / epsilon, rounded to two digits."""
     noise = Laplace(EPSILON).release(0.0, 16 * size, rng).values.reshape(size, 16)
     return np.asarray(np.round(np.sum(dataset) + noise.mean(axis=1), 2))
 
 
 def the_audit(lecture: Lecture, trials: int = 20_000) -> AuditResult:
-    """The claim of one answer, tested on the mean of sixteen."""
+    """Audit the claim of one answer on the mean of sixteen answers."""
     pair = Neighbours(np.ones(3), np.ones(4), Relation.ADD_REMOVE)
     result = audit(forgetful_desk, neighbours=pair, claim=PureDP(EPSILON), trials=trials, seed=SEED)
     lecture.chapter("4. The audit")
-    lecture.say("The mean of 16 answers, with the claim of one of them:")
+    lecture.say("The mean of 16 answers, with the claim of one answer:")
     lecture.show(result.evidence())
     return result
 
@@ -211,7 +211,7 @@ def the_audit(lecture: Lecture, trials: int = 20_000) -> AuditResult:
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     spreads: Spreads
     guesses: Guesses
@@ -220,60 +220,60 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Ask again: what the mean of repeated answers gives away, and what a budget does.
+    """Run the demo: the leak through the mean of repeated answers, and the effect of a budget.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
     spreads = the_mean(lecture)
-    found = Findings(spreads, is_bob_ill(lecture), the_remedies(lecture, spreads), the_audit(lecture))
-    lecture.chapter("To take home")
-    lecture.say("Noise that is drawn again can be averaged away. Privacy is a budget, and every answer is paid for.")
-    draw(lecture, found)
-    return found
+    findings = Findings(spreads, is_bob_ill(lecture), the_remedies(lecture, spreads), the_audit(lecture))
+    lecture.chapter("Conclusion")
+    lecture.say("Independent noise can be averaged out. A privacy budget has to account for every answer.")
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: the error of the mean, and how often Bob is guessed, against the number of answers."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: error of the mean and success rate of guesses, against the number of answers."""
     lecture.panels(
         "repeated-answers",
-        lambda ax: _draw_spreads(ax, found.spreads),
-        lambda ax: _draw_guesses(ax, found.guesses),
+        lambda ax: _draw_spreads(ax, findings.spreads),
+        lambda ax: _draw_guesses(ax, findings.guesses),
         title="Averaging repeated answers",
-        description="Left: error of the mean against the number of answers. Right: how often a bit is guessed.",
+        description="Left: error of the mean against the number of answers. Right: success rate of guesses of a bit.",
     )
 
 
-def _draw_spreads(ax: Axes, found: Spreads) -> None:
+def _draw_spreads(ax: Axes, spreads: Spreads) -> None:
     labels = []
     for values, colour, name in (
-        (found.fresh, BLUE, "fresh noise"),
-        (found.sticky, AMBER, "the same lie"),
-        (found.scaled, GREEN, "budget: epsilon / K"),
+        (spreads.fresh, BLUE, "fresh noise"),
+        (spreads.sticky, AMBER, "sticky noise"),
+        (spreads.scaled, GREEN, "budget: epsilon / K"),
     ):
-        ax.plot(found.n_answers, values, marker="o", color=colour.light, linewidth=2)
+        ax.plot(spreads.n_answers, values, marker="o", color=colour.light, linewidth=2)
         labels.append(EndLabel(values[-1], name, colour))
     logarithmic(ax.xaxis, 0.9, 130.0)
     logarithmic(ax.yaxis, 0.1, 20.0)
-    style_axes(ax, title="Only fresh noise averages out", x="answers to the same question", y="error of the mean")
+    style_axes(ax, title="Only fresh noise averages out", x="answers to the same query", y="error of the mean")
     end_labels(ax, labels)
 
 
-def _draw_guesses(ax: Axes, found: Guesses) -> None:
+def _draw_guesses(ax: Axes, guesses: Guesses) -> None:
     ceiling = 1.0 / (1.0 + math.exp(-EPSILON))
     ax.axhline(ceiling, color=CLAIM.light, linewidth=1.4)
-    ax.plot(found.n_answers, found.optimum, color=VIOLATION.light, linewidth=2)
-    ax.plot(found.n_answers, found.mean, marker="o", color=BLUE.light, linewidth=0)
+    ax.plot(guesses.n_answers, guesses.optimum, color=VIOLATION.light, linewidth=2)
+    ax.plot(guesses.n_answers, guesses.mean, marker="o", color=BLUE.light, linewidth=0)
     labels = [
-        EndLabel(ceiling, "what epsilon 1 allows", CLAIM),
-        EndLabel(found.optimum[-1], "best possible", VIOLATION),
-        EndLabel(found.mean[-1] - 0.03, "by the mean", BLUE),
+        EndLabel(ceiling, "ceiling of epsilon 1", CLAIM),
+        EndLabel(guesses.optimum[-1], "optimum", VIOLATION),
+        EndLabel(guesses.mean[-1] - 0.03, "by the mean", BLUE),
     ]
     logarithmic(ax.xaxis, 0.9, 130.0)
     ax.set_ylim(0.5, 1.02)
-    style_axes(ax, title="Sixteen answers break the promise", x="answers", y="how often Bob is guessed")
+    style_axes(ax, title="Sixteen answers exceed the ceiling", x="answers", y="share of correct guesses")
     end_labels(ax, labels)
 
 

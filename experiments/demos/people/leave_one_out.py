@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Leave one out
 #
-# A learner may generalise, and hide almost everybody, and still give one person away: generalisation is a statement
-# about the average record, differential privacy about every record.
+# A learner may generalise, leak little about almost all records, and still reveal one person: generalisation is a
+# statement about the average record, differential privacy about every record.
 #
 # Private empirical risk minimisation has two losses of parameters theta: L_train(theta), the mean over the n records,
-# and L_test(theta), the expectation over new ones. Their gap is what an adversary gains on the average record.
+# and L_test(theta), the expectation over new ones. Their gap is the gain of an adversary on the average record.
 
 # %%
-"""Generalisation is not privacy: learners of equal accuracy, of which one shows that an outlier was trained on."""
+"""Generalisation is not privacy: learners of equal accuracy, one of which reveals an outlier of its training data."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from ..lecture import Lecture
 Floats = NDArray[np.float64]
 SEED = 74
 POOL, N_RECORDS, N_TEST = 1_000, 200, 500
-"""Records that there are, those that a model is trained on, and new ones."""
+"""Numbers of records in the pool, in each training set, and in the test set."""
 RUNS = 150
-"""Models with the outlier, and as many without."""
+"""Number of models with the outlier, and of models without it."""
 OUTLIER, ITS_LABEL = np.array([0.0, 2.5]), 1
 EPSILON, DELTA, STEPS = 1.0, 1e-5, 30
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """How sure models are of labels: margins, positive where the model is right.
+    """Margins of models on labels, positive for correct predictions.
 
     Args:
-        train: of the records that each model was trained on, `(n_models, N_RECORDS)`, models without the outlier.
-        test: of new records, `(n_models, N_TEST)`.
-        out, in_: of the outlier, by models without it and with it.
+        train: margins of the training records of each model, `(n_models, N_RECORDS)`, for models without the outlier.
+        test: margins of new records, `(n_models, N_TEST)`.
+        out, in_: margins of the outlier, by models without it and with it.
     """
 
     train: Floats
@@ -54,12 +54,12 @@ class Trained:
 
     @property
     def train_error(self) -> float:
-        """Share of the training records that are classified wrongly: L_train for the zero-one loss."""
+        """Share of misclassified training records: L_train for the zero-one loss."""
         return float((self.train <= 0.0).mean())
 
     @property
     def test_error(self) -> float:
-        """Share of new records that are: L_test."""
+        """Share of misclassified new records: L_test for the zero-one loss."""
         return float((self.test <= 0.0).mean())
 
     @property
@@ -74,7 +74,7 @@ class Trained:
 
 
 def advantage(out: Floats, in_: Floats) -> float:
-    """TPR - FPR of the threshold that is best on the first half of the scores, on the second half."""
+    """Return TPR - FPR on the second half of the scores, for the threshold that is best on the first half."""
     first, second = ([side[: len(side) // 2] for side in (out, in_)], [side[len(side) // 2 :] for side in (out, in_)])
     thresholds = np.unique(np.quantile(np.concatenate(first), np.linspace(0.0, 1.0, 201)))
     gains = [(first[1] >= t).mean() - (first[0] >= t).mean() for t in thresholds]
@@ -83,14 +83,14 @@ def advantage(out: Floats, in_: Floats) -> float:
 
 
 def people(n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-    """Two classes, a Gaussian cloud each, in two features."""
+    """Return records of two classes, a Gaussian each, in two features."""
     y = rng.integers(0, 2, size=n)
     return 0.4 * rng.normal(size=(n, 2)) + np.outer(2 * y - 1, [0.6, 0.0]), y
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Who trains whom: the pool with the outlier last, new records, and the training set of each model."""
+    """Data of all models: the pool with the outlier last, new records, and the training set of each model."""
 
     data: TrainingData
     new: TrainingData
@@ -98,7 +98,7 @@ class Trial:
 
     @classmethod
     def make(cls, rng: np.random.Generator) -> Trial:
-        """Model 2 k has N_RECORDS random records of the pool, model 2 k + 1 others and the outlier."""
+        """Draw the data: model 2 k has N_RECORDS random records of the pool, model 2 k + 1 others and the outlier."""
         X, y = people(POOL, rng)
         inclusion = np.zeros((2 * RUNS, POOL + 1), dtype=bool)
         for model in inclusion:
@@ -108,7 +108,7 @@ class Trial:
         return cls(data, TrainingData(*people(N_TEST, rng)), inclusion)
 
     def scored(self, pool: Floats, new: Floats) -> Trained:
-        """From the decision values of all models, `(n_models, n)`: positive for class 1."""
+        """Return the margins from the decision values of all models, `(n_models, n)`, positive for class 1."""
         margins = pool * (2 * self.data.y - 1)
         train = margins[::2][self.inclusion[::2]].reshape(RUNS, N_RECORDS)
         return Trained(train, new[::2] * (2 * self.new.y - 1), margins[::2, -1], margins[1::2, -1])
@@ -117,14 +117,14 @@ class Trial:
 # %% [markdown]
 # ## 1. Three learners
 #
-# A support vector machine in its dual form is a list of records with weights: what lies alone is always on the
-# list. Logistic regression is three numbers, to which each record contributes a little. With noise in its training it
-# promises that for every record.
+# A support vector machine in its dual form is a list of weighted records, which always contains an outlier. Logistic
+# regression has three parameters, to which each record contributes little. With noise in its training, this is
+# guaranteed for every record.
 
 
 # %%
 def machines(trial: Trial) -> tuple[list[Any], Trained]:
-    """Support vector machines with a Gaussian kernel."""
+    """Return support vector machines with a Gaussian kernel, and their margins."""
     from sklearn.svm import SVC
 
     data = trial.data
@@ -134,7 +134,7 @@ def machines(trial: Trial) -> tuple[list[Any], Trained]:
 
 
 def regressions(trial: Trial, noise_multiplier: float, rng: np.random.Generator) -> Trained:
-    """Logistic regressions by gradient descent, clipped and with noise where there is any."""
+    """Return the margins of logistic regressions by gradient descent with clipping and noise."""
     learner = regression(noise_multiplier)
     models = learner.fit_subsets(trial.data, trial.inclusion, rng)
     pool, new = (models.outputs(X)[:, :, 0].astype(np.float64) for X in (trial.data.X, trial.new.X))
@@ -142,7 +142,7 @@ def regressions(trial: Trial, noise_multiplier: float, rng: np.random.Generator)
 
 
 def regression(noise_multiplier: float) -> DPSGD:
-    """The trainer of `regressions`."""
+    """Return the trainer of `regressions`."""
     return DPSGD(
         LogisticRegression(2),
         steps=STEPS,
@@ -155,7 +155,7 @@ def regression(noise_multiplier: float) -> DPSGD:
 # %%
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What the lecture found: learners by name, the audits of the private claim on the outlier, and machines."""
+    """Results of the demo: learners by name, audits of the private claim on the outlier, and machines."""
 
     learners: dict[str, Trained]
     audits: dict[str, AuditResult]
@@ -165,75 +165,76 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Three learners that are right equally often: one gives an outlier away, one hides most, one promises it.
+    """Run the demo: three learners of equal accuracy, one of which reveals an outlier, and one of which is private.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture, rng = Lecture(out=out), np.random.default_rng(SEED)
     trial = Trial.make(rng)
     noise = calibrate_noise(epsilon=EPSILON, delta=DELTA, sampling="full-batch", steps=STEPS)
-    models, shown = machines(trial)
+    models, margins = machines(trial)
     learners = {
-        "support vectors": shown,
+        "support vectors": margins,
         "regression": regressions(trial, 0.0, rng),
         "private regression": regressions(trial, noise, rng),
     }
     claim = regression(noise).guarantee()
     audits = {
-        name: audit_scores(PairScores(one.out, one.in_), claim=claim, delta=DELTA, seed=SEED)
-        for name, one in learners.items()
+        name: audit_scores(PairScores(learner.out, learner.in_), claim=claim, delta=DELTA, seed=SEED)
+        for name, learner in learners.items()
     }
-    found = Findings(learners, audits, trial, models, noise)
-    _tell(lecture, found)
-    draw(lecture, found)
-    return found
+    findings = Findings(learners, audits, trial, models, noise)
+    _print_results(lecture, findings)
+    draw(lecture, findings)
+    return findings
 
 
-def _tell(lecture: Lecture, found: Findings) -> None:
+def _print_results(lecture: Lecture, findings: Findings) -> None:
     lecture.chapter("Equal on average")
     lecture.say(
         f"""
-        {2 * RUNS} models of each learner, each trained on its own {N_RECORDS} of {POOL:,} records; half of them on an
-        outlier too, which lies far from all others. L_train and L_test are shares of wrong answers. Advantage is TPR -
-        FPR of an adversary who sees how sure the model is of a record, and does not know the others; epsilon is that
-        of the outlier:
+        {2 * RUNS} models of each learner, each trained on a random subset of {N_RECORDS} of {POOL:,} records; half of
+        them also on an outlier, which is far from all other records. L_train and L_test are error rates. The advantage
+        is TPR - FPR of an adversary who observes the margin of a record and does not know the others; the lower bound
+        on epsilon is that of the outlier:
         """
     )
     columns = ["learner", "L_train", "L_test", "average", "outlier", "epsilon >=", "claim of 1"]
     rows = []
-    for name, one in found.learners.items():
-        result = found.audits[name]
-        numbers = (one.train_error, one.test_error, one.average_advantage, one.outlier_advantage)
+    for name, learner in findings.learners.items():
+        result = findings.audits[name]
+        numbers = (learner.train_error, learner.test_error, learner.average_advantage, learner.outlier_advantage)
         rows.append([name, *(f"{x:.3f}" for x in numbers), f"{result.bound.epsilon:.2f}", result.verdict.value])
     lecture.table(columns, rows)
     lecture.say(
         """
-        The claim is a curve, of which epsilon = 1 at delta = 1e-5 is one point: it can be refuted elsewhere.
+        The claim is a trade-off curve, of which epsilon = 1 at delta = 1e-5 is one point: it can be refuted at other
+        points.
 
-        All three generalise: what holds for the records of training holds for new ones, and the average record is
-        hidden. The machine nevertheless shows the outlier in every single run: it is a support vector, and stands in
-        the model word for word. Only the last learner promises anything to it, and to everybody else; what it says of
-        those whose other records are known, too.
+        All three learners generalise: training error and test error agree, and the advantage on the average record is
+        small. Nevertheless, the support vector machine reveals the outlier in every run: it is a support vector, and
+        the model contains it literally. Only the last learner guarantees privacy, for the outlier and for all other
+        records, even against an adversary who knows the remaining records.
         """
     )
 
 
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: a machine and its support vectors, and the three learners."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: a machine and its support vectors, and the three learners."""
     lecture.panels(
         "leave-one-out",
-        lambda ax: _draw_plane(ax, found),
-        lambda ax: _draw_learners(ax, found),
+        lambda ax: _draw_plane(ax, findings),
+        lambda ax: _draw_learners(ax, findings),
         title="Leave one out",
-        description="Left: a support vector machine that was trained on an outlier. Right: errors and advantages.",
+        description="Left: a support vector machine trained on an outlier. Right: errors and advantages.",
     )
 
 
-def _draw_plane(ax: Axes, found: Findings) -> None:
-    """Where one machine with the outlier says class 1, and its support vectors."""
-    machine, rows = found.machines[1], found.trial.inclusion[1, :-1]
-    X, y = found.trial.data.X[:-1][rows], found.trial.data.y[:-1][rows]
+def _draw_plane(ax: Axes, findings: Findings) -> None:
+    """Draw the decision boundary of one machine with the outlier, and its support vectors."""
+    machine, rows = findings.machines[1], findings.trial.inclusion[1, :-1]
+    X, y = findings.trial.data.X[:-1][rows], findings.trial.data.y[:-1][rows]
     for label, colour in ((0, AMBER), (1, BLUE)):
         ax.scatter(X[y == label, 0], X[y == label, 1], s=10, color=colour.light)
     ax.scatter(
@@ -250,22 +251,23 @@ def _draw_plane(ax: Axes, found: Findings) -> None:
     grid = np.stack(np.meshgrid(*across), axis=-1)
     values = machine.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     ax.contour(*across, values, levels=[0.0], colors=[MUTED.light], linewidths=1.2)
-    style_axes(ax, title="Ringed: support vectors, which are records", x="first feature", y="second feature")
+    style_axes(ax, title="Circles: support vectors, which are records", x="first feature", y="second feature")
 
 
-def _draw_learners(ax: Axes, found: Findings) -> None:
-    """Three numbers of each learner, side by side."""
-    shown = {
-        "L_test": (MUTED, [one.test_error for one in found.learners.values()]),
-        "advantage, average": (BLUE, [one.average_advantage for one in found.learners.values()]),
-        "advantage, outlier": (VIOLATION, [one.outlier_advantage for one in found.learners.values()]),
+def _draw_learners(ax: Axes, findings: Findings) -> None:
+    """Draw three numbers of each learner, side by side."""
+    learners = findings.learners.values()
+    series = {
+        "L_test": (MUTED, [learner.test_error for learner in learners]),
+        "advantage, average": (BLUE, [learner.average_advantage for learner in learners]),
+        "advantage, outlier": (VIOLATION, [learner.outlier_advantage for learner in learners]),
     }
-    for place, (name, (colour, values)) in enumerate(shown.items()):
+    for place, (name, (colour, values)) in enumerate(series.items()):
         ax.bar(np.arange(3) + 0.26 * (place - 1), values, 0.24, color=colour.light, label=name)
     ax.axhline(0.0, color=MUTED.light, linewidth=0.8)
-    ax.set_xticks(range(3), [name.replace(" ", "\n", 1) for name in found.learners])
+    ax.set_xticks(range(3), [name.replace(" ", "\n", 1) for name in findings.learners])
     ax.set_ylim(-0.12, 1.08)
-    style_axes(ax, title="Equal errors, and one record given away", x="", y="error; TPR - FPR")
+    style_axes(ax, title="Equal errors, but one record revealed", x="", y="error; TPR - FPR")
 
 
 # %%

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # "Anonymous" medical visits
 #
-# A hospital takes the names off its records and publishes the rest. People are unique, groups are alike, two tables
-# meet: three leaks, each shown on made-up people beside what would have been guessed anyway, and then what helps.
+# A hospital removes the names from its records and publishes the rest. Three attacks, on unique people, homogeneous
+# groups and the intersection of two tables, are compared with baseline guesses on synthetic people; then a defence.
 #
-# Run the cells from top to bottom, or the whole lecture with `dpassay demo medical-visits`.
+# Run the cells from top to bottom, or the whole demo with `dpassay demo medical-visits`.
 
 # %%
-"""Visits without names: linked to a register, hidden in groups that are alike, intersected; and the cure."""
+"""Medical visits without names: linkage, homogeneous groups, intersection of tables, and noisy counts as a defence."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from ..lecture import Lecture
 SEED = 1997
 QUASI = ["zip", "age", "male"]
 TARGETS, OTHERS = 400, 1_200
-"""People in both hospitals, and people in one of them alone."""
+"""Numbers of people in both hospitals, and of people in only one of them."""
 EPSILON = 1.0
-"""Of both hospitals together: half for each."""
+"""Epsilon of both hospitals together, half for each."""
 
 # %% [markdown]
-# ## 1. Without names
+# ## 1. Unique people
 #
-# Which columns tell 84,650 people in ten ZIP codes apart? Birth date and sex do for 86 in 100 in one of average size:
-# the famous 87 %. But most people live where many people live, and there it is fewer.
+# Which columns identify 84,650 people in ten ZIP codes? Birth date and sex identify 86 of 100 people in a ZIP code of
+# average size: the famous 87 %. But most people live in larger ZIP codes, where the share is smaller.
 
 
 # %%
 def without_names(lecture: Lecture) -> dict[str, float]:
-    """Share of people whom each set of columns tells apart."""
+    """Return the share of people whom each set of columns identifies uniquely."""
     table = people(n=84_650, spread=0.0, seed=SEED).assign(year=lambda t: t["born"].dt.year)
     ladder = {
         "ZIP, birth date, sex": ["zip", "born", "sex"],
@@ -59,37 +59,37 @@ def without_names(lecture: Lecture) -> dict[str, float]:
         "birth date, sex": ["born", "sex"],
         "ZIP, year of birth, sex": ["zip", "year", "sex"],
     }
-    found = {name: unique_share(table, columns) for name, columns in ladder.items()}
+    unique = {name: unique_share(table, columns) for name, columns in ladder.items()}
     births = np.repeat(age_shares() / 730, 730)
-    found["in places of real sizes"] = expected_unique_share(place_sizes(29_343), births)
-    lecture.chapter("1. The names are gone")
+    unique["in places of real sizes"] = expected_unique_share(place_sizes(29_343), births)
+    lecture.chapter("1. Unique people")
     lecture.say(
         """
-        A hospital publishes its visits without names: ZIP code, birth date, sex, illness. In ten places of 8,465
-        people, the average of 1990, so many are the only ones with their values:
+        A hospital publishes its visits without names: ZIP code, birth date, sex, illness. In ten ZIP codes of 8,465
+        people, the average of 1990, this share of people has a unique combination of values:
         """
     )
-    lecture.table(["columns", "unique"], [[name, f"{found[name]:.1%}"] for name in ladder])
+    lecture.table(["columns", "unique"], [[name, f"{unique[name]:.1%}"] for name in ladder])
     lecture.say(
         f"""
-        That is the famous 87 %. It is the share in a place of average size; most people live in larger ones, and with
-        places of real sizes {found["in places of real sizes"]:.0%} are unique (Golle 2006 counts 61 % for 1990).
-        Coarser values help, and quickly: the year of birth alone leaves next to nobody unique.
+        This is the famous 87 %, the share in a ZIP code of average size. Most people live in larger ones, and with
+        realistic sizes {unique["in places of real sizes"]:.0%} are unique (Golle 2006 reports 61 % for 1990).
+        Coarser values reduce the share: with the year of birth only, almost no one is unique.
         """
     )
-    return found
+    return unique
 
 
 # %% [markdown]
 # ## 2. A register with names
 #
-# A list of voters has names, and the same three columns. What counts is what it adds to a guess from age and sex.
+# A voter register has names, and the same three columns. Only the gain over a guess from age and sex counts.
 
 
 # %%
 @dataclass(frozen=True, eq=False)
 class Town:
-    """Who is in which table."""
+    """People in each table."""
 
     target: pd.DataFrame
     hospitals: tuple[pd.DataFrame, pd.DataFrame]
@@ -98,66 +98,66 @@ class Town:
 
     @property
     def truth(self) -> NDArray[np.object_]:
-        """What is to be guessed."""
+        """Illnesses of the targets, `(TARGETS,)`."""
         return self.target["illness"].to_numpy(dtype=object)
 
     @property
     def prior(self) -> Beliefs:
-        """What age and sex say of the illness, from other people."""
+        """Prior beliefs about the illness given age and sex, estimated from other people."""
         return prior_beliefs(self.rest, "illness", self.target, ["band", "sex"])
 
     def gained(self, right: NDArray[np.bool_], without: NDArray[np.bool_]) -> Gain:
-        """Over a guess from age and sex, and over the same attack without the people."""
+        """Return the gain over a guess from age and sex, and over the same attack without the people."""
         return gain(right, without_release=self.prior.right(self.truth), without_person=without)
 
 
 def the_town() -> Town:
-    """400 people who are in both hospitals, 1,200 others in each, and two hospitals that they were never in."""
-    everybody = people(n=24_000, seed=SEED)
-    everybody = everybody.assign(male=(everybody["sex"] == "male").astype(int), band=everybody["age"] // 10)
+    """Return a town: 400 people in both hospitals, 1,200 others in each, and two hospitals without the 400 people."""
+    population = people(n=24_000, seed=SEED)
+    population = population.assign(male=(population["sex"] == "male").astype(int), band=population["age"] // 10)
     cuts = np.cumsum([TARGETS, OTHERS, OTHERS, TARGETS + OTHERS, TARGETS + OTHERS])
-    order = np.random.default_rng(SEED).permutation(len(everybody))
-    target, first, second, third, fourth, rest = (everybody.iloc[part] for part in np.split(order, cuts))
+    order = np.random.default_rng(SEED).permutation(len(population))
+    target, first, second, third, fourth, rest = (population.iloc[part] for part in np.split(order, cuts))
     return Town(target, (pd.concat([target, first]), pd.concat([target, second])), (third, fourth), rest)
 
 
-def beside(lecture: Lecture, found: Gain) -> None:
-    """An attack beside what is guessed anyway."""
-    rows = [["the attack", f"{found.attack.value:.1%}", "", ""]]
-    for over in found.over:
+def beside(lecture: Lecture, result: Gain) -> None:
+    """Print the success of an attack, compared with its baselines."""
+    rows = [["the attack", f"{result.attack.value:.1%}", "", ""]]
+    for over in result.over:
         limits = f"{over.gain.lower:+.1%} to {over.gain.upper:+.1%}"
         rows.append([over.baseline, f"{over.success.value:.1%}", f"{over.gain.value:+.1%}", limits])
-    lecture.table(["illnesses guessed right", "share", "gain of the attack", "95 % interval"], rows)
+    lecture.table(["correctly guessed illnesses", "share", "gain of the attack", "95 % interval"], rows)
 
 
 def the_register(lecture: Lecture, town: Town) -> Gain:
-    """Illnesses of named people, by joining the visits to a register."""
+    """Infer the illnesses of named people by joining the visits with a register."""
     on = ["zip", "born", "sex"]
     register = pd.concat([town.target, town.rest])
     right = {}
     for name, visits in (("with", town.hospitals[0]), ("without", town.elsewhere[0])):
         person, guess = link(visits, register, on).match, town.prior.guess
-        found_here = (person >= 0) & (person < TARGETS)
-        guess[person[found_here]] = visits["illness"].to_numpy()[found_here]
+        is_target = (person >= 0) & (person < TARGETS)
+        guess[person[is_target]] = visits["illness"].to_numpy()[is_target]
         right[name] = guess == town.truth
-    found = town.gained(right["with"], right["without"])
-    lecture.chapter("2. A list of voters")
+    linkage_gain = town.gained(right["with"], right["without"])
+    lecture.chapter("2. A voter register")
     lecture.say(
         f"""
-        Voters are listed with name, ZIP code, birth date and sex. We join the lists, and read the illness of
-        {TARGETS} people who were in the hospital. For those who are not found we guess from age and sex, and beside it
-        stands what that guess is worth alone, and what comes out of a hospital that they were never in:
+        A voter register has name, ZIP code, birth date and sex. We join the tables, and obtain the illness of
+        {TARGETS} people who were in the hospital. For people without a match we guess from age and sex. The baselines
+        are this guess for all people, and the same attack on a hospital that does not contain them:
         """
     )
-    beside(lecture, found)
-    return found
+    beside(lecture, linkage_gain)
+    return linkage_gain
 
 
 # %% [markdown]
 # ## 3. Groups
 #
-# k-anonymity blurs the columns until everybody shares them with k - 1 others. The names of the group are hidden; what
-# they have in common is not.
+# k-anonymity generalises the columns until each person shares them with k - 1 others. It hides the identity of people
+# in a group, but not the values that they have in common.
 
 
 # %%
@@ -171,18 +171,18 @@ HOSPITAL = pd.DataFrame(
 
 
 def the_groups(lecture: Lecture, town: Town) -> dict[int, float]:
-    """Rebecca and Ted; and the share of people in groups with a single illness, against k."""
+    """Show a 2-anonymous table, and return the share of people in groups with a single illness, by k."""
     small = banded(HOSPITAL, {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}, "illness")
-    lecture.chapter("3. Two of a kind")
-    lecture.say("The next table is 2-anonymous: ages are decades, and nobody is alone.")
-    shown = small.to_frame()
-    lecture.table(list(shown.columns), shown.to_numpy().tolist())
+    lecture.chapter("3. Homogeneous groups")
+    lecture.say("The next table is 2-anonymous: ages are decades, and every group has at least two people.")
+    frame = small.to_frame()
+    lecture.table(list(frame.columns), frame.to_numpy().tolist())
     shares = {k: mondrian(town.hospitals[0], QUASI, "illness", k=k).constant_share for k in (2, 3, 5, 10)}
     lecture.say(
         """
-        Rebecca is 55 and was there: asthma or ulcer, one of two out of six. Ted is 33: his group has one illness, and
-        so has he. That nobody is unique does not help him. In the hospital of our town, with twenty illnesses, so many
-        people are in such a group when the table is cut at medians (Mondrian):
+        Rebecca is 55 and in the table: she has asthma or an ulcer, two of six illnesses. Ted is 33: all people in his
+        group have the same illness, so it is also his. k-anonymity does not protect him. In the hospital of our town,
+        with twenty illnesses, this share of people is in such a group if the table is split at medians (Mondrian):
         """
     )
     lecture.table(["k", "in a group with one illness"], [[str(k), f"{share:.1%}"] for k, share in shares.items()])
@@ -192,13 +192,13 @@ def the_groups(lecture: Lecture, town: Town) -> dict[int, float]:
 # %% [markdown]
 # ## 4. Two tables
 #
-# Each table may be as diverse as one likes. Somebody in two of them has an illness that is in both groups.
+# Even if each table is diverse, a person in two tables has an illness that occurs in both groups.
 
 
 # %%
 @dataclass(frozen=True)
 class Row:
-    """Share of illnesses that are guessed right at one k, and of those that are certain."""
+    """Shares of correctly guessed and of certain illnesses at one k."""
 
     k: int
     one: float
@@ -208,18 +208,18 @@ class Row:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """By guessing, with one table, with two, certain, and with two that lack the people."""
+        """Success by guessing, with one table, with two; share of certain illnesses; two tables without the people."""
         guessed, without = (over.success.value for over in self.gained.over)
         return guessed, self.one, self.two, self.certain, without
 
 
 def two_tables(lecture: Lecture, town: Town) -> list[Row]:
-    """The intersection attack on two k-anonymous tables with three illnesses in each group at least."""
+    """Run the intersection attack on two k-anonymous tables with at least three illnesses in each group."""
     rows = []
     for k in (3, 5, 10, 20):
         tables = [mondrian(t, QUASI, "illness", k=k, diversity=3) for t in (*town.hospitals, *town.elsewhere)]
         one, two, without = (
-            beliefs_from_groups(some, town.target, town.prior) for some in (tables[:1], tables[:2], tables[2:])
+            beliefs_from_groups(subset, town.target, town.prior) for subset in (tables[:1], tables[:2], tables[2:])
         )
         right = two.right(town.truth)
         gained = town.gained(right, without.right(town.truth))
@@ -227,35 +227,35 @@ def two_tables(lecture: Lecture, town: Town) -> list[Row]:
     lecture.chapter("4. Two hospitals")
     lecture.say(
         f"""
-        The {TARGETS} people were in a second hospital too, which publishes with the same k, and at least three
-        illnesses in each group. Their illness is in both groups. Guessed right:
+        The {TARGETS} people were also in a second hospital, which publishes with the same k, and at least three
+        illnesses in each group. Their illness is in both groups. Share of correctly guessed illnesses:
         """
     )
     lecture.table(
-        ["k", "age and sex", "one table", "two tables", "certain", "two without them", "gain, at least"],
+        ["k", "age and sex", "one table", "two tables", "certain", "two without them", "gain, lower limit"],
         [[str(row.k), *(f"{share:.1%}" for share in row.shares), f"{row.gained.headline.lower:+.1%}"] for row in rows],
     )
     lecture.say(
         """
-        Neither hospital did anything wrong by its own rules. There is no rule of this kind that survives what others
-        publish (Ganta, Kasiviswanathan and Smith 2008). And the tables without the people say nothing about them: what
-        was found is theirs.
+        Both hospitals follow the rules of k-anonymity. Such rules do not compose with other releases (Ganta,
+        Kasiviswanathan and Smith 2008). Tables without the people reveal nothing about them: the gain is due to their
+        records.
         """
     )
     return rows
 
 
 # %% [markdown]
-# ## 5. The cure
+# ## 5. A defence
 #
-# The same two tables as counts in cells that are fixed beforehand, with noise: epsilon = 1/2 each, so 1 together,
-# whatever else is published. Epsilon also limits somebody who knows everybody else in the table.
+# The same two tables as noisy counts in cells fixed in advance: epsilon = 1/2 each, so 1 together, independent of other
+# releases. Epsilon also limits an attacker who knows all other people in the table.
 
 
 # %%
 @dataclass(frozen=True)
 class Cure:
-    """What is guessed right from noisy tables, and how far the counts of illnesses are off."""
+    """Success of guesses from noisy tables, and the relative error of the counts of illnesses."""
 
     gained: Gain
     informed: float
@@ -263,7 +263,7 @@ class Cure:
 
 
 def the_cure(lecture: Lecture, town: Town) -> Cure:
-    """Both attacks on noisy tables; and what the tables are still good for."""
+    """Run both attacks on noisy tables, and measure the utility of the tables."""
     rng = np.random.default_rng([SEED, 5])
     prior, zips = town.prior, list(range(10_000, 10_004))
     cells = Cells({"zip": zips, "age": [0, 20, 40, 60, 80, 100], "male": [0, 1, 2]}, "illness", prior.values)
@@ -271,39 +271,39 @@ def the_cure(lecture: Lecture, town: Town) -> Cure:
 
     def published(tables: tuple[pd.DataFrame, pd.DataFrame]) -> list[tuple[NDArray[np.float64], float]]:
         noisy = [mechanism.release(cells.records(table), 1, rng).values[0] for table in tables]
-        return [(cells.table(each), mechanism.rate) for each in noisy]
+        return [(cells.table(answers), mechanism.rate) for answers in noisy]
 
-    cell, own = cells.cell(town.target), town.truth[:, None] == np.array(prior.values, dtype=object)
+    cell, one_hot = cells.cell(town.target), town.truth[:, None] == np.array(prior.values, dtype=object)
     exact = [cells.table(mechanism.answers(cells.records(table))) for table in town.hospitals]
     both = published(town.hospitals)
     guessed = beliefs_from_counts(both, cell, prior)
     without = beliefs_from_counts(published(town.elsewhere), cell, prior)
-    informed = beliefs_from_counts(both, cell, prior, others=[table[cell] - own for table in exact])
+    informed = beliefs_from_counts(both, cell, prior, others=[table[cell] - one_hot for table in exact])
     gained = town.gained(guessed.right(town.truth), without.right(town.truth))
     error = np.abs(both[0][0].sum(axis=0) - exact[0].sum(axis=0)).mean() / exact[0].sum(axis=0).mean()
-    found = Cure(gained, float(informed.right(town.truth).mean()), float(error))
-    lecture.chapter("5. Noise")
+    cure = Cure(gained, float(informed.right(town.truth).mean()), float(error))
+    lecture.chapter("5. Noisy counts")
     lecture.say(
         """
-        Now both hospitals publish counts in cells that were fixed before anybody was ill, with noise: epsilon = 1/2
-        each, and so 1 together. The same attack:
+        Now both hospitals publish noisy counts in cells that are fixed independently of the data: epsilon = 1/2 each,
+        and so 1 together. The same attack:
         """
     )
-    beside(lecture, found.gained)
+    beside(lecture, cure.gained)
     lecture.say(
         f"""
-        Somebody who knows every other patient can do more, and no more than epsilon allows: {found.informed:.1%} right,
-        where age and sex give {gained.over[0].success.value:.1%}; in the groups of before such a person reads every
-        illness. And the hospital still learns what it wanted to know: counts of illnesses are off by {found.error:.0%}.
+        An attacker who knows all other patients achieves more, within the limit of epsilon: {cure.informed:.1%}
+        correct, compared with {gained.over[0].success.value:.1%} from age and sex; from the k-anonymous groups, such an
+        attacker learns every illness. The tables remain useful: counts of illnesses have an error of {cure.error:.0%}.
         """
     )
-    return found
+    return cure
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     unique: dict[str, float]
     linked: Gain
@@ -313,61 +313,62 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Visits without names: linked to a list of voters, hidden in groups that are alike, intersected; and the cure.
+    """Run the demo: linkage, homogeneous groups, intersection of tables, and noisy counts as a defence.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture, town = Lecture(out=out), the_town()
-    found = Findings(
+    findings = Findings(
         without_names(lecture),
         the_register(lecture, town),
         the_groups(lecture, town),
         two_tables(lecture, town),
         the_cure(lecture, town),
     )
-    lecture.chapter("To take home")
+    lecture.chapter("Conclusion")
     lecture.say(
         """
-        People were unique, then alike, then in two places: three leaks, and no cure of one cured the next. A promise
-        about privacy has to hold whatever else is known, and to add up. Noise can do that; blurring cannot.
+        Unique people, homogeneous groups, two tables: a defence against one of these leaks does not prevent the next. A
+        privacy guarantee has to hold for any background knowledge, and to compose. Noise can provide this;
+        generalisation of values cannot.
         """
     )
-    draw(lecture, found)
-    return found
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: who is unique, and what is guessed right from groups and from noisy counts."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: unique people, and success of guesses from groups and from noisy counts."""
     lecture.panels(
         "medical-visits",
-        lambda ax: _draw_unique(ax, found),
-        lambda ax: _draw_guesses(ax, found),
+        lambda ax: _draw_unique(ax, findings),
+        lambda ax: _draw_guesses(ax, findings),
         title='"Anonymous" medical visits',
-        description="Left: share of unique people by columns. Right: illnesses guessed right against k.",
+        description="Left: share of unique people by columns. Right: correctly guessed illnesses against k.",
         widths=[1, 1.3],
     )
 
 
-def _draw_unique(ax: Axes, found: Findings) -> None:
-    names = [name for name in found.unique if "," in name][::-1]
-    shares = [100.0 * found.unique[name] for name in names]
+def _draw_unique(ax: Axes, findings: Findings) -> None:
+    names = [name for name in findings.unique if "," in name][::-1]
+    shares = [100.0 * findings.unique[name] for name in names]
     bars = ax.barh(range(len(names)), shares, color=BLUE.light, height=0.6)
     ax.bar_label(bars, fmt="%.1f %%", padding=4, fontsize=8.5)
     ax.set_yticks(range(len(names)), [name.replace(", ", ",\n", 1) for name in names])
     ax.set_xlim(0, 115)
-    style_axes(ax, title="Few columns tell people apart", x="unique people, %", y="")
+    style_axes(ax, title="Few columns identify people", x="unique people, %", y="")
 
 
-def _draw_guesses(ax: Axes, found: Findings) -> None:
-    ks = [row.k for row in found.rows]
-    cured = found.cure.gained.attack.value
+def _draw_guesses(ax: Axes, findings: Findings) -> None:
+    ks = [row.k for row in findings.rows]
+    cured = findings.cure.gained.attack.value
     lines = [
-        ("two tables", VIOLATION, [row.two for row in found.rows]),
-        ("one table", AMBER, [row.one for row in found.rows]),
+        ("two tables", VIOLATION, [row.two for row in findings.rows]),
+        ("one table", AMBER, [row.one for row in findings.rows]),
         ("two, with noise", BLUE, [cured] * len(ks)),
-        ("age and sex", MUTED, [row.gained["without the release"].success.value for row in found.rows]),
+        ("age and sex", MUTED, [row.gained["without the release"].success.value for row in findings.rows]),
     ]
     labels = []
     for name, colour, shares in lines:
@@ -378,8 +379,10 @@ def _draw_guesses(ax: Axes, found: Findings) -> None:
         )
         labels.append(EndLabel(percent[-1], name, colour))
     logarithmic(ax.xaxis, min(ks) / 1.1, max(ks) * 1.1)
-    ax.set_ylim(0, 100.0 * max(row.two for row in found.rows) * 1.15)
-    style_axes(ax, title="Two anonymous tables meet", x="k of k-anonymity", y="illnesses guessed right, %")
+    ax.set_ylim(0, 100.0 * max(row.two for row in findings.rows) * 1.15)
+    style_axes(
+        ax, title="Intersection of two k-anonymous tables", x="k of k-anonymity", y="correctly guessed illnesses, %"
+    )
     end_labels(ax, labels)
 
 

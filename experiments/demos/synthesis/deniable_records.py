@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Deniable records
 #
-# Each synthetic record is made of a real one, and released if enough other records could have given it as well. This
-# lecture shows what that promises, what it does not, and what the records are good for.
+# Each synthetic record is generated from a real seed record, and released if enough other records could have generated
+# it. This demo shows what this guarantees, what it does not, and the utility of the records.
 #
-# Our names and the usual symbols: `resampled` omega, `epsilon0` of the noisy threshold, `k` and `gamma` of the test.
+# Names and symbols: `resampled` omega, `epsilon0` of the noisy threshold, `k` and `gamma` of the test.
 
 # %%
-"""Plausible deniability: the test of a synthetic record, its theorem, and what classifiers learn from such records."""
+"""Plausible deniability: the test of a synthetic record, its theorem, and classifiers trained on such records."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from ..lecture import Lecture
 Ints = NDArray[np.int64]
 SEED = 2017
 N_RECORDS = 4_000
-"""Records that a classifier learns from, and as many that it is tested on."""
+"""Size of the training set of a classifier, and of its test set."""
 LABEL = "income>50K"
 RESAMPLED = {"11": (11,), "10": (10,), "9": (9,), "9 to 11": (9, 10, 11), "5 to 11": tuple(range(5, 12))}
 K, GAMMA, EPSILON0 = 50, 4.0, 1.0
 
 
 def people(rng: np.random.Generator) -> tuple[str, Domain, Ints]:
-    """Eleven attributes of the census of 1994, in random order; of made-up people, where it is not at hand."""
+    """Return eleven attributes of the census of 1994, in random order; of synthetic people if it is not available."""
     try:
         table: Any = load("adult")
     except DataError:
-        return "made-up people", *made_up(rng)
+        return "synthetic people", *made_up(rng)
     columns = {name: table[name].to_numpy() for name in table if name not in ("fnlwgt", "capital-gain", "capital-loss")}
     columns["age"], columns["hours-per-week"] = columns["age"] // 10, columns["hours-per-week"] // 10
     sizes = {"age": 9, "workclass": 9, "education-num": 16, "marital-status": 7, "occupation": 15, "relationship": 6}
@@ -54,7 +54,7 @@ def people(rng: np.random.Generator) -> tuple[str, Domain, Ints]:
 
 
 def made_up(rng: np.random.Generator) -> tuple[Domain, Ints]:
-    """30,000 people of eight kinds, each with its own frequencies of the values of eleven attributes."""
+    """Return 30,000 synthetic people: a mixture of eight product distributions of eleven attributes."""
     sizes = (9, 7, 8, 5, 8, 6, 4, 2, 6, 5, 2)
     names = (*(f"attribute {i + 1}" for i in range(10)), LABEL)
     world = np.random.default_rng(SEED)
@@ -69,61 +69,61 @@ def made_up(rng: np.random.Generator) -> tuple[Domain, Ints]:
 # %% [markdown]
 # ## 1. Deniable is not private
 #
-# With a threshold that everybody knows, one record decides whether others can be released. Noise on the threshold gives
-# a theorem; what it says holds for what is released, and not for whether anything is.
+# With a fixed threshold, one record decides whether others can be released. With a noisy threshold there is a theorem,
+# but it covers only released records, and not the event that no record is released.
 
 
 # %%
 def exact_epsilons(lecture: Lecture) -> dict[str, tuple[float, float]]:
-    """Claimed and exact epsilon at delta = 0.001 of the right mechanism and of three wrong ones."""
+    """Return claimed and exact epsilon at delta = 0.001 of the correct mechanism and of three broken ones."""
     kinds = {
         "noisy threshold, half withheld": DeniableRelease(),
         "threshold without noise": DeterministicTest(),
         "no test": NoPrivacyTest(),
-        "one sees that nothing is released": NoReleaseSeen(),
+        "non-release is observable": NoReleaseSeen(),
     }
-    found = {}
+    epsilons = {}
     for name, mechanism in kinds.items():
         truth = mechanism.exact_guarantee()
         assert truth is not None
-        found[name] = mechanism.guarantee().epsilon(1e-3), truth.epsilon(1e-3)
+        epsilons[name] = mechanism.guarantee().epsilon(1e-3), truth.epsilon(1e-3)
     lecture.chapter("1. Deniable is not private")
     lecture.say(
         """
-        A record y is made of a record d, and released if at least k = 20 records could have given it with about the
-        same probability. Everybody's epsilon, at delta = 0.001, as claimed by the theorem and as computed from all
-        outputs:
+        A record y is generated from a record d, and released if at least k = 20 records could have generated it with
+        about the same probability. Epsilon at delta = 0.001, as claimed by the theorem and as computed exactly from the
+        distribution of the outputs:
         """
     )
     lecture.table(
-        ["mechanism", "claimed", "exact"], [[name, *(f"{e:.3f}" for e in two)] for name, two in found.items()]
+        ["mechanism", "claimed", "exact"], [[name, *(f"{e:.3f}" for e in two)] for name, two in epsilons.items()]
     )
     lecture.say(
         """
-        The last row is the mechanism as published. 40 records pass, and one of another kind cannot: with it, nothing is
-        released in 1 run of 41. To withhold half of all runs, whatever the data, is enough to cover that.
+        The last row is the published mechanism. 40 records pass, and one outlier cannot: with it, no record is released
+        in 1 run of 41. Withholding half of all runs, independently of the data, is sufficient to hide this event.
         """
     )
-    return found
+    return epsilons
 
 
 # %% [markdown]
-# ## 2. What the records are good for
+# ## 2. Utility of the records
 #
-# A Bayesian network is learned with noise from half of the table; the other half are the seeds.
+# A Bayesian network is learned privately from half of the table; the other half are the seed records.
 
 
 # %%
 def synthetic(learned: LearnedGenerator, resampled: tuple[int, ...], rng: np.random.Generator) -> tuple[Ints, float]:
-    """N_RECORDS released records, and the estimated share of records that pass: twice that of the runs, at most 1."""
+    """Return N_RECORDS released records, and the estimated pass rate: twice the share of the runs, at most 1."""
     mechanism = learned.release(resampled, k=K, gamma=GAMMA, epsilon0=EPSILON0)
     outputs = mechanism.release(learned.seeds, 15 * N_RECORDS, rng).values
-    given = outputs[outputs >= 0]
-    return learned.network.domain.records_in(given[:N_RECORDS]), min(1.0, 2.0 * len(given) / len(outputs))
+    released = outputs[outputs >= 0]
+    return learned.network.domain.records_in(released[:N_RECORDS]), min(1.0, 2.0 * len(released) / len(outputs))
 
 
 def classifiers() -> dict[str, Any]:
-    """A tree, a random forest and AdaBoost."""
+    """Return a tree, a random forest and AdaBoost."""
     from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -135,22 +135,22 @@ def classifiers() -> dict[str, Any]:
 
 
 def accuracy(train: Ints, test: Ints, label: int) -> list[float]:
-    """Accuracy on real records of the three, trained on `train`."""
+    """Return the accuracies of the three classifiers, trained on `train`, on real records."""
     parts = [(np.delete(table, label, axis=1), table[:, label]) for table in (train, test)]
     return [float(model.fit(*parts[0]).score(*parts[1])) for model in classifiers().values()]
 
 
-def told_apart(made: Ints, real: Ints, rng: np.random.Generator) -> list[float]:
-    """Accuracy of a forest and a tree that tell made records from real ones, half of each: 1/2 is perfect."""
-    n = min(len(made), len(real))
+def told_apart(generated: Ints, real: Ints, rng: np.random.Generator) -> list[float]:
+    """Return the accuracies of a forest and a tree in distinguishing synthetic from real records: 1/2 is ideal."""
+    n = min(len(generated), len(real))
     rows = rng.permutation(2 * n)
-    table, label = np.vstack([made[:n], real[:n]])[rows], (np.arange(2 * n) < n)[rows]
+    table, label = np.vstack([generated[:n], real[:n]])[rows], (np.arange(2 * n) < n)[rows]
     models = classifiers()
     return [float(models[m].fit(table[:n], label[:n]).score(table[n:], label[n:])) for m in ("forest", "tree")]
 
 
 def utility(lecture: Lecture) -> tuple[str, dict[str, list[float]]]:
-    """Name of the data, and by kind of records: three accuracies, two of the game, and the share that passes."""
+    """Return the name of the data and, by kind of records, three accuracies, two of the game, and the pass rate."""
     rng = np.random.default_rng(SEED)
     source, domain, records = people(rng)
     test, other, train = np.split(records, [N_RECORDS, 2 * N_RECORDS])
@@ -159,30 +159,30 @@ def utility(lecture: Lecture) -> tuple[str, dict[str, list[float]]]:
     marginals = np.column_stack([rng.permutation(learned.seeds[:, j])[:N_RECORDS] for j in range(m)])
     tables = {"real": (train[:N_RECORDS], 1.0), "marginals": (marginals, 1.0)}
     tables |= {f"omega {name}": synthetic(learned, omega, rng) for name, omega in RESAMPLED.items()}
-    found = {
-        name: [*accuracy(made, test, label), *told_apart(made, other, rng), share]
-        for name, (made, share) in tables.items()
+    results = {
+        name: [*accuracy(generated, test, label), *told_apart(generated, other, rng), share]
+        for name, (generated, share) in tables.items()
     }
-    structure, parameters = (one.epsilon(1e-6) for one in learned.guarantees())
-    lecture.chapter("2. What the records are good for")
+    structure, parameters = (guarantee.epsilon(1e-6) for guarantee in learned.guarantees())
+    lecture.chapter("2. Utility of the records")
     lecture.say(
         f"""
         {len(records):,} records ({source}) of {m} attributes. The structure is learned with epsilon
-        {structure:.2f}, the tables with {parameters:.2f} (delta = 1e-6), a record with {K} plausible sources, gamma =
-        {GAMMA:g} and epsilon0 = {EPSILON0:g} costs {DeniabilityDP(K, GAMMA, EPSILON0).epsilon(1e-6):.2f}. Accuracy of
-        classifiers trained on {N_RECORDS:,} records and tested on real ones; of two that tell the records from real
-        ones; and the share of the records that pass the test:
+        {structure:.2f}, the tables with {parameters:.2f} (delta = 1e-6); one record with {K} plausible seeds, gamma =
+        {GAMMA:g} and epsilon0 = {EPSILON0:g} has epsilon {DeniabilityDP(K, GAMMA, EPSILON0).epsilon(1e-6):.2f}.
+        Accuracy of classifiers trained on {N_RECORDS:,} records and tested on real ones; of two classifiers that
+        distinguish the records from real ones; and the share of the records that pass the test:
         """
     )
     columns = ["records", *classifiers(), "game: forest", "tree", "pass"]
-    lecture.table(columns, [[name, *(f"{value:.1%}" for value in row)] for name, row in found.items()])
-    return source, found
+    lecture.table(columns, [[name, *(f"{value:.1%}" for value in row)] for name, row in results.items()])
+    return source, results
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """What the lecture found."""
+    """Results of the demo."""
 
     exact_epsilons: dict[str, tuple[float, float]]
     source: str
@@ -190,20 +190,20 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Synthetic records that many could have given: what that promises, and what classifiers learn from them.
+    """Run the demo: epsilon of the deniability test, and utility of synthetic records.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
     epsilons = exact_epsilons(lecture)
-    found = Findings(epsilons, *utility(lecture))
+    findings = Findings(epsilons, *utility(lecture))
     draw(lecture)
-    return found
+    return findings
 
 
 def draw(lecture: Lecture) -> None:
-    """Two panels: who passes the test, and the epsilon of the theorem."""
+    """Draw two panels: the probability of passing the test, and the epsilon of the theorem."""
     lecture.panels(
         "deniable-records",
         _draw_passing,
@@ -222,7 +222,7 @@ def _draw_passing(ax: Axes) -> None:
         labels.append(EndLabel(passing[-1], f"epsilon0 {epsilon0:g}", colour))
     ax.step(counts, counts >= K, where="post", color=CLAIM.light, linewidth=1.4)
     style_axes(
-        ax, title=f"k = {K}. Thin: no noise", x="records that could have given it as likely", y="probability of passing"
+        ax, title=f"k = {K}. Thin line: no noise", x="number of plausible seed records", y="probability of passing"
     )
     end_labels(ax, labels)
 
@@ -231,9 +231,9 @@ def _draw_theorem(ax: Axes) -> None:
     exponents, labels = np.linspace(-14.0, -2.0, 200), []
     for k, colour in ((20, AMBER), (50, GREEN), (200, BLUE)):
         epsilons = np.asarray(DeniabilityDP(k, GAMMA, EPSILON0).epsilon(10.0**exponents))
-        shown = np.where(np.isfinite(epsilons), epsilons, np.nan)
-        ax.plot(exponents, shown, color=colour.light, linewidth=2)
-        labels.append(EndLabel(shown[-1], f"k = {k}", colour))
+        finite = np.where(np.isfinite(epsilons), epsilons, np.nan)
+        ax.plot(exponents, finite, color=colour.light, linewidth=2)
+        labels.append(EndLabel(finite[-1], f"k = {k}", colour))
     style_axes(ax, title=f"The theorem, epsilon0 = {EPSILON0:g}", x="log10 delta", y="epsilon")
     ax.set_ylim(1.0, 2.0)
     end_labels(ax, labels)

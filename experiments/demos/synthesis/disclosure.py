@@ -1,12 +1,12 @@
 # %% [markdown]
 # # Is this table anonymous? Three risks
 #
-# Data protection law asks three questions of a table that is called anonymous: can somebody be singled out, can records
-# of the same person be linked, can something be inferred about a person (Article 29 Working Party 2014)? Here each is
-# an attack on a synthetic table, beside what can be guessed anyway. Only the gain counts.
+# Data protection law considers three risks of an anonymous table: singling out a person, linking records of the same
+# person, and inference of information about a person (Article 29 Working Party 2014). In this demo each is an attack on
+# a synthetic table, compared with baseline guesses. Only the gain counts.
 
 # %%
-"""Singling out, linkability and attribute inference: a synthesiser that copies, beside one that is private."""
+"""Singling out, linkability and attribute inference: a synthesiser that copies, compared with a private one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from ..lecture import Lecture
 
 SEED = 2014
 N_HALF = 400
-"""People in each of two halves of the town; as many again are known to the attacker, and are in no table."""
+"""Number of people in each of two halves of the town, and of people known to the attacker who are in no table."""
 N_ATTACKED = 200
 DOMAIN = Domain.of({"age": 100, "birthday": 367, "sex": 2, "place": 9, "illness": 20})
 ORDERED = ("age", "birthday")
 MARGINALS = (("sex", "illness"), ("age",), ("birthday",), ("place",))
 DEVIATION = 2.0
-"""Of the noise on each count of the private synthesiser. Who is replaced moves two counts of each of four marginals by
-one, so that mu is sqrt(8) / 2."""
+"""Standard deviation of the noise of the private synthesiser. A replaced person changes two counts of each of four
+marginals by one, so that mu is sqrt(8) / 2."""
 AGES = ("under 20", "20 to 39", "40 to 64", "65 or more")
 ATTACKS: Mapping[str, Disclosure] = {
     "singling out": SinglingOut(DOMAIN, ORDERED, n_columns=4),
@@ -58,115 +58,114 @@ Records = NDArray[np.int64]
 
 
 def copies(half: Records, rng: np.random.Generator) -> Records:
-    """What a model that knows its records by heart gives back: the records, in another order."""
+    """Return the output of a model that memorises its records: the records, in another order."""
     return rng.permutation(half)
 
 
 def private(half: Records, rng: np.random.Generator) -> Records:
-    """Rows that fit noisy counts."""
+    """Return rows that fit noisy counts."""
     return np.asarray(PRIVATE.release(half, 1, rng).values[0])
 
 
 def town() -> Records:
-    """Everybody, `(3 * N_HALF, 5)` codes: age, birthday, sex, place, illness."""
-    found = people(n=3 * N_HALF, seed=SEED)
-    illness = np.unique(found["illness"], return_inverse=True)[1]
-    place = np.random.default_rng(SEED).integers(0, 9, len(found))
-    born = found["born"].dt.day_of_year
-    return np.column_stack([found["age"], born, found["sex"] == "male", place, illness]).astype(np.int64)
+    """Return all people, `(3 * N_HALF, 5)` codes: age, birthday, sex, place, illness."""
+    population = people(n=3 * N_HALF, seed=SEED)
+    illness = np.unique(population["illness"], return_inverse=True)[1]
+    place = np.random.default_rng(SEED).integers(0, 9, len(population))
+    born = population["born"].dt.day_of_year
+    return np.column_stack([population["age"], born, population["sex"] == "male", place, illness]).astype(np.int64)
 
 
 # %% [markdown]
-# ## 1. The attack, and what is guessed anyway
+# ## 1. Attacks and baselines
 #
-# The people are split at random. A table is made of each half, so that each is the other one's "without the person":
-# what an attack finds there about somebody, it has learned from other people.
+# The people are split at random. A table is synthesised from each half, so that each half is the baseline "without the
+# person" of the other: an attack on it learns only from other people.
 
 
 # %%
 def measured() -> dict[tuple[str, str], Disclosed]:
-    """(synthesiser, attack) -> what the attack gains, over everybody and over the people of each age."""
-    everybody = town()
-    halves, known = (everybody[:N_HALF], everybody[N_HALF : 2 * N_HALF]), everybody[2 * N_HALF :]
+    """Return (synthesiser, attack) -> gain of the attack, over all people and over the people of each age."""
+    population = town()
+    halves, known = (population[:N_HALF], population[N_HALF : 2 * N_HALF]), population[2 * N_HALF :]
     ages = [np.array(AGES)[np.digitize(half[:, 0], (20, 40, 65))] for half in halves]
-    found = {}
+    disclosed = {}
     for synthesiser in (copies, private):
         rng = np.random.default_rng([SEED, 1])
         tables = (synthesiser(halves[0], rng), synthesiser(halves[1], rng))
         for risk, attack in ATTACKS.items():
-            found[synthesiser.__name__, risk] = disclosure(
+            disclosed[synthesiser.__name__, risk] = disclosure(
                 attack, tables, halves, known=known, groups=ages, n_attacked=N_ATTACKED, seed=SEED
             )
-    return found
+    return disclosed
 
 
 def three_risks(lecture: Lecture) -> dict[tuple[str, str], Disclosed]:
-    """The table of both synthesisers and three attacks."""
-    found = measured()
-    one = found["copies", "inference"].everybody
-    lecture.chapter("1. The attack, and what is guessed anyway")
+    """Print the table of both synthesisers and three attacks, and return the results."""
+    disclosed = measured()
+    total = disclosed["copies", "inference"].everybody
+    lecture.chapter("1. Attacks and baselines")
     lecture.say(
         f"""
-        A town: age, birthday, sex, place and illness of {2 * N_HALF} people, in two halves. Two synthesisers make a
-        table of each half. One has learned its people by heart, and gives back copies. The other is private: it counts
-        sex with illness, ages, birthdays and places, adds noise, and draws rows that fit the noisy counts. Then
-        somebody attacks:
+        A town: age, birthday, sex, place and illness of {2 * N_HALF} people, in two halves. Two synthesisers generate a
+        table from each half. One memorises its people, and returns copies. The other is private: it counts sex with
+        illness, ages, birthdays and places, adds noise, and draws rows that fit the noisy counts. The attacks:
 
-          singling out   a description that fits a row of the table fits one person, and nobody else
-          linkability    one party knows age, sex, place, another birthday, illness: who is who?
-          inference      everything but the illness is known: the nearest rows tell it
+          singling out   a description of a row of the table fits exactly one person
+          linkability    match a record of (age, sex, place) with one of (birthday, illness)
+          inference      all other attributes are known: infer the illness from the nearest rows
 
-        Being right is not enough. Beside each attack stand two guesses without it: what is guessed of a person without
-        any table, and the same attack on the table of the other half, in which the person is not. Only what is gained
-        over the better of both is the fault of the table. Right about how many of {one.n} people, in per cent,
-        and the gain in percentage points:
+        The success rate alone is not evidence of a leak. Each attack is compared with two baselines: a guess without
+        any table, and the same attack on the table of the other half, which does not contain the person. Only the gain
+        over the better baseline is due to the table. Success rates over {total.n} people, in per cent, and the gain in
+        percentage points:
         """
     )
-    lecture.table(["table, attack", "right", "no table", "other half", "gain (95 %)"], _rows(found))
+    lecture.table(["table, attack", "correct", "no table", "other half", "gain (95 %)"], _rows(disclosed))
     lecture.say(
         """
-        The copies give people away by all three, the private table by none that could be shown: what it is right about,
-        it is right about without the person too. And note how often a guess without any table is right: of so many
-        random descriptions, some fit one person alone.
+        All three attacks gain from the copies; none has a significant gain from the private table, on which they
+        succeed equally often without the person. Note the success rate without any table: some random descriptions fit
+        exactly one person by chance.
         """
     )
-    return found
+    return disclosed
 
 
-def _rows(found: Mapping[tuple[str, str], Disclosed]) -> list[list[str]]:
+def _rows(disclosed: Mapping[tuple[str, str], Disclosed]) -> list[list[str]]:
     rows = []
-    for (name, risk), one in found.items():
-        each = one.everybody
-        rates = [each.attack, *(over.success for over in each.over)]
-        rows.append([f"{name}, {risk}", *(f"{100 * rate.value:.1f}" for rate in rates), points(each.headline)])
+    for (name, risk), result in disclosed.items():
+        total = result.everybody
+        rates = [total.attack, *(over.success for over in total.over)]
+        rows.append([f"{name}, {risk}", *(f"{100 * rate.value:.1f}" for rate in rates), points(total.headline)])
     return rows
 
 
 def points(rate: Rate) -> str:
-    """A gain in percentage points, with its interval."""
+    """Format a gain in percentage points, with its interval."""
     return f"{100 * rate.value:+.0f} ({100 * rate.lower:+.0f} to {100 * rate.upper:+.0f})"
 
 
 # %% [markdown]
 # ## 2. The worst group
 #
-# A mean over people hides the few. The intervals of all groups and of everybody hold together, so that the worst group
-# may be picked after looking.
+# A mean over people hides small groups. The intervals of all groups and of all people are simultaneous, so that the
+# worst group may be selected after the measurement.
 
 
 # %%
-def worst_groups(lecture: Lecture, found: Mapping[tuple[str, str], Disclosed]) -> None:
-    """The group that loses most under each synthesiser and attack."""
+def worst_groups(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) -> None:
+    """Print the group with the largest gain of each synthesiser and attack."""
     lecture.chapter("2. The worst group")
     rows = []
-    for (name, risk), one in found.items():
-        group, worst = one.worst
-        rows.append([f"{name}, {risk}", points(one.everybody.headline), group, points(worst.headline)])
-    lecture.table(["table, attack", "gain, everybody", "worst age", "its gain"], rows)
+    for (name, risk), result in disclosed.items():
+        group, worst = result.worst
+        rows.append([f"{name}, {risk}", points(result.everybody.headline), group, points(worst.headline)])
+    lecture.table(["table, attack", "gain, all people", "worst age", "its gain"], rows)
     lecture.say(
         """
-        Groups are smaller, and so their intervals are longer: all five of a row are right together with 95 %. A worst
-        group whose interval holds 0 is no finding; somebody always comes last.
+        Groups are smaller, so that their intervals are wider: the five intervals of a row hold simultaneously with 95 %
+        confidence. If the interval of the worst group contains 0, there is no evidence of a leak.
         """
     )
 
@@ -174,49 +173,49 @@ def worst_groups(lecture: Lecture, found: Mapping[tuple[str, str], Disclosed]) -
 # %% [markdown]
 # ## 3. What a guarantee allows
 #
-# The private table keeps its promise for a person who is replaced by another. An attack that is right with probability
-# p0 without the person is right with at most 1 - f(p0) with it, on average over tables, where f is the trade-off curve;
-# for mu-Gaussian differential privacy that is Phi(Phi^-1(p0) + mu).
+# The guarantee of the private table is for a person who is replaced by another. An attack with success probability p0
+# without the person has success probability at most 1 - f(p0) with the person, on average over tables, where f is the
+# trade-off curve; for mu-Gaussian differential privacy this is Phi(Phi^-1(p0) + mu).
 
 
 # %%
-def allowed(lecture: Lecture, found: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
-    """Attack -> the largest gain that the guarantee allows, at the success measured without the person."""
+def allowed(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
+    """Return attack -> largest gain that the guarantee allows, at the success rate measured without the person."""
     claim = PRIVATE.guarantee()
-    most = {}
+    largest_gain = {}
     for risk in ATTACKS:
-        without = found["private", risk].everybody[PERSON].success
+        without = disclosed["private", risk].everybody[PERSON].success
         p0 = np.linspace(without.lower, without.upper, 200)
-        most[risk] = float((1.0 - claim.tradeoff(p0) - p0).max())
+        largest_gain[risk] = float((1.0 - claim.tradeoff(p0) - p0).max())
     lecture.chapter("3. What a guarantee allows")
     lecture.say(
         f"""
-        The private synthesiser promises {claim}, for one person who is replaced by another. At any success without the
-        person that its interval holds, no attack at all can gain more than this, in percentage points, on average
-        over tables:
+        The private synthesiser guarantees {claim}, for one person who is replaced by another. For every success rate
+        without the person within its interval, no attack can gain more than the last column, in percentage points, on
+        average over tables:
         """
     )
-    gained = {risk: points(found["private", risk].everybody.headline) for risk in ATTACKS}
-    rows = [[risk, gained[risk], f"{100 * most[risk]:+.0f}"] for risk in ATTACKS]
-    lecture.table(["attack", "gain found (95 %)", "most that is allowed"], rows)
+    gained = {risk: points(disclosed["private", risk].everybody.headline) for risk in ATTACKS}
+    rows = [[risk, gained[risk], f"{100 * largest_gain[risk]:+.0f}"] for risk in ATTACKS]
+    lecture.table(["attack", "measured gain (95 %)", "largest allowed gain"], rows)
     lecture.say(
         """
-        These attacks find far less than is allowed. That is no evidence for the guarantee: they are three attacks, and
-        people are average. What holds against every attack is the guarantee, and what tests it is an audit of the worst
-        record: dpassay run synthetic-epsilons.
+        These attacks gain much less than the guarantee allows. This is no evidence for the guarantee: they are only
+        three attacks on average people. An audit of the worst-case record tests the guarantee:
+        dpassay run synthetic-epsilons.
         """
     )
-    return most
+    return largest_gain
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture.
+    """Results of the demo.
 
     Args:
-        disclosed: (synthesiser, attack) -> what the attack gains.
-        allowed: attack -> the most that the guarantee of the private synthesiser allows.
+        disclosed: (synthesiser, attack) -> gain of the attack.
+        allowed: attack -> largest gain that the guarantee of the private synthesiser allows.
     """
 
     disclosed: dict[tuple[str, str], Disclosed]
@@ -224,51 +223,51 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Is this table anonymous: singling out, linkability and inference, by copies and by a private synthesiser.
+    """Run the demo: singling out, linkability and inference on copies and on a private synthetic table.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
     disclosed = three_risks(lecture)
     worst_groups(lecture, disclosed)
-    found = Findings(disclosed, allowed(lecture, disclosed))
-    lecture.chapter("To take home")
+    findings = Findings(disclosed, allowed(lecture, disclosed))
+    lecture.chapter("Conclusion")
     lecture.say(
         """
-        Ask of every attack what it would find without the person. Ask who the worst group is. And do not take an attack
-        that finds nothing for a proof.
+        Compare every attack with its success without the person. Report the worst group. And do not take the failure of
+        an attack for a proof of privacy.
         """
     )
-    draw(lecture, found)
-    return found
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: the attacks beside their baselines, and the gains of everybody and of the worst group."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: the attacks with their baselines, and the gains for all people and for the worst group."""
     lecture.panels(
         "disclosure",
-        lambda ax: _draw_success(ax, found),
-        lambda ax: _draw_gains(ax, found),
+        lambda ax: _draw_success(ax, findings),
+        lambda ax: _draw_gains(ax, findings),
         title="Three risks of synthetic tables",
-        description="Left: people about whom each attack is right, beside both baselines. Right: the gain over the "
-        "better baseline, of everybody and of the worst group by age.",
+        description="Left: success rate of each attack, with both baselines. Right: the gain over the better baseline, "
+        "for all people and for the worst group by age.",
         size=(12.0, 5.2),
     )
 
 
-def _draw_success(ax: Axes, found: Findings) -> None:
-    risks = RiskByAttack({f"{name},\n{risk}": one.everybody for (name, risk), one in found.disclosed.items()})
+def _draw_success(ax: Axes, findings: Findings) -> None:
+    risks = RiskByAttack({f"{name},\n{risk}": result.everybody for (name, risk), result in findings.disclosed.items()})
     risks.plot(ax)
-    style_axes(ax, title="Right about how many people?", x="right (% of people)", y="table, attack")
+    style_axes(ax, title="Success rates of attacks and baselines", x="correct (% of people)", y="table, attack")
 
 
-def _draw_gains(ax: Axes, found: Findings) -> None:
-    for row, one in enumerate(found.disclosed.values()):
-        shown = {"everybody": (one.everybody, BLUE, "o"), "worst group by age": (one.worst[1], AMBER, "D")}
-        for place, (label, (each, colour, marker)) in enumerate(shown.items()):
-            rate = each.headline
+def _draw_gains(ax: Axes, findings: Findings) -> None:
+    for row, result in enumerate(findings.disclosed.values()):
+        gains = {"all people": (result.everybody, BLUE, "o"), "worst group by age": (result.worst[1], AMBER, "D")}
+        for place, (label, (gain, colour, marker)) in enumerate(gains.items()):
+            rate = gain.headline
             reach = [[100 * (rate.value - rate.lower)], [100 * (rate.upper - rate.value)]]
             ax.errorbar(
                 [100 * rate.value],
@@ -281,7 +280,7 @@ def _draw_gains(ax: Axes, found: Findings) -> None:
                 label=label if row == 0 else None,
             )
     ax.axvline(0.0, color=MUTED.light, linewidth=1.0, linestyle="--")
-    names = [f"{name}, {risk}\n({one.worst[0]})" for (name, risk), one in found.disclosed.items()]
+    names = [f"{name}, {risk}\n({result.worst[0]})" for (name, risk), result in findings.disclosed.items()]
     ax.set_yticks([-row for row in range(len(names))], names)
     ax.set_ylim(0.6 - len(names), 0.6)
     style_axes(

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Five marginals of a census
 #
-# Synthetic data in three steps: five tables of counts are chosen, noise is added to each count, and a table of records
-# is made that explains the noisy counts. Only the second step touches the data, and so only it costs privacy. The data
-# are the census of 1994 where the data directory has it ("adult" of `dpassay list datasets`), else a made-up one.
+# Synthetic data in three steps: five marginals are selected, noise is added to each count, and a table of records is
+# generated that fits the noisy counts. Only the second step uses the data, so only it has a privacy loss. The data are
+# the census of 1994 if it is in the data directory ("adult" of `dpassay list datasets`), else a synthetic census.
 #
-# Our names and the usual symbols: `standard_deviation` sigma, `fitted` P_theta.
+# Names and symbols: `standard_deviation` sigma, `fitted` P_theta.
 
 # %%
-"""Five noisy marginals of a census, synthetic records made from them, their errors, and what an audit shows of each."""
+"""Five noisy marginals of a census: privacy loss, errors of the marginals and of synthetic records, and an audit."""
 
 from __future__ import annotations
 
@@ -33,110 +33,112 @@ from .generators.census import ADULT, FIVE, census
 
 SEED = 2019
 N_DRAWS = 10
-"""Draws of the noise that errors are averaged over."""
+"""Number of draws of the noise over which errors are averaged."""
 NOT_MEASURED = (("sex", "income>50K"), ("education-num", "occupation"))
 NOISES = (50.0, 4.97)
-"""Standard deviations of a count: that of the example, and one at which mu is 0.45."""
+"""Standard deviations of the noise of a count: 50, and the value for which mu is 0.45."""
 DELTA = 1e-6
 
 
-def error(found: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
-    """Sum of absolute differences of the cells, as a share of the records: 0 is exact, 2 is all wrong; mean of runs."""
-    return float(np.abs(found - exact).sum(axis=-1).mean() / exact.sum())
+def error(counts: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
+    """Return the L1 error of the cells divided by the number of records, from 0 (exact) to 2; mean over runs."""
+    return float(np.abs(counts - exact).sum(axis=-1).mean() / exact.sum())
 
 
 # %% [markdown]
-# ## 1. What it costs
+# ## 1. Privacy loss
 #
-# One record is in one cell of each of the five tables: added or removed, it moves five counts by one.
+# One record is in one cell of each of the five tables: adding or removing it changes five counts by one.
 
 
 # %%
 def cost(lecture: Lecture) -> dict[str, tuple[float, float, float]]:
-    """rho, textbook and exact epsilon of each relation."""
-    found = {}
+    """Return rho, textbook epsilon and exact epsilon of each relation."""
+    by_relation = {}
     for relation in ("add_remove", "replace_one"):
         chosen = replace(FIVE, relation=Relation.of(relation))
         claim = chosen.concentrated(ADULT)
-        found[relation] = (claim.rho, claim.textbook_epsilon(DELTA), chosen.guarantee(ADULT).epsilon(DELTA))
-    lecture.chapter("1. What it costs")
+        by_relation[relation] = (claim.rho, claim.textbook_epsilon(DELTA), chosen.guarantee(ADULT).epsilon(DELTA))
+    lecture.chapter("1. Privacy loss")
     lecture.say(
         f"""
         Five marginals of 14 attributes; every count gets Gaussian noise of standard deviation {NOISES[0]:g}.
-        Concentrated DP, its textbook epsilon at delta = {DELTA:g}, and the exact one:
+        The rho of concentrated DP, its textbook epsilon at delta = {DELTA:g}, and the exact epsilon:
         """
     )
-    rows = [[relation, f"{rho:.4f}", f"{book:.5f}", f"{exact:.5f}"] for relation, (rho, book, exact) in found.items()]
+    rows = [
+        [relation, f"{rho:.4f}", f"{book:.5f}", f"{exact:.5f}"] for relation, (rho, book, exact) in by_relation.items()
+    ]
     lecture.table(["relation", "rho", "textbook epsilon", "exact epsilon"], rows)
-    return found
+    return by_relation
 
 
 # %% [markdown]
-# ## 2. What it is worth
+# ## 2. Errors
 #
-# The fitted distribution is nearer to the truth than the answers that it was fitted to: noise that no distribution has
-# is projected away. What was not measured is as good as independence given what was.
+# The fitted distribution has smaller errors than the noisy answers: fitting removes noise that is inconsistent with
+# every distribution. Marginals that were not measured are inferred under conditional independence.
 
 
 # %%
 def worth(lecture: Lecture, table: Table) -> dict[tuple[str, ...], tuple[float, float]]:
-    """Error of each marginal as measured (NaN where it was not) and as fitted."""
+    """Return the error of each marginal as measured (NaN if it was not measured) and as fitted."""
     rng = np.random.default_rng(SEED)
     generator = GraphicalModel()
     measured = FIVE.measure(table, generator, N_DRAWS, rng)
     fitted = generator.fit(ADULT, measured, rng)
-    answers = {one.attributes: one.answers for one in measured}
-    found: dict[tuple[str, ...], tuple[float, float]] = {}
+    answers = {marginal.attributes: marginal.answers for marginal in measured}
+    errors: dict[tuple[str, ...], tuple[float, float]] = {}
     for names in (*FIVE.marginals, *NOT_MEASURED):
         exact = table.marginal(names)
         before = error(answers[names], exact) if names in answers else float("nan")
-        found[names] = (before, error(fitted.marginal(names), exact))
-    lecture.chapter("2. What it is worth")
-    lecture.say("Error of a marginal: sum of absolute differences of its counts / number of records.")
+        errors[names] = (before, error(fitted.marginal(names), exact))
+    lecture.chapter("2. Errors")
+    lecture.say("Error of a marginal: sum of the absolute errors of its counts, divided by the number of records.")
     rows = [
         [", ".join(names), "-" if before != before else f"{before:.4f}", f"{after:.4f}"]
-        for names, (before, after) in found.items()
+        for names, (before, after) in errors.items()
     ]
     lecture.table(["marginal", "as measured", "as fitted"], rows)
-    return found
+    return errors
 
 
 # %% [markdown]
-# ## 3. What it shows
+# ## 3. Audit
 #
-# The noisy counts of the record's five cells, with the record and without it: the likelihood ratio of the rest is 1.
+# The attack uses the noisy counts of the record's five cells: the likelihood ratio of all other counts is 1.
 
 
 # %%
 def shown(lecture: Lecture, table: Table) -> dict[float, tuple[float, float]]:
-    """mu of the claim, and the lower bound on it, for two noises."""
+    """Return mu of the claim, and its lower bound, for two noises."""
     pair = remove_record(table.records, 0)
-    found = {}
+    by_noise = {}
     for noise, trials in zip(NOISES, (1_000_000, 100_000), strict=True):
         mechanism = SelectMeasureGenerate(ADULT, replace(FIVE, standard_deviation=noise), GraphicalModel())
         result = audit(mechanism, pair, bound="accountant-family", trials=trials, delta=DELTA, seed=SEED)
-        found[noise] = (math.sqrt(len(FIVE.marginals)) / noise, mu_of(result.bound.epsilon))
-    lecture.chapter("3. What the measurements show")
+        by_noise[noise] = (math.sqrt(len(FIVE.marginals)) / noise, mu_of(result.bound.epsilon))
+    lecture.chapter("3. Audit of the measurements")
     lecture.say(
         """
-        Who sees the noisy counts, and knows everybody but one person, shows so much of the claim mu = sqrt(5) / noise,
-        with 95 % confidence:
+        The adversary observes the noisy counts, and knows all people except one. Lower bounds on mu with 95 %
+        confidence, compared with the claim mu = sqrt(5) / noise:
         """
     )
-    rows = [[f"{noise:g}", f"{mu:.4f}", f"{bound:.4f}", f"{bound / mu:.0%}"] for noise, (mu, bound) in found.items()]
-    lecture.table(["noise", "mu", "mu at least", "of the claim"], rows)
-    return found
+    rows = [[f"{noise:g}", f"{mu:.4f}", f"{bound:.4f}", f"{bound / mu:.0%}"] for noise, (mu, bound) in by_noise.items()]
+    lecture.table(["noise", "mu", "lower bound", "of the claim"], rows)
+    return by_noise
 
 
 def mu_of(epsilon: float) -> float:
-    """mu of the Gaussian curve that has this epsilon at DELTA."""
+    """Return mu of the Gaussian trade-off curve with this epsilon at DELTA."""
     return 0.0 if epsilon <= 0.0 else float(brentq(lambda mu: GaussianDP(mu).epsilon(DELTA) - epsilon, 1e-6, 20.0))
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture, and what the data were."""
+    """Results of the demo, and the name of the data."""
 
     data: str
     cost: dict[str, tuple[float, float, float]]
@@ -145,44 +147,44 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Five noisy marginals of a census: their price, synthetic data made from them, and what an audit shows.
+    """Run the demo: privacy loss of five noisy marginals, errors of synthetic data from them, and an audit.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
     name, table = census()
     lecture.say(f"The data: {name}, {len(table):,} records of {len(ADULT.names)} attributes.")
-    found = Findings(name, cost(lecture), worth(lecture, table), shown(lecture, table))
-    lecture.chapter("To take home")
-    lecture.say("What is measured costs; what is made of it is free, and may even be nearer to the truth.")
-    draw(lecture, found)
-    return found
+    findings = Findings(name, cost(lecture), worth(lecture, table), shown(lecture, table))
+    lecture.chapter("Conclusion")
+    lecture.say("Only measurements have a privacy loss; post-processing has none, and may even reduce the error.")
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Errors of the marginals, as measured and as fitted."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw the errors of the marginals, as measured and as fitted."""
     lecture.panels(
         "five-marginals",
-        lambda ax: _draw_errors(ax, found.worth),
+        lambda ax: _draw_errors(ax, findings.worth),
         title="Five marginals of a census",
         description="Error of each marginal as measured and as fitted; the last two were not measured.",
         size=(9.0, 4.2),
     )
 
 
-def _draw_errors(ax: Axes, found: dict[tuple[str, ...], tuple[float, float]]) -> None:
-    places = np.arange(len(found))
-    before, after = np.array(list(found.values())).T
+def _draw_errors(ax: Axes, errors: dict[tuple[str, ...], tuple[float, float]]) -> None:
+    places = np.arange(len(errors))
+    before, after = np.array(list(errors.values())).T
     ax.plot(
         before, places, marker="o", markersize=10, fillstyle="none", linewidth=0, color=AMBER.light, label="as measured"
     )
     ax.plot(after, places, marker="s", markersize=4, linewidth=0, color=BLUE.light, label="as fitted")
-    ax.set_yticks(places, [", ".join(names) for names in found])
+    ax.set_yticks(places, [", ".join(names) for names in errors])
     ax.invert_yaxis()
     logarithmic(ax.xaxis, 0.005, 1.0)
-    style_axes(ax, title="Fitting takes noise off", x="error: sum of differences of counts / records", y="")
+    style_axes(ax, title="Fitting reduces the error", x="error: sum of absolute errors of counts / records", y="")
 
 
 # %%

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Synthetic is not private
 #
-# "The data are synthetic: none of these people exists." A hundred patients, three generators of rows that look like
-# them, one metric that is used to call such rows private, and one audit.
+# "The data are synthetic: none of these people exists." This demo compares three generators of synthetic rows from a
+# hundred patients by a common privacy metric, and by an audit.
 
 # %%
-"""Synthetic rows that are people, rows that give one person away, a metric that sees neither, and the cure."""
+"""Synthetic rows that copy people or leak one person, a similarity metric that misses the leak, and a private table."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from ..lecture import Lecture
 SEED = 1979
 N_PATIENTS = 100
 DOMAIN = {"age": 9, "sex": 2, "region": 4, "diagnosis": 6}
-"""Ages are decades, from under 10 to over 80."""
+"""Attributes and numbers of values; ages are decades, from under 10 to over 80."""
 RARE = (2, 0, 3, 5)
-"""A woman in her twenties with a diagnosis that nobody else in the clinic has."""
+"""Record of a woman in her twenties with a unique diagnosis."""
 SIZES = (2, 5, 10, 30, 100, 300, 1000)
 DEVIATION = 4.0
 DELTA = 1e-3
@@ -46,7 +46,7 @@ Records = NDArray[np.int64]
 
 
 def patients(seed: int) -> Records:
-    """A hundred of them, `(n, 4)` codes: older people are ill in other ways; diagnosis 5 does not occur."""
+    """Return the codes of a hundred patients, `(n, 4)`: diagnoses depend on age; diagnosis 5 does not occur."""
     rng = np.random.default_rng([SEED, seed])
     age = rng.binomial(8, 0.6, N_PATIENTS)
     diagnosis = np.clip(rng.binomial(3, 0.2, N_PATIENTS) + (age > 5), 0, 4)
@@ -54,7 +54,7 @@ def patients(seed: int) -> Records:
 
 
 def pair() -> Neighbours:
-    """The clinic with the woman, and with somebody ordinary in her place."""
+    """Return the clinic with the woman, and with an ordinary patient in her place."""
     records = patients(0)
     ordinary = records[-1].copy()
     records[-1] = RARE
@@ -64,56 +64,56 @@ def pair() -> Neighbours:
 # %% [markdown]
 # ## 1. A generative model
 #
-# The best model of a hundred records is the records. It draws every row afresh.
+# The best-fitting model of a hundred records is their empirical distribution. Each row is drawn independently.
 
 
 # %%
 def best_model(lecture: Lecture) -> dict[int, float]:
-    """Share of the records that stand in a table of as many rows, for each number of records, as measured."""
-    found = {}
+    """Return the measured share of the records that occur in a table of equal size, by the number of records."""
+    shares = {}
     for n in SIZES:
         tables = Resampled(1.0, n_records=n).release(np.arange(n)[:, None], 1_000, np.random.default_rng(n)).values
         in_order = np.sort(tables[:, :, 0], axis=1)
-        found[n] = float(np.mean((np.diff(in_order, axis=1) > 0).sum(axis=1) + 1) / n)
+        shares[n] = float(np.mean((np.diff(in_order, axis=1) > 0).sum(axis=1) + 1) / n)
     lecture.chapter("1. A generative model")
     lecture.say(
         """
-        The model is the uniform distribution on the records: nothing fits them better. It draws n rows, each afresh,
-        and nobody is copied on purpose. How many of the n people stand in the table as they are?
+        The model is the empirical distribution of the records, which has the best fit. It draws n rows independently.
+        What share of the n people occurs in the table unchanged?
         """
     )
     lecture.table(
         ["records n", *(f"{n:,}" for n in SIZES)],
         [
-            ["in the table", *(f"{share:.1%}" for share in found.values())],
+            ["in the table", *(f"{share:.1%}" for share in shares.values())],
             ["1 - (1 - 1/n)^n", *(f"{Resampled(1.0, n_records=n).share_shown:.1%}" for n in SIZES)],
         ],
     )
     lecture.say(
         """
-        63.2 % of them, 1 - 1/e. To add ten years to every age changes no more than to subtract them again. That rows
-        are drawn, and that they look right, says nothing about whose they are.
+        63.2 %, or 1 - 1/e. An invertible transformation, such as adding ten years to every age, changes nothing.
+        Random generation and realistic rows do not provide privacy.
         """
     )
-    return found
+    return shares
 
 
 # %% [markdown]
 # ## 2. A metric, and an audit
 #
-# The distance to the closest record: are the rows closer to the patients than to a hundred others? An audit asks
-# something else: would the table be another one without her?
+# The distance to the closest record: are the rows closer to the patients than to a hundred other people? An audit tests
+# a different property: does the distribution of the table depend on her record?
 
 
 # %%
 def independent_columns(records: Records, size: int, rng: np.random.Generator) -> Records:
-    """Rows whose columns are drawn apart, each from the exact shares of its values: `(size, n, d)`."""
+    """Return rows with independent columns, each drawn from the exact shares of its values: `(size, n, d)`."""
     n, d = records.shape
     return np.stack([records[rng.integers(n, size=(size, n)), column] for column in range(d)], axis=2)
 
 
 def private_columns() -> SelectMeasureGenerate:
-    """The same from counts with noise."""
+    """Return a synthesiser with independent columns, each drawn from noisy counts."""
     marginals = tuple((name,) for name in DOMAIN)
     selection = FixedMarginals(marginals, standard_deviation=DEVIATION, relation=Relation.REPLACE_ONE)
     return SelectMeasureGenerate(Domain.of(DOMAIN), selection, GraphicalModel(), view="table")
@@ -121,11 +121,11 @@ def private_columns() -> SelectMeasureGenerate:
 
 @dataclass(frozen=True)
 class Generator:
-    """What was found out about a generator.
+    """Metric and audit of one generator.
 
     Args:
-        name: of it.
-        closer: share of rows that are closer to the patients than to others, the mean of many tables.
+        name: name of the generator.
+        closer: share of rows that are closer to the patients than to others, mean over many tables.
         result: the audit.
     """
 
@@ -135,9 +135,9 @@ class Generator:
 
 
 def generators(lecture: Lecture) -> dict[str, Generator]:
-    """The metric and the audit of each."""
+    """Return the metric and the audit of each generator."""
     private = private_columns()
-    found = {
+    examined = {
         "the records": _examined("the records", Resampled(1.0, n_records=N_PATIENTS)),
         "exact columns": _examined("exact columns", independent_columns, claim=private.guarantee()),
         "private columns": _examined("private columns", private),
@@ -145,86 +145,85 @@ def generators(lecture: Lecture) -> dict[str, Generator]:
     lecture.chapter("2. A metric, and an audit")
     lecture.say(
         f"""
-        One of the patients has a diagnosis that nobody else has. Next to the model above stand two that draw every
-        column by itself: one from the exact shares of its values, one from counts with Gaussian noise of standard
-        deviation {DEVIATION:g}. The metric is the share of rows closer to the patients than to a hundred others, where
-        50 % passes. The audit runs each generator with her and with somebody ordinary in her place,
-        {TRIALS:,} times each.
+        One patient has a unique diagnosis. The model above is compared with two that draw every column independently:
+        one from the exact shares of its values, one from counts with Gaussian noise of standard deviation
+        {DEVIATION:g}. The metric is the share of rows closer to the patients than to a hundred others; 50 % passes. The
+        audit runs each generator with her and with an ordinary patient in her place, {TRIALS:,} times each.
         """
     )
     lecture.table(
-        ["generator", "closer to patients", f"epsilon at least (delta {DELTA:g})", "claim", "verdict"],
+        ["generator", "closer to patients", f"lower bound (delta {DELTA:g})", "claim", "verdict"],
         [
             [
-                one.name,
-                f"{one.closer:.0%}",
-                f"{one.result.bound.epsilon:.2f}",
-                f"{one.result.claim:.2f}",
-                one.result.verdict.value,
+                generator.name,
+                f"{generator.closer:.0%}",
+                f"{generator.result.bound.epsilon:.2f}",
+                f"{generator.result.claim:.2f}",
+                generator.result.verdict.value,
             ]
-            for one in found.values()
+            for generator in examined.values()
         ],
     )
     lecture.say(
         """
-        The metric sees the copies. It does not see the second generator, which copies nobody, and writes her diagnosis
-        in two tables of three with her and in none without her. The audit sees both. With noise, nothing is seen beyond
-        the claim, and nothing can be: that holds for every patient and for every attack.
+        The metric detects the copies. It does not detect the leak of the second generator, which copies no record, but
+        releases her diagnosis in two of three tables with her and in none without her. The audit detects both. With
+        noise, the lower bound is within the claim, which holds for every patient and every attack.
         """
     )
-    return found
+    return examined
 
 
 def _examined(name: str, generator: Any, claim: Guarantee | None = None) -> Generator:
-    used, unused = pair().d1, patients(1)
+    training, reference = pair().d1, patients(1)
     release: Callable[..., Any] = getattr(generator, "release", generator)
-    tables = np.asarray(release(used, TABLES, np.random.default_rng(SEED)))
+    tables = np.asarray(release(training, TABLES, np.random.default_rng(SEED)))
     attack = "auto" if isinstance(generator, Resampled) else GeneratedQueries(model="logistic")
     result = audit(generator, pair(), claim=claim, delta=DELTA, attack=attack, trials=TRIALS, seed=SEED)
-    return Generator(name, float(share_closer(tables, used, unused).mean()), result)
+    return Generator(name, float(share_closer(tables, training, reference).mean()), result)
 
 
 # %% [markdown]
-# ## 3. What it costs
+# ## 3. Utility
 #
-# Noise is paid for in the table: how far are its shares from those of the patients?
+# Noise reduces the utility of the table: what is the error of its shares?
 
 
 # %%
 def cost(lecture: Lecture) -> dict[str, tuple[float, float]]:
-    """For each column the mean distance of its shares, half the l1 norm: exact columns, private columns."""
+    """Return the mean total variation distance of each column: exact columns, private columns."""
     records = pair().d1
     tables = [
         independent_columns(records, TABLES, np.random.default_rng(SEED)),
         np.asarray(private_columns().release(records, TABLES, np.random.default_rng(SEED)).values),
     ]
-    found = {}
+    distances = {}
     for place, (name, n_values) in enumerate(DOMAIN.items()):
         shares = np.bincount(records[:, place], minlength=n_values) / len(records)
         errors = [
             np.abs((table[:, :, place, None] == np.arange(n_values)).mean(axis=1) - shares).sum(axis=1).mean() / 2
             for table in tables
         ]
-        found[name] = (float(errors[0]), float(errors[1]))
-    lecture.chapter("3. What it costs")
-    lecture.say("How far the shares of a column lie from those of the patients, on average (total variation):")
+        distances[name] = (float(errors[0]), float(errors[1]))
+    lecture.chapter("3. Utility")
+    lecture.say("Mean total variation distance of the shares of a column from those of the patients:")
     lecture.table(
         ["column", "exact columns", "private columns"],
-        [[name, *(f"{error:.1%}" for error in errors)] for name, errors in found.items()],
+        [[name, *(f"{error:.1%}" for error in errors)] for name, errors in distances.items()],
     )
     lecture.say(
         """
-        A hundred people are few: what noise costs is of the size of what drawing rows costs anyway. With ten times as
-        many people it is a tenth, and drawing costs a third.
+        For a hundred people, the error due to noise is similar to that of random sampling of rows. With ten times as
+        many people, the error due to noise is a tenth, and that of sampling a third.
         """
     )
-    return found
+    return distances
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     best_model: dict[int, float]
     generators: dict[str, Generator]
@@ -232,36 +231,38 @@ class Findings:
 
 
 def main(out: Path | None = None) -> Findings:
-    """Synthetic is not private: 63 % of the people verbatim, a leak that a distance does not see, and the cure.
+    """Run the demo: synthetic copies of 63 % of the people, a leak that a metric misses, and a private table.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
-    found = Findings(best_model(lecture), generators(lecture), cost(lecture))
-    lecture.chapter("To take home")
-    lecture.say("Synthetic says how a table was made. Private says what it would be without you.")
-    draw(lecture, found)
-    return found
+    findings = Findings(best_model(lecture), generators(lecture), cost(lecture))
+    lecture.chapter("Conclusion")
+    lecture.say(
+        "Synthetic describes the generation of a table. Private means that the table hardly depends on any one person."
+    )
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: records in the table against their number; what metric and audit say about three generators."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: share of records in the table by their number, and metric and audit of three generators."""
     lecture.panels(
         "synthetic-is-not-private",
-        lambda ax: _draw_shares(ax, found),
-        lambda ax: _draw_generators(ax, found),
+        lambda ax: _draw_shares(ax, findings),
+        lambda ax: _draw_generators(ax, findings),
         title="Synthetic is not private",
-        description="Left: share of the records that stand in a table drawn from them. Right: the bound of an audit "
+        description="Left: share of the records that occur in a table drawn from them. Right: the bound of an audit "
         "against the share of rows closer to the patients, for three generators.",
     )
 
 
-def _draw_shares(ax: Axes, found: Findings) -> None:
+def _draw_shares(ax: Axes, findings: Findings) -> None:
     sizes = np.unique(np.geomspace(SIZES[0], SIZES[-1], 200).astype(int))
     ax.plot(sizes, [Resampled(1.0, n_records=int(n)).share_shown for n in sizes], color=AMBER.light, linewidth=1.4)
-    ax.plot(SIZES, list(found.best_model.values()), marker="o", color=AMBER.light, linewidth=0)
+    ax.plot(SIZES, list(findings.best_model.values()), marker="o", color=AMBER.light, linewidth=0)
     ax.axhline(1.0 - np.exp(-1.0), color=CLAIM.light, linewidth=1.0, linestyle="--")
     logarithmic(ax.xaxis, SIZES[0] / 1.15, SIZES[-1] * 1.15)
     ax.set_ylim(0.6, 0.77)
@@ -269,23 +270,24 @@ def _draw_shares(ax: Axes, found: Findings) -> None:
     end_labels(ax, [EndLabel(1.0 - np.exp(-1.0), "1 - 1/e", CLAIM)])
 
 
-def _draw_generators(ax: Axes, found: Findings) -> None:
-    claim = found.generators["private columns"].result.claim
+def _draw_generators(ax: Axes, findings: Findings) -> None:
+    claim = findings.generators["private columns"].result.claim
     ax.axhline(claim, color=CLAIM.light, linewidth=1.4)
     ax.axvline(0.5, color=CLAIM.light, linewidth=1.0, linestyle="--")
     write(ax, 0.9, claim + 0.08, f"claim {claim:.2f}", CLAIM)
     write(ax, 0.505, 1.2, "passes the metric", CLAIM)
-    for name, one in found.generators.items():
+    for name, generator in findings.generators.items():
         colour = GREEN if name == "private columns" else AMBER
-        ax.plot([one.closer], [one.result.bound.epsilon], marker="o", color=colour.light, linewidth=0)
-        write(ax, one.closer + 0.018, one.result.bound.epsilon + 0.1, name, colour)
+        epsilon = generator.result.bound.epsilon
+        ax.plot([generator.closer], [epsilon], marker="o", color=colour.light, linewidth=0)
+        write(ax, generator.closer + 0.018, epsilon + 0.1, name, colour)
     ax.set_xlim(0.4, 1.02)
-    ax.set_ylim(0.0, 1.25 * max(one.result.bound.epsilon for one in found.generators.values()))
+    ax.set_ylim(0.0, 1.25 * max(generator.result.bound.epsilon for generator in findings.generators.values()))
     style_axes(
         ax,
-        title="Three generators, a metric and an audit",
+        title="Metric and audit of three generators",
         x="rows closer to the patients than to others (share)",
-        y=f"epsilon is at least (delta {DELTA:g})",
+        y=f"lower bound on epsilon (delta {DELTA:g})",
     )
 
 

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Which marginals leak my row?
 #
-# A statistics office makes synthetic data by MST: it counts every attribute, chooses pairs of attributes by the data,
-# counts these too, all with noise, and draws a table from that. Everything that it knows of you went through these
-# counts and through the choice of the pairs. Here is what each of them gives away of one person.
+# A statistics office generates synthetic data by MST: it counts every attribute, selects pairs of attributes depending
+# on the data, counts these as well, all with noise, and draws a table from the counts. The output depends on your
+# record only through these counts and the selection of the pairs. This demo measures the leak of each of them.
 #
-# Our names and the usual symbols: `standard_deviation` sigma, mu of Gaussian differential privacy 1 / sigma.
+# Names and symbols: `standard_deviation` sigma, mu of Gaussian differential privacy 1 / sigma.
 
 # %%
-"""Which marginals leak my row: what each count of MST, and each of its choices, gives away of one person."""
+"""Privacy loss of one person in each noisy marginal of MST, and in its selection of pairs."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ YOU = np.array([[1, 0, 2, 3, 1]])
 """A young woman with a degree, in a rare job, with a high income."""
 SELECTION = MST(rho=1.0)
 DELTA = 0.1
-"""Where the bounds are read: a mu of 0.4 has there an epsilon well above zero."""
+"""Delta of the bounds, at which a mu of 0.4 has an epsilon well above zero."""
 
 
 def people() -> NDArray[np.int64]:
-    """The others: older people have been to school longer, and have better jobs and incomes."""
+    """Return the other people: schooling depends on age, jobs on schooling, and incomes on jobs."""
     rng = np.random.default_rng(SEED)
     sex, age = rng.integers(0, 2, N_PEOPLE), rng.choice(4, N_PEOPLE, p=[0.3, 0.3, 0.25, 0.15])
     school = np.minimum(2, rng.binomial(2, 0.15 + 0.2 * age))
@@ -53,16 +53,16 @@ def people() -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One thing that is published.
+    """One part of the published transcript.
 
     Args:
-        name: the attributes, or the choice.
-        measured: how often it is measured without and with the record.
-        mu: of its noise where it is measured, exactly; NaN for the choice.
-        audited: lower bound on that from the cell of the record, given that it was measured (the noise does not depend
-            on that); NaN where too few runs measured it.
-        information: what it gives away on average: mean log likelihood ratio with the record, in nats.
-        others: other people in the cell of the record.
+        name: the attributes, or the selection.
+        measured: shares of runs that measure the part, without and with the record.
+        mu: exact mu of its noise if it is measured; NaN for the selection.
+        audited: lower bound on mu from the count of the record's cell, given that the part was measured (the noise is
+            independent of this event); NaN if too few runs measured it.
+        information: mean log likelihood ratio with the record, in nats.
+        others: number of other people in the cell of the record.
     """
 
     name: str
@@ -74,17 +74,17 @@ class Part:
 
 
 # %% [markdown]
-# ## 1. Where the record goes
+# ## 1. Contribution of each part
 #
-# The record stands in one cell of each marginal, and raises its count by one. The log likelihood ratio of all that is
-# published is the sum of those of its parts, so that its mean with the record is the sum of theirs:
+# The record is in one cell of each marginal, and increases its count by one. The log likelihood ratio of the transcript
+# is the sum over its parts, and so is its mean with the record:
 #
-#     sum over attributes 1 / (2 sigma^2)  +  that of the choices  +  sum over pairs Pr[chosen] / (2 sigma^2)
+#     sum over attributes 1 / (2 sigma^2)  +  selection of the pairs  +  sum over pairs Pr[selected] / (2 sigma^2)
 
 
 # %%
 def parts() -> list[Part]:
-    """What each attribute, the choice, and each pair give away."""
+    """Return the privacy loss of each attribute, of the selection, and of each pair."""
     pair = Neighbours(people(), np.concatenate([people(), YOU]), Relation.ADD_REMOVE)
     tables = [Table.of(DOMAIN, pair.side(side)) for side in (0, 1)]
     noise, candidates = SELECTION.noise(DOMAIN), SELECTION.candidates(DOMAIN)
@@ -93,43 +93,46 @@ def parts() -> list[Part]:
     for side, table in enumerate(tables):
         rng = np.random.default_rng([SEED, side])
         sides.append(_runs(table, rng))
-    found = []
+    published = []
     for place, names in enumerate(candidates):
         cell = int(DOMAIN.cells(YOU, names)[0])
         deviation = noise.one_way if place < d else noise.two_way
-        seen = [side[place][side[place][:, cell] != 0.0, cell] for side in sides]
-        often = (len(seen[0]) / N_RUNS, len(seen[1]) / N_RUNS)
-        information = often[1] / (2.0 * deviation**2)
+        counts = [side[place][side[place][:, cell] != 0.0, cell] for side in sides]
+        measured = (len(counts[0]) / N_RUNS, len(counts[1]) / N_RUNS)
+        information = measured[1] / (2.0 * deviation**2)
         others = int(tables[0].marginal(names)[cell])
-        found.append(Part(" x ".join(names), often, 1.0 / deviation, _audited(seen, deviation), information, others))
+        lower_bound = _audited(counts, deviation)
+        published.append(Part(" x ".join(names), measured, 1.0 / deviation, lower_bound, information, others))
     choice = Part("choice of the pairs", (1.0, 1.0), math.nan, math.nan, _choice(tables), 0)
-    return [*found[:d], choice, *found[d:]]
+    return [*published[:d], choice, *published[d:]]
 
 
 def _runs(table: Table, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-    """The noisy counts of each candidate in each run, zeros where it was not measured."""
+    """Return the noisy counts of each candidate in each run, zeros if it was not measured."""
     measured = SELECTION.measure(table, None, N_RUNS, rng)  # type: ignore[arg-type]
-    shown = SELECTION.transcript(DOMAIN, measured, N_RUNS)
-    sizes = [DOMAIN.project(one).n_cells for one in SELECTION.candidates(DOMAIN)]
+    transcript = SELECTION.transcript(DOMAIN, measured, N_RUNS)
+    sizes = [DOMAIN.project(names).n_cells for names in SELECTION.candidates(DOMAIN)]
     n_pairs = len(sizes) - len(DOMAIN.names)
-    return np.split(shown[:, n_pairs:], np.cumsum(sizes)[:-1], axis=1)
+    return np.split(transcript[:, n_pairs:], np.cumsum(sizes)[:-1], axis=1)
 
 
 def _choice(tables: list[Table]) -> float:
-    """Mean log ratio of the probabilities of the tree, given the noisy attributes, with the record."""
+    """Return the mean log ratio of the probabilities of the tree given the noisy attributes, with the record."""
     rng, noise = np.random.default_rng([SEED, 2]), SELECTION.noise(DOMAIN)
-    alone = [tables[1].marginal((n,)) + noise.one_way * rng.standard_normal((N_RUNS, k)) for n, k in DOMAIN.attributes]
-    scores = [SELECTION.model(alone, table).scores(table) for table in tables]
+    one_way = [
+        tables[1].marginal((n,)) + noise.one_way * rng.standard_normal((N_RUNS, k)) for n, k in DOMAIN.attributes
+    ]
+    scores = [SELECTION.model(one_way, table).scores(table) for table in tables]
     chosen = SELECTION.choose(scores[1], noise.rate, rng)
-    out, in_ = (spanning_trees.log_probability(one, chosen, noise.rate) for one in scores)
+    out, in_ = (spanning_trees.log_probability(side_scores, chosen, noise.rate) for side_scores in scores)
     return float(np.mean(in_ - out))
 
 
-def _audited(seen: list[NDArray[np.float64]], deviation: float) -> float:
-    """The mu that goes with the epsilon that the counts of the cell show at DELTA, with 95 % confidence."""
-    if min(map(len, seen)) < N_RUNS // 5:
+def _audited(counts: list[NDArray[np.float64]], deviation: float) -> float:
+    """Return the lower bound on mu from the counts of the cell, by the epsilon at DELTA, with 95 % confidence."""
+    if min(map(len, counts)) < N_RUNS // 5:
         return math.nan
-    bound = audit_scores(PairScores(*seen), claim=GaussianDP(1.0 / deviation), delta=DELTA).bound.epsilon
+    bound = audit_scores(PairScores(*counts), claim=GaussianDP(1.0 / deviation), delta=DELTA).bound.epsilon
     low, high = 0.0, 10.0
     while high - low > 1e-4:
         middle = 0.5 * (low + high)
@@ -138,13 +141,13 @@ def _audited(seen: list[NDArray[np.float64]], deviation: float) -> float:
 
 
 def where_it_goes(lecture: Lecture) -> list[Part]:
-    """The table of all parts."""
-    found = parts()
-    lecture.chapter("1. Where the record goes")
+    """Print the table of all parts, and return them."""
+    published = parts()
+    lecture.chapter("1. Contribution of each part")
     lecture.say(
         f"""
-        {N_PEOPLE} people and you: {", ".join(DOMAIN.names)}. MST with rho 1 counts the attributes, chooses four of the
-        ten pairs, and counts these. In each marginal you raise one count by one:
+        {N_PEOPLE} people and you: {", ".join(DOMAIN.names)}. MST with rho 1 counts the attributes, selects four of the
+        ten pairs, and counts these. Your record increases one count of each marginal by one:
         """
     )
     rows = [
@@ -156,95 +159,95 @@ def where_it_goes(lecture: Lecture) -> list[Part]:
             f"{part.information:.4f}",
             "" if math.isnan(part.mu) else f"{part.others}",
         ]
-        for part in found
+        for part in published
     ]
     heads = [
         "published",
         "measured without / with you",
         "mu if measured",
-        "mu shown",
-        "nats given away",
+        "lower bound on mu",
+        "information (nats)",
         "others in your cell",
     ]
     lecture.table(heads, rows)
-    total = sum(part.information for part in found)
-    choice = next(part for part in found if part.name.startswith("choice"))
+    total = sum(part.information for part in published)
+    choice = next(part for part in published if part.name.startswith("choice"))
     lecture.say(
         f"""
-        The second column is how often the marginal was measured. "Mu" is that of Gaussian differential privacy, and "mu
-        shown" the lower bound of an audit of the noisy count of your cell, with 95 % confidence for each marginal.
-        "Nats" are the mean log likelihood ratio of what is published, with you against without. Only runs that measured
-        the marginal have such a count, so that bound, like the mu beside it, is about these runs alone: how well the
-        count tells you, once it is there. It says nothing of the runs that did not measure it, nor of what the choice
-        of the pairs gives away by itself; that has its own row. Where fewer than a fifth of the runs measured it, none
-        is shown.
+        The second column is the share of runs that measured the marginal. "Mu" is the parameter of Gaussian
+        differential privacy, with a lower bound from an audit of the noisy count of your cell, with 95 % confidence for
+        each marginal. "Information" is the mean log likelihood ratio of the published part, with against without your
+        record. Mu and its lower bound are conditional on the event that the marginal was measured: they do not cover
+        the other runs, nor the leak through the choice of the pairs, which has a separate row. There is no lower bound
+        if fewer than a fifth of the runs measured the marginal.
 
-        In all {total:.3f} nats, at most the rho of 1 that was promised. Every measured marginal has the same noise, and
-        so gives away the same; what differs is how often it is measured. The choice of the pairs gives away
-        {choice.information / total:.1%}: it was paid for with a third of the budget, and one record among {N_PEOPLE}
-        rarely turns it.
+        The total is {total:.3f} nats, at most the guaranteed rho of 1. Measured marginals with the same number of
+        attributes have the same noise and the same leak; only the probability of their measurement differs. The choice
+        of the pairs contributes
+        {choice.information / total:.1%}: it uses a third of the budget, but one record among {N_PEOPLE} rarely
+        changes it.
         """
     )
-    return found
+    return published
 
 
 # %%
 @dataclass(frozen=True)
 class Findings:
-    """Every number of the lecture."""
+    """Results of the demo."""
 
     parts: list[Part]
 
 
 def main(out: Path | None = None) -> Findings:
-    """Which marginals leak my row: what each count and each choice of MST gives away of one person.
+    """Run the demo: the privacy loss of one person in each noisy marginal of MST, and in its selection of pairs.
 
     Args:
-        out: folder for the figure; None draws none.
+        out: folder for the figure; None for no figure.
     """
     lecture = Lecture(out=out)
-    found = Findings(where_it_goes(lecture))
-    lecture.chapter("To take home")
+    findings = Findings(where_it_goes(lecture))
+    lecture.chapter("Conclusion")
     lecture.say(
         """
-        A table drawn from these counts can give away no more than they do. Who may see the counts, sees you best in the
-        marginals that are measured most often; being alone in a cell changes nothing about that, since noise does not
-        ask how many others there are.
+        By post-processing, a table drawn from these counts leaks no more than the counts. The counts that are measured
+        most often leak most. The number of other people in a cell makes no difference, since the noise does not depend
+        on it.
         """
     )
-    draw(lecture, found)
-    return found
+    draw(lecture, findings)
+    return findings
 
 
 # %%
-def draw(lecture: Lecture, found: Findings) -> None:
-    """Two panels: what each part gives away, and how often each pair is measured without and with the record."""
+def draw(lecture: Lecture, findings: Findings) -> None:
+    """Draw two panels: information of each part, and share of runs that measure each pair, by side."""
     lecture.panels(
         "which-marginals",
-        lambda ax: _draw_information(ax, found.parts),
-        lambda ax: _draw_pairs(ax, found.parts),
+        lambda ax: _draw_information(ax, findings.parts),
+        lambda ax: _draw_pairs(ax, findings.parts),
         title="Which marginals leak my row",
-        description="Left: mean log likelihood ratio of each part. Right: how often each pair is measured.",
+        description="Left: mean log likelihood ratio of each part. Right: share of runs that measure each pair.",
         size=(11.0, 5.0),
     )
 
 
-def _draw_information(ax: Axes, found: list[Part]) -> None:
-    colours = [AMBER.light if math.isnan(part.mu) else BLUE.light for part in found]
-    ax.barh([part.name for part in found], [part.information for part in found], color=colours)
+def _draw_information(ax: Axes, published: list[Part]) -> None:
+    colours = [AMBER.light if math.isnan(part.mu) else BLUE.light for part in published]
+    ax.barh([part.name for part in published], [part.information for part in published], color=colours)
     ax.invert_yaxis()
-    style_axes(ax, title="What each part gives away", x="mean log likelihood ratio (nats)", y="published")
+    style_axes(ax, title="Information of each part", x="mean log likelihood ratio (nats)", y="published")
 
 
-def _draw_pairs(ax: Axes, found: list[Part]) -> None:
-    pairs = [part for part in found if " x " in part.name]
+def _draw_pairs(ax: Axes, published: list[Part]) -> None:
+    pairs = [part for part in published if " x " in part.name]
     places = np.arange(len(pairs))
     for side, (colour, label) in enumerate(((BLUE, "without the record"), (GREEN, "with it"))):
         values = [part.measured[side] for part in pairs]
         ax.barh(places + 0.4 * side - 0.2, values, height=0.4, color=colour.light, label=label)
     ax.set_yticks(places, [part.name for part in pairs])
     ax.invert_yaxis()
-    style_axes(ax, title="How often each pair is measured", x="share of runs", y="pair of attributes")
+    style_axes(ax, title="Measured pairs", x="share of runs", y="pair of attributes")
 
 
 # %%

@@ -1,4 +1,4 @@
-"""Several attacks on synthetic tables, each beside its baselines."""
+"""Several attacks on synthetic tables, each compared with its baselines."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ class RiskByAttack:
     """Success of each attack, without the release and without the person, with intervals.
 
     Args:
-        gains: name of an attack -> what it gains.
+        gains: name of an attack -> its gain over the baselines.
     """
 
     gains: Mapping[str, Gain]
 
     @property
     def title(self) -> str:
-        """How many of the attacks gain something."""
-        shown = sum(gain.shown for gain in self.gains.values())
-        return f"{shown} of {len(self.gains)} attacks gain something from the release"
+        """Number of attacks with a significant gain, as a sentence."""
+        n_significant = sum(gain.shown for gain in self.gains.values())
+        return f"{n_significant} of {len(self.gains)} attacks gain from the release"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Explanation of the figure."""
         level = percent(next(iter(self.gains.values())).confidence)
         return (
-            f"Points are shares of people about whom a guess is right, with intervals of {level} confidence each. Only "
-            "what an attack gains over both baselines on the same people counts. These are metrics, not bounds on "
-            "epsilon."
+            f"Points are shares of people about whom a guess is correct, each with its {level} confidence interval. "
+            "Only the gain over both baselines on the same people counts. These are metrics, not bounds on epsilon."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it."""
+        """Draw the rates, one row per attack."""
         ax = axes_or_new(ax)
         for place, gain in enumerate(self.gains.values()):
             rates = {"attack": gain.attack, **{over.baseline: over.success for over in gain.over}}
@@ -62,5 +61,5 @@ class RiskByAttack:
         ax.set_yticks([-place for place in range(len(self.gains))], list(self.gains))
         people = next(iter(self.gains.values())).n
         handles = ax.get_legend_handles_labels()[0]
-        style_axes(ax, title=self.title, x=f"right, of {people:,} people (%)", y="attack", handles=handles)
+        style_axes(ax, title=self.title, x=f"correct guesses, of {people:,} people (%)", y="attack", handles=handles)
         return ax

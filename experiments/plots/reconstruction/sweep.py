@@ -1,4 +1,4 @@
-"""Reconstructions of a sweep: success, ceiling and prior along a swept number."""
+"""Reconstructions of a sweep: success rate, ceiling and prior success along a swept number."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from ...results.sweep import SweepResult
 
 FEW = 4
-"""Lines that are named in full; of more, the values alone are given, and the x axis says of what."""
+"""Number of lines above which only parameter values are shown, and the x axis names the parameters."""
 SEPARATOR = " · "
-CEILING, BLIND = "ceiling by the claim", "without the output"
+CEILING, BLIND = "ceiling by the claim", "guess without the output"
 DASHES: dict[str, Any] = {"ceiling": (0, (5, 2)), "blind": (0, (1, 2))}
 
 
 @dataclass(frozen=True)
 class SuccessSweep:
-    """Success of reconstructions along a swept number.
+    """Success rate of reconstructions along a swept number.
 
     Args:
-        lines: name of the other swept parameters -> (x, what was recovered), in the order of x.
+        lines: name of the other swept parameters -> (x, measured success), ordered by x.
         x_name: the parameter on the x axis.
-        confidence: of the limits of each success.
-        refuted: audits of the sweep that are violations.
-        varied: what the names of the lines are values of; "" where they say it themselves.
+        confidence: confidence of the interval of each success rate.
+        refuted: number of audits of the sweep that are violations.
+        varied: parameters whose values name the lines; "" if the names of the lines include them.
     """
 
     lines: dict[str, tuple[tuple[float, Recovery], ...]]
@@ -50,13 +50,13 @@ class SuccessSweep:
 
     @staticmethod
     def fits(sweep: SweepResult) -> bool:
-        """Whether secrets were recovered along a swept number."""
+        """Return True if all audits are reconstructions, along a swept number."""
         recovered = all(point.result.recovery is not None for point in sweep.points)
         return recovered and len(sweep.points) > 1 and x_key(sweep.points) is not None
 
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> SuccessSweep:
-        """All audits of a sweep that `fits`."""
+        """Return the figure of all audits of a sweep that `fits`."""
         key = x_key(sweep.points) or ""
         lines: dict[str, list[tuple[float, Recovery]]] = {}
         rest = [{name: value for name, value in p.parameters.items() if name != key} for p in sweep.points]
@@ -66,39 +66,39 @@ class SuccessSweep:
             brief = [SEPARATOR.join(map(value_text, others.values())) for others in rest]
             names = brief if len(set(brief)) == len(set(names)) else names
         for point, name in zip(sweep.points, names, strict=True):
-            seen = point.result.recovery
-            if seen is not None:
-                lines.setdefault(name, []).append((float(point.parameters[key]), seen))
-        ordered = {name: tuple(sorted(row, key=lambda one: one[0])) for name, row in lines.items()}
+            recovery = point.result.recovery
+            if recovery is not None:
+                lines.setdefault(name, []).append((float(point.parameters[key]), recovery))
+        ordered = {name: tuple(sorted(row, key=lambda entry: entry[0])) for name, row in lines.items()}
         varied = SEPARATOR.join(short_keys(rest[0])) if many else ""
         refuted = sum(point.verdict is Verdict.VIOLATION for point in sweep.points)
         return cls(ordered, long_key(key), sweep.points[0].result.confidence, refuted, varied)
 
     @property
     def _all(self) -> list[Recovery]:
-        return [seen for row in self.lines.values() for _, seen in row]
+        return [recovery for row in self.lines.values() for _, recovery in row]
 
     @property
     def title(self) -> str:
-        """How much of what the claim allows is recovered."""
+        """Success rates as a share of the ceiling, or the number of refuted claims."""
         if self.refuted:
             return f"{self.refuted} of {len(self._all)} attacks recover more than the claim allows"
-        shares = [min(1.0, seen.success / seen.allowed) for seen in self._all]
-        return f"The attacks recover {percent_range(shares)} of what the claim allows"
+        shares = [min(1.0, recovery.success / recovery.allowed) for recovery in self._all]
+        return f"The success rates reach {percent_range(shares)} of the ceiling by the claim"
 
     @property
     def caption(self) -> str:
-        """How to read it."""
-        limits = f" The bars are exact {percent(self.confidence)} intervals." * any(
-            not math.isnan(seen.lower) for seen in self._all
+        """Explanation of the figure."""
+        intervals = f" The bars are exact {percent(self.confidence)} confidence intervals." * any(
+            not math.isnan(recovery.lower) for recovery in self._all
         )
         return (
-            f"Share of the secrets, or of the bits, that each attack recovered.{limits} “{CEILING}” is the largest "
-            f"success rate of any attack on a mechanism that keeps its claim, and “{BLIND}” that of the best guess."
+            f"Share of the secrets, or of the bits, that each attack recovered.{intervals} “{CEILING}” is the largest "
+            f"success rate of any attack if the claim is true, and “{BLIND}” the success rate of the best such guess."
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it; ceiling and prior in the colour of each line, once where all lines share them."""
+        """Draw success rate, ceiling and prior success of each line, in its colour if there are several."""
         ax = axes_or_new(ax)
         handles = [
             Line2D([], [], color=INK.light, marker="o", markersize=4, label="attack"),
@@ -107,19 +107,20 @@ class SuccessSweep:
         ]
         at_right = f"  (at the right: {self.varied})" if self.varied else ""
         labels = []
-        alone = len(self.lines) == 1
+        single = len(self.lines) == 1
         for index, (name, row) in enumerate(self.lines.items()):
             colour = series_colour(index)
-            x, seen = np.array([x for x, _ in row]), [one for _, one in row]
-            success = np.array([one.success for one in seen])
-            reach = np.nan_to_num([[one.success - one.lower, one.upper - one.success] for one in seen]).T
-            own = CLAIM.light if alone else colour.light
-            ax.plot(x, [one.allowed for one in seen], color=own, linestyle=DASHES["ceiling"], linewidth=1.4)
-            blind = MUTED.light if alone else colour.light
-            ax.plot(x, [one.prior for one in seen], color=blind, linestyle=DASHES["blind"], linewidth=1.2)
+            x, rates = np.array([x for x, _ in row]), [recovery for _, recovery in row]
+            success = np.array([rate.success for rate in rates])
+            reach = np.nan_to_num([[rate.success - rate.lower, rate.upper - rate.success] for rate in rates]).T
+            ceiling_colour = CLAIM.light if single else colour.light
+            ceiling = [rate.allowed for rate in rates]
+            ax.plot(x, ceiling, color=ceiling_colour, linestyle=DASHES["ceiling"], linewidth=1.4)
+            prior_colour = MUTED.light if single else colour.light
+            ax.plot(x, [rate.prior for rate in rates], color=prior_colour, linestyle=DASHES["blind"], linewidth=1.2)
             style: dict[str, Any] = {"color": colour.light, "marker": MARKERS[index % len(MARKERS)], "markersize": 5}
             ax.errorbar(x, success, yerr=np.maximum(reach, 0.0), linewidth=1.8, capsize=2.5, elinewidth=1.2, **style)
-            if not alone:
+            if not single:
                 labels.append(EndLabel(float(success[-1]), cut(name, 32), colour))
         style_axes(ax, title=self.title, x=self.x_name + at_right, y="share recovered", handles=handles, columns=3)
         ax.set_ylim(-0.012, 1.012)

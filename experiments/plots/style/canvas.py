@@ -1,10 +1,10 @@
-"""Where figures are drawn: figures, axes, titles and labels in one style. No global state of matplotlib is touched.
+"""Figures, axes, titles and labels in one style, without changes to the global state of matplotlib.
 
 new_figure(...)          an empty figure
 legend(ax, ...)          a legend above the axes
-style_axes(ax, ...)      title, legend, names of the axes, quiet spines and grid
-logarithmic(axis, ...)   a logarithmic axis, where 0 has a place too
-end_labels(...)          the name of each line at its right end, moved apart where they would overlap
+style_axes(ax, ...)      title, legend, names of the axes, light spines and grid
+logarithmic(axis, ...)   a logarithmic axis, which may include 0
+end_labels(...)          the name of each line at its right end, without overlaps
 """
 
 from __future__ import annotations
@@ -30,47 +30,47 @@ from .files import FONT, svg_text
 from .palette import INK, MUTED, RULE, Colour
 
 SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
-"""Sizes of type, in points."""
+"""Font sizes in points."""
 ROW = 14.0
-"""Points that a row of a legend needs."""
+"""Height of a row of a legend in points."""
 
 LOWEST = 1e-300
-"""What a logarithmic axis begins at, at least; it ends at 1 / LOWEST, at most."""
+"""Smallest value on a logarithmic axis; the largest is 1 / LOWEST."""
 
 
 class NotebookFigure(Figure):
-    """A figure that notebooks show, without any plotting window being involved."""
+    """Figure that notebooks display, without a plotting window."""
 
     def _repr_svg_(self) -> str:
         return svg_text(self, title="dpassay", description="")
 
 
 def new_figure(width: float = 6.0, height: float = 4.0) -> NotebookFigure:
-    """An empty transparent figure, sizes in inches, whose layout keeps labels apart and inside."""
+    """Return an empty transparent figure of the given size in inches, with a constrained layout."""
     figure = NotebookFigure(figsize=(width, height), facecolor="none")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     return figure
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """`ax`, or the axes of a new figure."""
+    """Return `ax`, or the axes of a new figure if it is None."""
     return new_figure().add_subplot() if ax is None else ax
 
 
 def style_axes(
     ax: Axes, *, title: str, x: str, y: str, handles: Sequence[Artist] | None = None, columns: int = 2
 ) -> None:
-    """Title that says what is seen, names of the axes, and quiet lines around them.
+    """Set the title, the legend, the names of the axes and the style of spines and grid.
 
-    The legend stands between title and axes, where no curve can run through it: `handles` in that many `columns`, or
-    what was drawn with a label. Without any there is none.
+    The legend is between title and axes, where it covers no curve: `handles` in that many `columns`, by default all
+    artists with a label. Without handles there is no legend.
     """
-    shown = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
-    rows = math.ceil(len(shown) / columns)
-    if shown:
-        legend(ax, shown, columns)
+    entries = list(ax.get_legend_handles_labels()[0] if handles is None else handles)
+    rows = math.ceil(len(entries) / columns)
+    if entries:
+        legend(ax, entries, columns)
     inches = ax.get_position().width * _figure(ax).get_figwidth()
-    tied = re.sub(r"(?<=\d) %", "\u00a0%", title)  # no line begins with a lonely sign
+    tied = re.sub(r"(?<=\d) %", "\u00a0%", title)  # no line begins with a percent sign
     wrapped = "\n".join(textwrap.wrap(tied, max(24, int(inches * 12.0))))
     style: dict[str, Any] = {"fontfamily": FONT, "parse_math": False}
     ax.set_title(wrapped, loc="left", color=INK.light, fontsize=TITLE, fontweight="bold", pad=8.0 + ROW * rows, **style)
@@ -88,8 +88,8 @@ def style_axes(
 
 
 def legend(ax: Axes, handles: Sequence[Artist], columns: int = 2) -> None:
-    """The legend, in rows of that many `columns` above the axes, where no curve can run through it."""
-    made = ax.legend(
+    """Draw the legend in `columns` above the axes, where it covers no curve."""
+    legend_ = ax.legend(
         handles=handles,
         frameon=False,
         labelcolor=INK.light,
@@ -101,20 +101,20 @@ def legend(ax: Axes, handles: Sequence[Artist], columns: int = 2) -> None:
         borderaxespad=0.1,
         columnspacing=1.4,
     )
-    for text in made.get_texts():
+    for text in legend_.get_texts():
         text.set_parse_math(False)
-    made.set_in_layout(False)
+    legend_.set_in_layout(False)
 
 
 def _figure(ax: Axes) -> Figure:
-    """The figure around `ax`, also where a part of a figure lies between them."""
+    """Return the top-level figure of `ax`, also if `ax` is in a subfigure."""
     return ax.figure.figure
 
 
 def logarithmic(axis: Axis, low: float, high: float, *, zero: bool = False) -> None:
-    """A logarithmic axis from `low` to `high`, > 0, within what can be drawn, whose ticks are written in one notation.
+    """Make an axis logarithmic from `low` to `high`, > 0, with all ticks in one notation.
 
-    With `zero`, 0 is a place of its own, half a decade below `low`: the scale is linear between the two.
+    With `zero`, the axis includes 0, half a decade below `low`, and the scale is linear between the two.
     """
     set_scale, set_limits = (getattr(axis.axes, f"set_{axis.axis_name}{what}") for what in ("scale", "lim"))  # type: ignore[attr-defined]
     low, high = max(low, LOWEST), min(high, 1.0 / LOWEST)
@@ -132,25 +132,25 @@ def logarithmic(axis: Axis, low: float, high: float, *, zero: bool = False) -> N
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """Whole powers of ten, at most 8 of them; 1, 2 and 5 times these as well over less than a factor of 200."""
+    """Return at most 8 integer powers of ten; over less than a factor of 200 also 2 and 5 times these."""
     first, last = math.floor(math.log10(low) + 1e-9), math.floor(math.log10(high) + 1e-9)
     if math.log10(high) - math.log10(low) < math.log10(200.0):
-        every = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+        ticks = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
     else:
         step = math.ceil((last - first + 1) / 8)
-        every = [10.0**k for k in range(last, first - 1, -step)][::-1]
-    return [tick for tick in every if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
+        ticks = [10.0**k for k in range(last, first - 1, -step)][::-1]
+    return [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low, high]
 
 
 def write(ax: Axes, x: float, y: float, text: str, colour: Colour = MUTED, **options: Any) -> Any:
-    """A piece of text in the style of the figure; data coordinates unless `transform` is given."""
+    """Write text in the style of the figure, in data coordinates unless `transform` is given."""
     style: dict[str, Any] = {"color": colour.light, "fontsize": TEXT, "fontfamily": FONT, "parse_math": False} | options
     return ax.text(x, y, text, **style)
 
 
 @dataclass(frozen=True)
 class EndLabel:
-    """The name of a line: text, colour, and the height (in data) at which the line ends."""
+    """Name of a line: text, colour, and the y value (in data coordinates) of its end."""
 
     y: float
     text: str
@@ -158,10 +158,10 @@ class EndLabel:
 
 
 def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> None:
-    """Names of lines to the right of the axes, at least `gap` points apart. Limits and scales must be set before."""
+    """Write names of lines to the right of the axes, at least `gap` points apart, after limits and scales are set."""
     if not labels:
         return
-    # Heights in points, from the lower edge of the axes as if it were as high as the whole figure: near enough.
+    # Heights in points from the lower edge of the axes, approximated by a fixed share of the height of the figure.
     height = ax.get_position().height * _figure(ax).get_figheight() * 72 * 0.8
     transform = ax.transScale + ax.transLimits
     wanted = np.array([float(transform.transform((1.0, label.y))[1]) for label in labels])
@@ -172,9 +172,9 @@ def end_labels(ax: Axes, labels: Sequence[EndLabel], *, gap: float = 11.5) -> No
 
 
 def spread(positions: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
-    """Positions moved as little as possible (least squares) so that no two are closer than `gap`; order is kept.
+    """Return positions moved as little as possible (least squares) so that no two are closer than `gap`.
 
-    Pool adjacent violators on positions less their share of the gaps.
+    Their order is kept. Pool adjacent violators on the positions minus their cumulative gaps.
 
     >>> spread(np.array([0.0, 0.0, 10.0]), 2.0).tolist()
     [-1.0, 1.0, 10.0]

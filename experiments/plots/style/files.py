@@ -1,6 +1,6 @@
-"""Figures as files: SVG for screens (one file, light and dark), PNG at 200 dots an inch for papers.
+"""Figures as files: SVG for screens (one file, light and dark), PNG at 200 dots per inch for papers.
 
-The same numbers give the same bytes: no date, no random ids, no fonts inside; text stays text.
+The same numbers give the same bytes: no date, no random ids, no embedded fonts; text stays text.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ....mechanisms.printable import html
 from .palette import dark_rules
 
 FONT = "DejaVu Sans"
-"""Ships with matplotlib and decides the layout. An SVG names narrower ones to fall back on, so nothing overflows."""
+"""Font of the layout, which matplotlib includes. The fallback fonts of an SVG are narrower, so nothing overflows."""
 DPI = 200
 FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"
-"""Fonts of an SVG: the one that it was laid out in, then narrower ones."""
+"""Fonts of an SVG: the font of the layout, then narrower ones."""
 _STYLED: dict[Any, Any] = {
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",
@@ -36,20 +36,20 @@ _STYLED: dict[Any, Any] = {
 
 
 def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
-    """Writes `stem`.svg and `stem`.png, cleaned of what is no text.
+    """Write `stem`.svg and `stem`.png, without control characters in texts; return the two paths.
 
-    `title` and `description` go into the SVG, for those who cannot see it.
+    `title` and `description` become the text alternative of the SVG, for screen readers.
     """
     _clean(figure)
     svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
     write_atomically(svg, svg_text(figure, title=title, description=description).encode())
-    figure.set_layout_engine("none")  # everything has found its place
+    figure.set_layout_engine("none")  # the layout is final
     write_atomically(png, _png(figure))
     return [svg, png]
 
 
 def _png(figure: Figure) -> bytes:
-    """The figure on white. `savefig` would draw it twice: once more for a layout that it has."""
+    """Return the figure as PNG on white; unlike `savefig`, it is drawn once, without another layout."""
     pixels, before = io.BytesIO(), figure.dpi
     figure.set_dpi(DPI)
     figure.set_facecolor("white")
@@ -63,15 +63,15 @@ def _png(figure: Figure) -> bytes:
 
 
 def _clean(figure: Figure) -> None:
-    """No text of a figure holds control characters, or is taken for a formula between dollar signs."""
+    """Remove control characters from the texts of a figure, and switch off math between dollar signs."""
     for text in figure.findobj(Text):
-        if text.get_text() != (shown := html(text.get_text())):
-            text.set_text(shown)
+        if text.get_text() != (printable := html(text.get_text())):
+            text.set_text(printable)
         text.set_parse_math(False)
 
 
 def svg_text(figure: Figure, *, title: str, description: str) -> str:
-    """The figure as one SVG element that follows the theme of the reader."""
+    """Return the figure as one SVG element that follows the theme of the reader."""
     buffer, before = io.StringIO(), figure.dpi
     try:
         with mpl.rc_context(_STYLED):
@@ -82,7 +82,7 @@ def svg_text(figure: Figure, *, title: str, description: str) -> str:
 
 
 def _tidy(text: str, title: str, description: str) -> str:
-    """Without prologue and unused ids, with title, description and dark form, and numbers at 1/100 point."""
+    """Return the SVG without prologue and unused ids, with title, description, dark form and rounded coordinates."""
     start = text.index("<svg")
     opening, body = text[start : text.index(">", start)], text[text.index(">", start) + 1 :]
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
@@ -90,7 +90,7 @@ def _tidy(text: str, title: str, description: str) -> str:
     used = set(re.findall(r"""(?:url\(#|href="#)([^)"]+)""", body))
     body = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", body)
     body = re.sub(r' (?:d|x|y)="[^"]*"', _rounded, body)
-    body = re.sub(r'(<path id="[^"]*" d="[^"]*") style="[^"]*"', r"\1", body)  # each use of a marker brings its own
+    body = re.sub(r'(<path id="[^"]*" d="[^"]*") style="[^"]*"', r"\1", body)  # each use of a marker has its own style
     body = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", body)
     body = body.replace(f"font-family: '{FONT}'; ", "")
     body = re.sub(r"\n\s*", "\n", body)
@@ -100,13 +100,13 @@ def _tidy(text: str, title: str, description: str) -> str:
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    """Coordinates at 1/100 point: nobody sees more, and the file is half as large."""
+    """Round coordinates to 1/100 point, which halves the size of the file without a visible difference."""
     short = re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
     return re.sub(r"\s*([MLCQz])\s*", r"\1", short) if short.startswith(" d=") else short
 
 
 def described(svg: str) -> tuple[str, str]:
-    """Title and description of an SVG that `save` wrote; empty where it has none."""
-    found = (re.search(rf"<{tag}>(.*?)</{tag}>", svg, re.DOTALL) for tag in ("title", "desc"))
-    title, description = (unescape(match[1]) if match else "" for match in found)
+    """Return title and description of an SVG that `save` wrote; empty where missing."""
+    matches = (re.search(rf"<{tag}>(.*?)</{tag}>", svg, re.DOTALL) for tag in ("title", "desc"))
+    title, description = (unescape(match[1]) if match else "" for match in matches)
     return title, description

@@ -1,7 +1,7 @@
-"""Colours, each in a light and a dark form, told apart by people with any kind of colour vision.
+"""Colours, each in a light and a dark form, distinguishable with any kind of colour vision.
 
-A figure is drawn in the light form. The dark form is a style sheet on top of the same file (`dark_rules`), so that one
-SVG serves both themes, and programs that know nothing of themes show the light one.
+A figure is drawn in the light form. The dark form is a style sheet in the same file (`dark_rules`), so that one
+SVG serves both themes, and programs without support for themes show the light one.
 
 The hues follow Okabe and Ito (2008), darkened (or lightened) until text in them has a contrast of 4.5 on the page.
 """
@@ -16,7 +16,7 @@ PAGE = ("#ffffff", "#15191e")
 
 @dataclass(frozen=True)
 class Colour:
-    """One colour of the palette: what it stands for decides which, everywhere."""
+    """Colour of the palette, in a light and a dark form."""
 
     light: str
     dark: str
@@ -42,12 +42,12 @@ SERIES = (BLUE, AMBER, GREEN, PURPLE, STEEL, OLIVE)
 
 
 def series_colour(index: int) -> Colour:
-    """The colour of line number `index`; they repeat after `len(SERIES)`, so lines carry labels and markers too."""
+    """Return the colour of line number `index`; colours repeat after `len(SERIES)`, so lines also have markers."""
     return SERIES[index % len(SERIES)]
 
 
 def dark_rules(scope: str) -> str:
-    """CSS that repaints everything below `scope` in the dark form, on screens of people who asked for dark.
+    """Return CSS that repaints everything below `scope` in the dark form, on screens with a dark theme.
 
     Reads the inline styles that matplotlib writes, such as "fill: #0067a5", and overrides them.
     """

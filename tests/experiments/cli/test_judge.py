@@ -153,7 +153,7 @@ def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind,
     assert "Scores in my scores.csv" in summary
     assert said in page
     assert ("two datasets that differ" in page) == (kind == "side")
-    assert "The file cannot show whether that is so." in page
+    assert "This cannot be verified from the file." in page
     assert "by construction" not in page
     command = page.split("<code>dpassay judge ")[1].split("</code>")[0]
     named, *options = shlex.split(html.unescape(command))

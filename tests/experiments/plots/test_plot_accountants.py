@@ -25,7 +25,7 @@ def test_figure_names_every_line_with_its_last_value_and_marks_audits():
     for shown in ("strong composition: 3", "moments accountant: 1.5", "Renyi: 1", "privacy loss: 0.75", "1e-5"):
         assert shown in text
     assert "4 times" in curves.title
-    assert "“shown by an audit”" in curves.caption
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["shown by an audit"]
+    assert "“lower bound of an audit”" in curves.caption
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["lower bound of an audit"]
     assert [line.get_marker() for line in ax.lines].count("o") == 1
     assert ax.get_ylim()[0] < 0.2

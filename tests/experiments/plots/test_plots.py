@@ -196,8 +196,8 @@ def test_tradeoff_holds_the_errors_of_the_raw_scores() -> None:
 def test_tradeoff_says_whether_the_upper_curve_enters_the_forbidden_region() -> None:
     holds, broken = Tradeoff.from_result(laplace_result()), Tradeoff.from_result(laplace_result(1.5, claim=1.0))
     assert (holds.crossed, broken.crossed) == (False, True)
-    assert "stays out" in holds.caption
-    assert "reaches into" in broken.caption
+    assert "this line does not enter" in holds.caption
+    assert "this line enters" in broken.caption
     assert holds.title != broken.title
 
 
@@ -255,14 +255,14 @@ def test_profile_shows_more_delta_than_a_false_claim_allows() -> None:
     plot = Profile.from_result(laplace_result(1.5, claim=1.0))
     assert plot.crossed
     assert plot.epsilon[-1] >= 1.5
-    assert re.fullmatch(r"At epsilon = 1\S* a delta of 0\.\d+ was shown, where at most \S+ is claimed", plot.title)
+    assert re.fullmatch(r"At epsilon = 1\S*, delta is at least 0\.\d+; the claim is at most \S+", plot.title)
 
 
 def test_profile_says_when_nothing_was_shown() -> None:
     plot = Profile.from_result(constant_result())
     assert not np.any(plot.lower)
-    assert plot.title == "No delta was shown, at any epsilon; 0.462 is claimed at epsilon = 0"
-    assert any("nothing was shown" in text.get_text() for text in plot.plot().texts)
+    assert plot.title == "No positive lower bound on delta at any epsilon; the claim is 0.462 at epsilon = 0"
+    assert any("no positive lower bound" in text.get_text() for text in plot.plot().texts)
 
 
 # histograms
@@ -317,7 +317,7 @@ def test_shares_are_drawn_on_an_axis_that_ends_at_one() -> None:
         ax = plot.plot()
         assert max(ax.get_yticks()) <= 1.0 < ax.get_ylim()[1] < 2.0
         assert ("bin" in ax.get_ylabel()) == (len(plot.edges) > 0)
-        assert "event of the bound begins" in [text.get_text() for text in ax.get_legend().get_texts()]
+        assert "threshold of the bound" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_few_runs_get_few_bins() -> None:
@@ -417,7 +417,7 @@ def test_a_claim_refuted_at_another_delta_is_not_shown_as_an_epsilon_above_it() 
     ]
     assert BoundClaim.from_result(elsewhere).title == "The claim is refuted, at another delta"
     ladder = overview(named_sweep([above, elsewhere]))
-    assert "†: the claim is refuted at another delta" in ladder.caption
+    assert "†: the claim is refuted at a delta other than" in ladder.caption
     assert "† 0.5" in [text.get_text() for text in ladder.plot().texts]
     assert "another delta" in BoundClaim.from_result(elsewhere).caption
     assert "another delta" not in BoundClaim.from_result(above).caption
@@ -427,7 +427,7 @@ def test_the_title_counts_violations() -> None:
     assert BoundClaim.from_sweep(broken_sweep()).title.endswith("at 2 of 3 points")
     shares = [math.floor(100 * point.result.bound.epsilon / point.result.claim) for point in laplace_sweep().points]
     title = BoundClaim.from_sweep(laplace_sweep()).title
-    assert title == f"The attack shows {min(shares)} to {max(shares)} % of what is claimed"
+    assert title == f"The lower bounds reach {min(shares)} to {max(shares)} % of the claims"
     assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "More epsilon was shown than is claimed"
 
 
@@ -444,7 +444,7 @@ def test_plots_say_which_bound_assumes_a_family() -> None:
     profile = Profile.from_result(result)
     assert profile.free == 0.4 * result.claim
     assert legend_of(profile.plot())[3:] == ["bound at delta = 0.01", "bound, if in the family of the claim"]
-    assert "holds only if" in profile.caption
+    assert "is valid only if" in profile.caption
     alone = Profile.from_result(dataclasses.replace(result, bounds=result.bounds[:1]))
     assert legend_of(alone.plot())[3:] == ["bound, if in the family of the claim"]
     silent = Profile.from_result(gaussian_result())

@@ -72,7 +72,7 @@ def test_too_few_models_to_expose_a_record_are_said():
     plot = RecordVulnerability.from_metrics(result["loss"], 24)
     assert (plot.auc == 1.0).all()
     assert plot.n_exposed == 0
-    assert plot.title == "Too few models to expose any of 300 records one by one"
+    assert plot.title == "Too few models to test any of 300 records individually"
     assert "It takes 26 models" in plot.caption
     enough = result_of(26, shift=50.0)
     assert RecordVulnerability.from_metrics(enough["loss"], 26).n_exposed == 300
@@ -116,9 +116,9 @@ def test_the_headline_quotes_one_attack_everywhere():
     assert result.headline.attack == max(rates, key=rates.get) != result.best.attack
     assert len(result.headline.records.exposed()) != len(result.best.records.exposed())
     said = answer(result)
-    assert said.startswith(f"{result.headline.attack} finds {100 * result.headline.rate_at(0.01).tpr:.3g} %")
+    assert said.startswith(f"{result.headline.attack} identifies {100 * result.headline.rate_at(0.01).tpr:.3g} %")
     assert f"its AUC is {result.headline.auc:.3f}" in said
-    assert f"It exposes {len(result.headline.records.exposed())} of 200" in said
+    assert f"It individually exposes {len(result.headline.records.exposed())} of 200" in said
     left, right = (ax.get_title(loc="left").replace("\n", " ") for ax in draw_membership(result).axes)
     assert result.headline.attack in left
     assert result.headline.attack in right

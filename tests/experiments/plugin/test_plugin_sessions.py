@@ -301,7 +301,7 @@ class TestMisuse:
             ("test_too_few_trials", "trials must be"),
             ("test_unknown_option", "'epsilom'. Did you mean 'epsilon'?"),
             ("test_by_position", "takes its options by name, but got (1.0,)"),
-            ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Take the fixture dp_audit"),
+            ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Use the fixture dp_audit"),
             ("test_with_the_fixture_and_without_a_check", "is a privacy test, but it checked nothing"),
             ("test_too_late", "too late for a share of the session's false-alarm budget"),
         ],

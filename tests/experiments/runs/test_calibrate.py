@@ -104,7 +104,7 @@ def call(tmp_path, monkeypatch):
 def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path):
     found = call("--bound", "simultaneous-band", "--out", "here")
     assert found.exit_code == 0, found.output
-    assert "HOLDS: no bound misses more often than it may" in found.stdout
+    assert "HOLDS: no bound misses more often than allowed" in found.stdout
     home = tmp_path / "here"
     names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
     assert {"certificate.csv", "certificate.json", "environment.json", "certificate.html"} <= names
@@ -151,7 +151,7 @@ def test_page_stands_alone_and_says_the_verdict(which, written):
     page = written[which].page.read_text(encoding="utf-8")
     assert all(link.startswith("#") for link in Nesting(page).links)
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
-    headline = "Every bound keeps its level" if which == "good" else "A bound misses too often"
+    headline = "Every bound keeps its significance level" if which == "good" else "A bound misses too often"
     assert headline in page
     assert ("The settings in which a bound missed too often" in page) == (which == "bad")
     assert page.count("<svg") == 2 + 1  # two confidences; one law has several equal sizes and an epsilon above 0

@@ -150,7 +150,7 @@ def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_o
     monkeypatch.setattr(TrialStore, "save", interrupting)
     done = CliRunner().invoke(app, ["run", str(config), "--out", str(tmp_path / "out")])
     assert done.exit_code == 130
-    assert "What was finished is kept: the same command continues from there." in done.output
+    assert "Finished trials are saved: the same command continues from there." in done.output
     begun = sum(trained)
     trained.clear()
     assert numbers(config, tmp_path / "out") == expected

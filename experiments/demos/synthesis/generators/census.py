@@ -1,4 +1,4 @@
-"""The five-marginal example: a census table measured once, and explained by each generator."""
+"""Five-marginal example: a census table measured once, and fitted by each generator."""
 
 from __future__ import annotations
 
@@ -57,20 +57,19 @@ FIVE = FixedMarginals(
     ),
     standard_deviation=50.0,
 )
-"""The marginals of McKenna, Miklau and Sheldon (2021), and their noise: 1/1000 concentrated DP when a record is added
-or removed."""
+"""Marginals and noise of McKenna, Miklau and Sheldon (2021): 1/1000 concentrated DP under add_remove."""
 
 
 def census() -> tuple[str, Table]:
-    """What it is, and the table: Adult where the data directory has it, else one of its size that is made up."""
+    """Return name and table of the data: Adult if it is in the data directory, else a synthetic table of its size."""
     try:
         return "Adult", Table.of(ADULT, load("adult"))
     except DataError:
-        return "a made-up census of Adult's size", Table.of(ADULT, made_up())
+        return "a synthetic census of Adult's size", Table.of(ADULT, made_up())
 
 
 def made_up(n_records: int = 48_842) -> pd.DataFrame:
-    """Records over `ADULT` whose attributes follow a common hidden number, some values common and most rare."""
+    """Return synthetic records over `ADULT` whose attributes depend on a hidden variable, with mostly rare values."""
     import pandas as pd
 
     rng = np.random.default_rng(SEED)
@@ -83,7 +82,7 @@ def made_up(n_records: int = 48_842) -> pd.DataFrame:
 
 
 def generators() -> dict[str, Generator]:
-    """Those that a domain of this size leaves, of a size that suits it."""
+    """Return the generators that support a domain of this size, with suitable settings."""
     return {
         "graphical model": GraphicalModel(),
         "relaxed table (softmax)": RelaxedTable(),
@@ -96,14 +95,14 @@ def generators() -> dict[str, Generator]:
 
 @dataclass(frozen=True)
 class Explained:
-    """How one generator explains the five marginals.
+    """Fit of one generator to the five marginals.
 
     Args:
         seconds: CPU time of the fit, one thread.
         misfit: half the squared error of the answers in units of the noise.
-        errors: of each marginal, the mean absolute error of a cell: of the fit against the data, in records.
-        table: the same of a table of as many records as the data have.
-        answers: the same of the noisy answers themselves.
+        errors: mean absolute error of a cell of each marginal of the fit, in records.
+        table: errors of a synthetic table with as many records as the data.
+        answers: errors of the noisy answers.
     """
 
     seconds: float
@@ -114,7 +113,7 @@ class Explained:
 
 
 def explained(table: Table, named: Mapping[str, Generator]) -> dict[str, Explained]:
-    """All of them on the same noisy answers."""
+    """Return the fits of all generators to the same noisy answers."""
     rng = np.random.default_rng(SEED)
     measured = FIVE.measure(table, DirectGenerator(), 1, rng)
     return {name: _explained(table, measured, generator) for name, generator in named.items()}
@@ -125,14 +124,14 @@ def _explained(table: Table, measured: tuple[Measured, ...], generator: Generato
     with threadpool_limits(1):
         start = time.process_time()
         fitted = generator.fit(ADULT, measured, rng)
-        found = [fitted.marginal(one.attributes)[0] for one in measured]
+        marginals = [fitted.marginal(answer.attributes)[0] for answer in measured]
         seconds = time.process_time() - start
         drawn = Table(ADULT, fitted.table(len(table), rng)[0])
-    exact = [table.marginal(one.attributes) for one in measured]
+    exact = [table.marginal(answer.attributes) for answer in measured]
     return Explained(
         seconds,
         float(misfit(fitted, measured)[0]),
-        tuple(float(np.abs(counts - truth).mean()) for counts, truth in zip(found, exact, strict=True)),
+        tuple(float(np.abs(counts - truth).mean()) for counts, truth in zip(marginals, exact, strict=True)),
         tuple(float(np.abs(drawn.marginal(o.attributes) - t).mean()) for o, t in zip(measured, exact, strict=True)),
-        tuple(float(np.abs(one.answers[0] - truth).mean()) for one, truth in zip(measured, exact, strict=True)),
+        tuple(float(np.abs(m.answers[0] - truth).mean()) for m, truth in zip(measured, exact, strict=True)),
     )

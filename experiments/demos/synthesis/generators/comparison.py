@@ -1,7 +1,7 @@
-"""What the ways to generate can and cannot do, measured: on a domain of eight cells, and by time on growing ones.
+"""Measured properties of the generators: fits on a domain of eight cells, and scaling of the time.
 
-The table of McKenna, Miklau and Sheldon (2021) has five rows. Each function here measures one of them, for one
-generator: a number that is 0 (or 1, for ratios) where the answer is yes.
+The table of McKenna, Miklau and Sheldon (2021) has five rows. Each function of this module measures one row for one
+generator: a number that is 0 (or 1, for ratios) if the answer is yes.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ N_PROBLEMS = 6
 NOISE = 30.0
 """Standard deviation of a cell in `noisy_cube`."""
 EXACT = DirectGenerator(n_steps=20_000, tolerance=1e-9)
-"""Convex, and over all distributions: what the others are measured by."""
+"""Reference solution: a convex problem over all distributions."""
 
 
 def compared() -> dict[str, Generator]:
-    """The generators, by the names that the tables give them, of a size that suits eight cells."""
+    """Return the generators by their names in the tables, with settings for eight cells."""
     return {
         "direct": DirectGenerator(),
         "graphical model": GraphicalModel(),
@@ -62,12 +62,12 @@ def compared() -> dict[str, Generator]:
 
 
 def random_laws(n_laws: int) -> Floats:
-    """Distributions over the cube, uniform among all, shape `(n_laws, 8)`."""
+    """Draw distributions over the cube, uniform on the simplex, shape `(n_laws, 8)`."""
     return np.random.default_rng(SEED).dirichlet(np.ones(8), size=n_laws)
 
 
 def exact_marginals(domain: Domain, laws: Floats, marginals: Marginals) -> list[Floats]:
-    """Shares in the cells of each marginal, `(n_laws, n_cells)`."""
+    """Return the shares in the cells of each marginal, `(n_laws, n_cells)`."""
     records = domain.records_in(np.arange(domain.n_cells))
     cells = [domain.cells(records, names) for names in marginals]
     return [
@@ -77,7 +77,7 @@ def exact_marginals(domain: Domain, laws: Floats, marginals: Marginals) -> list[
 
 
 def noisy_cube() -> list[Measured]:
-    """Pairs of attributes of laws over the cube, each with Gaussian noise: one problem a run."""
+    """Return noisy pair marginals of random distributions over the cube, one problem per run."""
     rng = np.random.default_rng([SEED, 1])
     shares = exact_marginals(CUBE, random_laws(N_PROBLEMS), PAIRS)
     return [
@@ -87,32 +87,31 @@ def noisy_cube() -> list[Measured]:
 
 
 def frustrated_cube() -> list[Measured]:
-    """Each two of three attributes always differ, it says: marginals that agree, and that no distribution has."""
+    """Return marginals in which any two of three attributes always differ: locally consistent, but unrealisable."""
     half = N_RECORDS / 2.0
     return [Measured(names, np.array([[0.0, half, half, 0.0]]), NOISE) for names in PAIRS]
 
 
 @cache
 def least_misfit() -> tuple[Floats, Floats]:
-    """The least that any distribution has on the noisy problems, `(N_PROBLEMS,)`, and on the contradiction, `(1,)`."""
+    """Return the smallest misfits on the noisy problems, `(N_PROBLEMS,)`, and on the unrealisable one, `(1,)`."""
     rng = np.random.default_rng(SEED)
-    noisy, frustrated = (misfit(EXACT.fit(CUBE, one, rng), one) for one in (noisy_cube(), frustrated_cube()))
+    problems = (noisy_cube(), frustrated_cube())
+    noisy, frustrated = (misfit(EXACT.fit(CUBE, problem, rng), problem) for problem in problems)
     return noisy, frustrated
 
 
 @dataclass(frozen=True)
 class OnTheCube:
-    """What one generator does on eight cells.
+    """Results of one generator on eight cells.
 
     Args:
-        distance: largest error of a cell's share, over random laws that are measured whole and without noise, each of
-        which
-            is then the only optimum: about 0 where the search space includes the optimum (row 1).
-        spurious: smallest misfit on the contradiction and the noisy problems, over the least that any distribution has:
-        below 1
-            only what no distribution has can be (row 2).
-        excess: largest misfit on the noisy problems over the least, less 1: about 0 where the problem is solved (row
-        4).
+        distance: largest error of a cell's share, over random distributions that are measured completely and without
+            noise: about 0 if the search space includes the optimum (row 1).
+        spurious: smallest ratio of the misfit to that of the best distribution, over the unrealisable and the noisy
+            problems: a value below 1 shows a fit that is not a distribution (row 2).
+        excess: largest ratio of the misfit to that of the best distribution on the noisy problems, minus 1: about 0 if
+            the problem is solved (row 4).
     """
 
     distance: float
@@ -121,27 +120,27 @@ class OnTheCube:
 
     @classmethod
     def of(cls, generator: Generator) -> OnTheCube:
-        """Measured for this generator."""
+        """Measure this generator."""
         rng, laws = np.random.default_rng(SEED), random_laws(N_PROBLEMS)
         whole = generator.fit(CUBE, [Measured(CUBE.names, N_RECORDS * laws, 1e-3)], rng)
         distance = np.abs(whole.marginal(CUBE.names) / whole.total[:, None] - laws).max()
         noisy, frustrated = (
-            misfit(generator.fit(CUBE, one, rng), one) / least
-            for one, least in zip((noisy_cube(), frustrated_cube()), least_misfit(), strict=True)
+            misfit(generator.fit(CUBE, problem, rng), problem) / least
+            for problem, least in zip((noisy_cube(), frustrated_cube()), least_misfit(), strict=True)
         )
         return cls(float(distance), float(min(noisy.min(), frustrated.min())), float(noisy.max() - 1.0))
 
 
-# --- row 3: what is searched, and whether the problem is convex in it -------------------------------------------------
+# --- row 3: search spaces, and convexity of the problem ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What a generator searches: points of a convex set, and the shares of the measured pairs at a point.
+    """Search space of a generator: points of a convex set, and the shares of the measured pairs at a point.
 
     Args:
-        draw: that many points at random, `(size, ...)`.
-        answers: of points, `(size, ...)`, the shares of `PAIRS`, one after another.
+        draw: draws that many random points, `(size, ...)`.
+        answers: returns the concatenated shares of `PAIRS` at points, `(size, ...)`.
     """
 
     draw: Callable[[np.random.Generator, int], Floats]
@@ -149,7 +148,7 @@ class SearchSpace:
 
 
 def search_spaces() -> dict[str, SearchSpace]:
-    """What the generators of `compared` search on the cube."""
+    """Return the search spaces of the generators of `compared` on the cube."""
     return {
         "direct": SearchSpace(
             lambda rng, size: rng.dirichlet(np.ones(8), size),
@@ -165,13 +164,13 @@ def search_spaces() -> dict[str, SearchSpace]:
 
 
 def _of_rows(rows: Floats) -> Floats:
-    """Shares of the pairs in mixtures, `(size, r, 3 attributes, 2 values)`."""
+    """Return the shares of the pairs in mixtures, `(size, r, 3 attributes, 2 values)`."""
     columns = {name: rows[:, :, place] for place, name in enumerate(CUBE.names)}
     return np.concatenate([products.answers([columns[name] for name in names]) for names in PAIRS], axis=1)
 
 
 def _of_networks(parameters: Floats) -> Floats:
-    """Shares of the pairs of networks with four latent and eight hidden units."""
+    """Return the shares of the pairs of networks with four latent and eight hidden units."""
     size = len(parameters)
     z = np.broadcast_to(np.random.default_rng(SEED).normal(size=(10, 4)), (size, 10, 4))
     first, second = parameters[:, :32].reshape(size, 4, 8), parameters[:, 32:].reshape(size, 8, 6)
@@ -180,36 +179,38 @@ def _of_networks(parameters: Floats) -> Floats:
 
 
 def _agreeing_pairs(rng: np.random.Generator, size: int) -> Floats:
-    """Shares of the three pairs that agree where they overlap."""
+    """Return random shares of the three pairs that are consistent on their overlaps."""
     regions = [(0, 1), (1, 2), (0, 2)]
-    given = [rng.dirichlet(np.full(4, 0.5), size).reshape(size, 2, 2) for _ in regions]
-    found = project(given, [np.ones(size)] * 3, overlaps(regions, CUBE.shape), sweeps=200, exact=True)
-    return np.concatenate([table.reshape(size, -1) for table in found], axis=1)
+    initial = [rng.dirichlet(np.full(4, 0.5), size).reshape(size, 2, 2) for _ in regions]
+    consistent = project(initial, [np.ones(size)] * 3, overlaps(regions, CUBE.shape), sweeps=200, exact=True)
+    return np.concatenate([table.reshape(size, -1) for table in consistent], axis=1)
 
 
 def above_the_chord(space: SearchSpace, n_pairs: int = 400) -> float:
-    """Row 3, convex: how often the loss half-way between two random points is above the mean of theirs, as it never is
-    where the loss is convex."""
+    """Return how often the loss at the midpoint of two random points exceeds the mean of their losses (row 3).
+
+    The result is 0 if the loss is convex.
+    """
     rng = np.random.default_rng([SEED, 3])
-    one, other = space.draw(rng, n_pairs), space.draw(rng, n_pairs)
-    aims = np.concatenate(exact_marginals(CUBE, rng.dirichlet(np.ones(8), size=n_pairs), PAIRS), axis=1)
-    at_one, at_other, between = (
-        ((space.answers(points) - aims) ** 2).sum(axis=1) for points in (one, other, (one + other) / 2.0)
+    first, second = space.draw(rng, n_pairs), space.draw(rng, n_pairs)
+    targets = np.concatenate(exact_marginals(CUBE, rng.dirichlet(np.ones(8), size=n_pairs), PAIRS), axis=1)
+    at_first, at_second, at_midpoint = (
+        ((space.answers(points) - targets) ** 2).sum(axis=1) for points in (first, second, (first + second) / 2.0)
     )
-    return float((between > (at_one + at_other) / 2.0 + 1e-12).mean())
+    return float((at_midpoint > (at_first + at_second) / 2.0 + 1e-12).mean())
 
 
-# --- row 5: what time grows with --------------------------------------------------------------------------------------
+# --- row 5: scaling of the time ---------------------------------------------------------------------------------------
 
 
 def chain(n_attributes: int, n_values: int) -> tuple[Domain, Marginals]:
-    """Each attribute with the next: a tree."""
+    """Return the pairs of consecutive attributes, which form a tree."""
     domain = Domain.of({f"x{i}": n_values for i in range(n_attributes)})
     return domain, list(pairwise(domain.names))
 
 
 def clique(n_attributes: int, n_values: int, n_others: int) -> tuple[Domain, Marginals]:
-    """Every pair of the first attributes: a junction tree has them all in one node."""
+    """Return all pairs of the first attributes, which are one node of a junction tree."""
     domain = Domain.of({f"x{i}": n_values for i in range(n_attributes + n_others)})
     return domain, list(combinations(domain.names[:n_attributes], 2))
 
@@ -219,12 +220,12 @@ LADDERS = {
     "junction tree": (chain(11, 8), clique(5, 8, 6)),
     "largest marginal": (chain(3, 8), chain(3, 64)),
 }
-"""Two problems each: the second has a larger domain (65,536 cells for 256), larger cliques (32,768 cells for 64) of as
-many pairs in a domain of the same size, or larger marginals (4,096 cells for 64)."""
+"""Two problems each: the second has a larger domain (65,536 instead of 256 cells), larger cliques (32,768 instead of 64
+cells) with the same number of pairs and size of the domain, or larger marginals (4,096 instead of 64 cells)."""
 
 
 def quick() -> dict[str, Generator]:
-    """The generators with few steps, whose number time is only proportional to."""
+    """Return the generators with few steps; the time is proportional to the number of steps."""
     return {
         "direct": DirectGenerator(),
         "graphical model": GraphicalModel(),
@@ -236,8 +237,10 @@ def quick() -> dict[str, Generator]:
 
 
 def seconds(generator: Generator, domain: Domain, marginals: Marginals) -> float:
-    """CPU time of one thread to fit one run of noisy uniform data, and to read one marginal of it; NaN where the domain
-    is refused as too large."""
+    """Return the CPU time of one fit to noisy uniform data and of one marginal, with one thread.
+
+    NaN if the generator rejects the domain as too large.
+    """
     rng, measured = np.random.default_rng(SEED), []
     for names in marginals:
         n_cells = domain.project(names).n_cells
@@ -252,8 +255,8 @@ def seconds(generator: Generator, domain: Domain, marginals: Marginals) -> float
 
 
 def slowdowns(generator: Generator) -> dict[str, float]:
-    """Row 5, what time grows with: seconds on the larger problem of each ladder over those on the smaller one."""
-    seconds(generator, *chain(3, 2))  # warm
+    """Return the time on the larger problem of each ladder divided by that on the smaller one (row 5)."""
+    seconds(generator, *chain(3, 2))  # warm-up
     return {
         name: seconds(generator, *larger) / seconds(generator, *smaller) for name, (smaller, larger) in LADDERS.items()
     }

@@ -108,7 +108,7 @@ class TestInThisStudy:
 
     def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
         assert traced.accused["formula"] > 0.1
-        assert traced.accused["people of reference"] < 0.03
+        assert traced.accused["reference sample"] < 0.03
 
 
 @pytest.fixture(scope="module")

@@ -119,5 +119,5 @@ def test_the_lecture_plays_and_draws(name, tmp_path):
 def test_the_made_up_census_stands_in_where_there_is_no_adult(monkeypatch, tmp_path):
     monkeypatch.setenv("DPASSAY_DATA", str(tmp_path))
     what, table = census()
-    assert "made-up" in what
+    assert "synthetic" in what
     assert len(table) == 48_842

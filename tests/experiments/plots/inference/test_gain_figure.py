@@ -26,7 +26,7 @@ def test_figure_holds_the_attack_and_both_baselines(found):
 
 def test_axes_are_named_and_every_rate_is_written(found):
     (ax,) = draw_gain(found).axes
-    assert ax.get_xlabel() == "right, of 60 people (%)"
+    assert ax.get_xlabel() == "correct guesses, of 60 people (%)"
     assert [text.get_text() for text in ax.texts] == ["66.7 %", "33.3 %", "66.7 %"]
     assert [label.get_text() for label in ax.get_yticklabels()] == [
         "attack",

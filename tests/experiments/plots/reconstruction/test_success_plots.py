@@ -109,7 +109,7 @@ def test_a_result_that_recovered_nothing_has_no_such_figure() -> None:
     result = audit_scores(canaries, claim=PureDP(1.0), delta=0.0)
     assert result.recovery is None
     assert "success" not in plots_of(result)
-    with pytest.raises(ValueError, match="recovered no secret"):
+    with pytest.raises(ValueError, match="is not a reconstruction"):
         SuccessCeiling.from_result(result)
 
 
@@ -120,7 +120,7 @@ def test_a_sweep_is_drawn_along_its_number_with_a_line_for_each_rest(tmp_path: A
     assert SuccessSweep.fits(sweep)
     plot = SuccessSweep.from_sweep(sweep)
     assert [[x for x, _ in row] for row in plot.lines.values()] == [[0.5, 1.0], [0.5, 1.0]]
-    assert plot.title.startswith("The attacks recover ")
+    assert plot.title.startswith("The success rates reach ")
     files = draw_all(sweep_of(points[::2], results[::2]), tmp_path)
     assert {"success.svg", "audit-01-success.png"} <= {file.name for file in files}
 
