@@ -4,17 +4,10 @@ base.py           Target, Attack and Scorer: read this first
 catalogue.py      all attacks on a pair by name
 canaries/         records that are made, or chosen, to be found
 distinguishing/   tell the runs on a pair apart
-events.py         exceptional outputs (exceptions, NaN, text) as scores
-extraction/       training text out of language models: what they write, and how far up a planted canary stands
-features.py       from outputs to columns of numbers that a classifier can read
-fine/             how an output is written, whether it came before, and how its coordinates stand to each other
-inference/        an attribute, a label, the look of a class: what is inferred about people
-linkage/          names for records that have none: linkage with what others know
 membership/       was this record in the training set?
-models/           two-class models that attacks learn from pilot trials
 reconstruction/   guess a secret that was drawn from a known prior
-synthesis/        was this record in the data that a synthetic table was made from?
-tracing/          was this person in the study whose means were published?
+attribute_inference/ Inference about people: an attribute that is not known of them, a label, what the examples of a cl
+learners/            Models that attacks learn from pilot trials. Those of two classes give log odds: log p1(x) - log p
 """
 
 from .base import Attack, Scorer, Target

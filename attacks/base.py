@@ -26,9 +26,9 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanisms.base import Mechanism, Neighbours, Outputs
-from ..mechanisms.errors import AttackError
-from ..mechanisms.validation import Options
+from ..mechanisms.core.base import Mechanism, Neighbours, Outputs
+from ..mechanisms.core.errors import AttackError
+from ..mechanisms.core.validation import Options
 
 
 class Scorer(Protocol):

@@ -7,7 +7,7 @@ every target.
 
 from __future__ import annotations
 
-from ..mechanisms.registry import Catalogue
+from ..mechanisms.core.registry import Catalogue
 from .base import Attack, Target
 
 catalogue = Catalogue(
@@ -17,13 +17,13 @@ catalogue = Catalogue(
         "gradient-product": "dpassay.attacks.distinguishing.gradient_product:GradientProduct",
         "canary-loss": "dpassay.attacks.distinguishing.canary_loss:CanaryLoss",
         "canary-direction": "dpassay.attacks.distinguishing.canary_direction:CanaryDirection",
-        "tracing": "dpassay.attacks.tracing.attack:Tracing",
-        "generated-queries": "dpassay.attacks.synthesis.generated_queries:GeneratedQueries",
-        "groundhog": "dpassay.attacks.synthesis.groundhog:Groundhog",
-        "marginal-likelihood": "dpassay.attacks.synthesis.marginal_likelihood:MarginalLikelihood",
-        "closest-record": "dpassay.attacks.synthesis.distances:ClosestRecord",
-        "neighbourhood": "dpassay.attacks.synthesis.distances:Neighbourhood",
-        "density-ratio": "dpassay.attacks.synthesis.density:DensityRatio",
+        "tracing": "dpassay.attacks.membership.tracing.attack:Tracing",
+        "generated-queries": "dpassay.attacks.membership.synthetic_data.generated_queries:GeneratedQueries",
+        "groundhog": "dpassay.attacks.membership.synthetic_data.groundhog:Groundhog",
+        "marginal-likelihood": "dpassay.attacks.membership.synthetic_data.marginal_likelihood:MarginalLikelihood",
+        "closest-record": "dpassay.attacks.membership.synthetic_data.distances:ClosestRecord",
+        "neighbourhood": "dpassay.attacks.membership.synthetic_data.distances:Neighbourhood",
+        "density-ratio": "dpassay.attacks.membership.synthetic_data.density:DensityRatio",
         "portfolio": "dpassay.attacks.distinguishing.portfolio:Portfolio",
         "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
         "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
@@ -52,7 +52,7 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         AttackError: the attack cannot be used on this target.
 
     Example:
-        >>> from dpassay.mechanisms.noise.laplace import Laplace
+        >>> from dpassay.mechanisms.noise.additive.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
         >>> choose("auto", Target(mechanism, mechanism.worst_case()))
         ('likelihood-ratio', LikelihoodRatio())

@@ -2,8 +2,8 @@
 
     mechanism and pair -> trials -> scores -> bounds -> verdict
 
-`dpassay.audit.games.question` checks and completes the arguments, and `dpassay.audit.games.pair` runs the audit;
-`dpassay.audit.games.outside` judges scores from other code.
+`dpassay.audit.games.setup` checks and completes the arguments, and `dpassay.audit.games.pair` runs the audit;
+`dpassay.audit.games.external_scores` judges scores from other code.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from ..attacks.base import Attack
-from ..mechanisms.base import Mechanism, Neighbours
-from ..mechanisms.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
-from ..mechanisms.external.guard import calls_take_at_most
-from ..mechanisms.fingerprint import fingerprint
-from ..mechanisms.guarantees.base import Guarantee
-from ..mechanisms.label import label
-from ..mechanisms.validation import counted
+from ..mechanisms.adapters.functions.guard import calls_take_at_most
+from ..mechanisms.core.base import Mechanism, Neighbours
+from ..mechanisms.core.display_names import label
+from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
+from ..mechanisms.core.fingerprint import fingerprint
+from ..mechanisms.core.guarantee import Guarantee
+from ..mechanisms.core.validation import counted
 from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
-from .games.outside import audit_scores
+from .games.external_scores import audit_scores
 from .games.pair import Run
-from .games.question import Question
+from .games.setup import Question
 from .results.audit_result import AuditResult
 from .results.text import INDEPENDENT
 from .trials.options import RunOptions
@@ -88,7 +88,7 @@ def audit(
     Raises:
         ParameterError: a value out of range; the message names it.
         NeighboursError, RelationError: the claim does not hold for such a pair.
-        AttackError, ReleaseError, StoreError: see `dpassay.mechanisms.errors`.
+        AttackError, ReleaseError, StoreError: see `dpassay.mechanisms.core.errors`.
 
     An exception of the audited code is an output, or an error that names it; its changes to this process are undone
     (see `AuditResult.warnings`). Code that ends the whole process, as `os._exit` does, ends this one too, unless

@@ -12,9 +12,9 @@ from dpassay.audit import audit
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.audit.evidence.statement import Statement
-from dpassay.audit.power import detectable
+from dpassay.audit.power.power import detectable
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.guarantees import LaplaceDP
+from dpassay.mechanisms.accounting import LaplaceDP
 
 
 def bare_numpy(n: int) -> None:

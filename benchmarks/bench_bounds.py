@@ -18,7 +18,7 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.evidence.scores import BitScores, PairCounts, PairScores, Tally
 from dpassay.audit.evidence.statement import Statement
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, Guarantee, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, Guarantee, LaplaceDP, PrivacyLossDP, PureDP
 
 
 def event(n: int) -> PairCounts:

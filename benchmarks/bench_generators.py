@@ -7,8 +7,8 @@ from benchmarks.measure import interleaved, ratio, report
 from threadpoolctl import threadpool_limits
 
 from dpassay.experiments.demos.synthesis.generators.census import census, explained, generators
-from dpassay.mechanisms.queries import Domain
-from dpassay.mechanisms.synthesis import (
+from dpassay.mechanisms.noise.queries import Domain
+from dpassay.mechanisms.synthetic_data import (
     DirectGenerator,
     Generator,
     GeneratorNetwork,

@@ -6,7 +6,7 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, report, seconds
 
 from dpassay.attacks.reconstruction.answers import BoxedLeastSquares, GaussianLikelihood, L1Decoding
-from dpassay.mechanisms.counts import random_subsets
+from dpassay.mechanisms.noise.counts import random_subsets
 
 
 def answered(n: int, m: int, noise: float, runs: int) -> tuple[np.ndarray, np.ndarray]:

@@ -16,12 +16,12 @@ from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.sections import DataSection
+from dpassay.experiments.config.tasks.one_run import OneRunSection
 from dpassay.experiments.systems import FAMILIES, System, load
-from dpassay.experiments.tasks.one_run import OneRunSection
+from dpassay.mechanisms.core.registry import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from dpassay.mechanisms.learning.models.catalogue import catalogue as models
-from dpassay.mechanisms.registry import Catalogue
 
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- ((?!end)[\w -]+) -->\n\n).*?(\n?<!-- end -->)", re.DOTALL)

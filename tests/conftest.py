@@ -30,17 +30,17 @@ pytest_plugins = ["pytester"]
 @pytest.fixture
 def without_power(monkeypatch):
     """What an audit could have detected takes longer than the audit, and no verdict depends on it."""
-    from dpassay.audit.power import Detectable
+    from dpassay.audit.power.power import Detectable
 
     for search in ("detectable_epsilon", "detectable_in_bits", "detectable_in_successes"):
-        monkeypatch.setattr(f"dpassay.audit.power.{search}", lambda *given, **options: Detectable(1.0, "any"))
+        monkeypatch.setattr(f"dpassay.audit.power.power.{search}", lambda *given, **options: Detectable(1.0, "any"))
 
 
 @pytest.fixture
 def without_pictures(monkeypatch):
     """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
     for draw in ("draw_all", "membership.draw_study"):
-        monkeypatch.setattr(f"dpassay.experiments.plots.{draw}", lambda *_: [])
+        monkeypatch.setattr(f"dpassay.experiments.report.plots.{draw}", lambda *_: [])
     for write in ("write", "write_membership"):
         monkeypatch.setattr(f"dpassay.experiments.report.{write}", lambda *_, **__: [])
 
@@ -48,13 +48,13 @@ def without_pictures(monkeypatch):
 @pytest.fixture
 def one_picture(monkeypatch):
     """Runs draw and report the whole sweep, and no figures of its single audits."""
-    monkeypatch.setattr("dpassay.experiments.plots.draw.shown", lambda points: [])
+    monkeypatch.setattr("dpassay.experiments.report.plots.draw.shown", lambda points: [])
 
 
 @pytest.fixture
 def without_pixels(monkeypatch):
     """Figures are SVG files; the PNG files next to them are empty."""
-    monkeypatch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+    monkeypatch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
 
 
 def pytest_addoption(parser):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpassay.mechanisms.guarantees.numerics import search
+from dpassay.mechanisms.accounting.numerics import search
 
 ROOT = Path(__file__).parents[1]
 DAY = 24 * 3600
@@ -101,7 +101,7 @@ def test_what_is_not_committed_is_a_change(tmp_path):
 def test_the_paths_that_the_adapters_stand_on_exist():
     listed = (ROOT / "tests" / "adapters" / "paths.txt").read_text().splitlines()
     assert [path for path in listed if not (ROOT / path).exists()] == []
-    assert {"mechanisms/external", "tests/adapters", "pyproject.toml"} <= set(listed)
+    assert {"mechanisms/adapters", "tests/adapters", "pyproject.toml"} <= set(listed)
     assert "tests/adapters/paths.txt" in (ROOT / ".ci" / "run").read_text()
 
 

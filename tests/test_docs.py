@@ -20,16 +20,16 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, MembershipSection
 from dpassay.experiments.config.source import Source
+from dpassay.experiments.config.tasks.build import load_data
+from dpassay.experiments.config.tasks.membership import study
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.build import load_data
-from dpassay.experiments.tasks.membership import study
-from dpassay.experiments.tasks.planning import plan_tasks
-from dpassay.mechanisms import guarantees
+from dpassay.mechanisms import accounting as guarantees
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
-from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.core.errors import ConfigError
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.relation import Relation
-from dpassay.mechanisms.synthesis.catalogue import generators
+from dpassay.mechanisms.synthetic_data.catalogue import generators
 
 DOCS = Path(__file__).parent.parent / "docs"
 DP_SGD = """
@@ -266,7 +266,7 @@ def test_no_name_in_a_config_leads_to_other_peoples_code():
     catalogues = [mechanisms, attacks, bounds, membership, reconstruction]
     places = [place for one in catalogues for place in one.entries.values()]
     assert len(places) > 50
-    assert [place for place in places if place.startswith("dpassay.mechanisms.external")] == []
+    assert [place for place in places if place.startswith("dpassay.mechanisms.adapters")] == []
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------

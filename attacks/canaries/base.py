@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...mechanisms.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.errors import ParameterError, plural
+from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
+from ...mechanisms.core.errors import ParameterError, plural
+from ...mechanisms.core.validation import Options, whole
 from ...mechanisms.learning.base import Floats, TrainingData
-from ...mechanisms.learning.capabilities import TakesCanaries, needed
+from ...mechanisms.learning.dp_sgd.capabilities import TakesCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
-from ...mechanisms.validation import Options, whole
 
 Example: TypeAlias = tuple[Floats, int | float]
 """Features `(n_features,)` and label."""

@@ -13,11 +13,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import one_of, whole
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.capabilities import TakesCanaries
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import one_of, whole
+from ...mechanisms.learning.dp_sgd.capabilities import TakesCanaries
 from .base import Canary, Example, least_likely
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import ParameterError, plural
+from ...mechanisms.core.errors import ParameterError, plural
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.capabilities import ClipsGradients, HasInputWeights, TakesCanaries, needed
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import whole
+from ...mechanisms.learning.dp_sgd.capabilities import ClipsGradients, HasInputWeights, TakesCanaries, needed
 from .base import Canary
 
 

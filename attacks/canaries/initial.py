@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.validation import positive, whole
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.base import Model
-from ...mechanisms.validation import positive, whole
 
 
 def worst_case_initial(

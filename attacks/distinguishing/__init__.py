@@ -10,6 +10,8 @@ canary_loss.py        black box: the loss of the final model on the canary
 canary_direction.py   hidden state: how far the last iterate went along the gradient of the canary
 gradient_product.py   all iterates: each step, compared with the gradient of the canary
 noisy_steps.py        the noisy sums that iterates give away, and what one of them says about a gradient
+events.py            Exceptional outputs are scored, never dropped: an event that happens more often on one side is its
+low_level/           What classifiers miss: how an output is written, whether it came before, and how its coordinates s
 """
 
 from .assumed_law import AssumedLaw

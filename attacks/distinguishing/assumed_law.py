@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...mechanisms.base import LogDensity, Outputs
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.core.base import LogDensity, Outputs
+from ...mechanisms.core.errors import ParameterError
 from ..base import Attack, Scorer, Target
 from .likelihood_ratio import LikelihoodRatioScorer
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import AttackError
 from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ReleasesModels
+    from ...mechanisms.learning.dp_sgd.capabilities import ReleasesModels
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core.relation import Relation
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.relation import Relation
 from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ShowsLosses
+    from ...mechanisms.learning.dp_sgd.capabilities import ShowsLosses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class CanaryLoss(TargetedAttack):
     @classmethod
     def _capability(cls) -> type[ShowsLosses]:
         """Return the capability to compute losses, the only one needed."""
-        from ...mechanisms.learning.capabilities import ShowsLosses
+        from ...mechanisms.learning.dp_sgd.capabilities import ShowsLosses
 
         return ShowsLosses
 

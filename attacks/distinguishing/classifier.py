@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError
-from ...mechanisms.validation import one_of, whole
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core.validation import one_of, whole
 from ..base import Attack, Target
-from ..features import Features, Featuriser, as_rows, check_kind
-from ..models.additive import AdditiveModel, fit_additive
-from ..models.boosting import fit_boosting
-from ..models.forest import fit_forest
-from ..models.table import Cells, TableModel, find_cells, fit_table
+from ..learners.additive import AdditiveModel, fit_additive
+from ..learners.boosting import fit_boosting
+from ..learners.features import Features, Featuriser, as_rows, check_kind
+from ..learners.forest import fit_forest
+from ..learners.table import Cells, TableModel, find_cells, fit_table
 
 Floats = NDArray[np.float64]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core.validation import one_of
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.validation import one_of
 from ..base import Scorer, Target
 from .noisy_steps import log_ratio, noisy_steps
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ShowsTrajectory
+    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class GradientProduct(TargetedAttack):
 
     @classmethod
     def _capability(cls) -> type[ShowsTrajectory]:
-        from ...mechanisms.learning.capabilities import ShowsTrajectory
+        from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
 
         return ShowsTrajectory
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import LogDensity, Outputs
-from ...mechanisms.errors import AttackError, plural
+from ...mechanisms.core.base import LogDensity, Outputs
+from ...mechanisms.core.errors import AttackError, plural
 from ..base import Attack, Scorer, Target
 
 RESOLUTION = 2.0**-30
@@ -37,8 +37,8 @@ class LikelihoodRatio(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from dpassay.mechanisms.base import Outputs
-        >>> from dpassay.mechanisms.noise.laplace import Laplace
+        >>> from dpassay.mechanisms.core.base import Outputs
+        >>> from dpassay.mechanisms.noise.additive.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
         >>> target, nothing = Target(mechanism, mechanism.worst_case()), Outputs(np.empty(0))
         >>> scorer = LikelihoodRatio().fit(target, nothing, nothing, np.random.default_rng(0))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
+from ...mechanisms.core.base import Outputs
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ShowsTrajectory
+    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
 
 Floats = NDArray[np.floating[Any]]
 

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.validation import whole
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.validation import whole
 from ..base import Attack, Target
-from ..features import as_matrix
-from ..fine.repeats import Repeats
-from ..fine.rules import Floats, Granularity, Levels, Rule, coordinates_of, rules_for
-from ..fine.screen import Beyond, learn_beyond, log_p_value, promise
+from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
+from .low_level.repeats import Repeats
+from .low_level.rules import Floats, Granularity, Levels, Rule, coordinates_of, rules_for
+from .low_level.screen import Beyond, learn_beyond, log_p_value, promise
 
 N_FOLDS = 3
 LOG_FALSE_ALARM = math.log(1e-3)
@@ -86,7 +86,7 @@ class Portfolio(Attack):
     def supports(self, target: Target) -> bool:
         """Return True for external code, which may do anything; mechanisms of this library behave as stated."""
         module = type(target.mechanism).__module__
-        return not module.startswith("dpassay.") or module.startswith("dpassay.mechanisms.external.")
+        return not module.startswith("dpassay.") or module.startswith("dpassay.mechanisms.adapters.")
 
     def fit(
         self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator

@@ -22,11 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...mechanisms.errors import AttackError, ParameterError
+from ...mechanisms.core.errors import AttackError, ParameterError
 from ..base import Attack, Target
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ShowsLosses
+    from ...mechanisms.learning.dp_sgd.capabilities import ShowsLosses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +51,13 @@ class TargetedAttack(Attack):
     @classmethod
     def _capability(cls) -> type[ShowsLosses]:
         """Return the capability that the attack needs of the trainer."""
-        from ...mechanisms.learning.capabilities import ReleasesModels
+        from ...mechanisms.learning.dp_sgd.capabilities import ReleasesModels
 
         return ReleasesModels
 
     def _learner(self, target: Target) -> Any:
         """Return the trainer under attack; raise `AttackError` if the mechanism is none, or releases another view."""
-        from ...mechanisms.learning.capabilities import needed
+        from ...mechanisms.learning.dp_sgd.capabilities import needed
 
         try:
             learner = needed(target.mechanism, self._capability(), f"attack {type(self).__name__}")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError
-from ...mechanisms.validation import one_of, whole
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import AttackError
+from ...mechanisms.core.validation import one_of, whole
 from ..base import Attack, Scorer, Target
-from ..features import as_matrix
+from ..learners.features import as_matrix
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Threshold(Attack):
 
     Example:
         >>> import numpy as np
-        >>> from dpassay.mechanisms.base import Outputs
+        >>> from dpassay.mechanisms.core.base import Outputs
         >>> from dpassay.mechanisms import Laplace
         >>> target = Target(Laplace(epsilon=1.0), Laplace(epsilon=1.0).worst_case())
         >>> rng = np.random.default_rng(0)

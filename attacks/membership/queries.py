@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.learning.base import Classifiers, GivesSignals, HasGradients, HasSummaries, Learner, TrainingData
 from .shadows import Shadows
 from .signals import SIGNALS
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.capabilities import ShowsTrajectory
+    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def train(
         summaries = models.summaries if isinstance(models, HasSummaries) else None
         return models, {} if summaries is None else {"summaries": summaries}
     from ...mechanisms.learning.models.trained import TrainedModels
-    from .target.gradients import inner_products
+    from .gradients import inner_products
 
     trainer = cast("ShowsTrajectory", learner)
     trajectories = np.asarray(trainer.release_subsets(data, inclusion, rng).values)
@@ -49,7 +49,7 @@ def train(
 
 def shows_trajectory(learner: Learner) -> bool:
     """Return True if the learner, as configured, releases every iterate."""
-    from ...mechanisms.learning.capabilities import ShowsTrajectory, has
+    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory, has
 
     return has(learner, ShowsTrajectory) and cast("ShowsTrajectory", learner).view == "trajectory"
 

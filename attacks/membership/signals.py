@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import AttackError
+from ...mechanisms.core.errors import AttackError
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]

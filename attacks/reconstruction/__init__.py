@@ -10,6 +10,7 @@ tables/                 blocks of people from published tables
 training/               training data from what a training released
 
 `dpassay.audit.games.reconstruction_game` plays the rounds.
+extraction/          Training text out of language models: what they write by themselves, and how far up a planted cana
 """
 
 from .base import FairBits, Guesser, OneOf, Reconstructor, Secret, SecretTarget

@@ -23,11 +23,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from ...mechanisms.errors import AttackError, ParameterError, RelationError
-from ...mechanisms.records import mixed_records, n_records, remove_record, replace_record, zero_record
-from ...mechanisms.relation import Relation
-from ..events import mark
+from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...mechanisms.core.errors import AttackError, ParameterError, RelationError
+from ...mechanisms.core.records import mixed_records, n_records, remove_record, replace_record, zero_record
+from ...mechanisms.core.relation import Relation
+from ..distinguishing.events import mark
 
 COMPARED = 256
 """Largest number of bits whose two values are compared: each bit changes its own record."""

@@ -6,8 +6,8 @@ attacks that learn it, and the attack that learns from any output is the last.
 
 from __future__ import annotations
 
-from ...mechanisms.errors import AttackError, ParameterError
-from ...mechanisms.registry import Catalogue
+from ...mechanisms.core.errors import AttackError, ParameterError
+from ...mechanisms.core.registry import Catalogue
 from .base import Reconstructor, SecretTarget
 
 catalogue = Catalogue(
@@ -20,10 +20,10 @@ catalogue = Catalogue(
         "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programme:LinearProgramme",
         "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.flips:GaussianLikelihood",
         "integer-programme": "dpassay.attacks.reconstruction.answers.integer_programme:IntegerProgramme",
-        "secret-sharer": "dpassay.attacks.extraction.secret_sharer:SecretSharer",
+        "secret-sharer": "dpassay.attacks.reconstruction.extraction.secret_sharer:SecretSharer",
         "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
-        "model-confidence": "dpassay.attacks.inference.records:ModelConfidence",
+        "model-confidence": "dpassay.attacks.attribute_inference.records:ModelConfidence",
         "learned": "dpassay.attacks.reconstruction.learned:Learned",
     },
 )

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ..events import mark
-from ..features import Features, Featuriser, check_kind
+from ...mechanisms.core.base import Outputs
+from ..distinguishing.events import mark
+from ..learners.features import Features, Featuriser, check_kind
 
 Floats = NDArray[np.float64]
 

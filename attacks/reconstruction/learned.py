@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import AttackError, plural
-from ...mechanisms.validation import whole
-from ..features import Featuriser, check_kind
-from ..models.multiclass import ClassModel, fit_classes
-from ..models.ridge import RidgeModel, fit_ridge
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import AttackError, plural
+from ...mechanisms.core.validation import whole
+from ..learners.features import Featuriser, check_kind
+from ..learners.multiclass import ClassModel, fit_classes
+from ..learners.ridge import RidgeModel, fit_ridge
 from .base import FairBits, OneOf, Reconstructor, SecretTarget
 from .columns import EventColumns
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Dataset, LogDensity, Outputs
-from ...mechanisms.errors import AttackError
+from ...mechanisms.core.base import Dataset, LogDensity, Outputs
+from ...mechanisms.core.errors import AttackError
 from ...mechanisms.local.base import LocalMechanism
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 

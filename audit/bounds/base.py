@@ -28,8 +28,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from ...mechanisms.errors import ParameterError
-from ...mechanisms.validation import Options
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.validation import Options
 from ..evidence.scores import BitScores, PairScores, Scores, Successes
 from ..evidence.statement import Statement
 from .curve import CurveViolation

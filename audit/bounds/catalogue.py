@@ -1,6 +1,6 @@
 """Names of the bounds. A new bound is one file and one line in this table; `dpassay list bounds` prints it."""
 
-from ...mechanisms.registry import Catalogue
+from ...mechanisms.core.registry import Catalogue
 
 catalogue = Catalogue(
     "bound",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...mechanisms.errors import AccountingError, ParameterError
-from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.core.errors import AccountingError, ParameterError
+from ...mechanisms.core.guarantee import Guarantee
 from ..evidence.scores import BitScores, PairScores, Successes
 from .base import Bound, Evidence
 from .catalogue import catalogue

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.core.guarantee import Guarantee
 from ..evidence.scores import Tally
 from .numerics.rectangle import Rectangle
 
@@ -63,7 +63,7 @@ def contradicting(limits: Rectangle, claim: Guarantee) -> NDArray[np.bool_]:
     """Return a mask of the rectangles that contradict `claim`.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.accounting import GaussianDP
         >>> limits = Rectangle.at([159, 30], [500, 40], n_out=1000, n_in=1000, significance=0.025)
         >>> contradicting(limits, GaussianDP(0.8)).tolist()
         [True, False]

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
-from ...mechanisms.errors import AccountingError, ParameterError
-from ...mechanisms.guarantees import (
+from ...mechanisms.accounting import (
     ApproximateDP,
     BoundedRange,
     ConcentratedDP,
@@ -30,8 +29,9 @@ from ...mechanisms.guarantees import (
     PureDP,
     RenyiDP,
 )
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.guarantees.privacy_loss import NoisySteps
+from ...mechanisms.accounting.kinds.privacy_loss import NoisySteps
+from ...mechanisms.core.errors import AccountingError, ParameterError
+from ...mechanisms.core.guarantee import Guarantee
 
 _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon

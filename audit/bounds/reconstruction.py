@@ -29,10 +29,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ...mechanisms.errors import ParameterError, RelationError, plural
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import one_of, open_unit, unit_interval, whole
+from ...mechanisms.core.errors import ParameterError, RelationError, plural
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import one_of, open_unit, unit_interval, whole
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement
 from .base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
@@ -74,7 +74,7 @@ class Reconstruction(Bound[Successes]):
         RelationError: a claim under another relation than `replace_one` together with `candidates`.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> guessed, stated = Successes(n_success=60, n_runs=100, prior_success=0.1), Statement(PureDP(1.0), delta=0.0)
         >>> round(Reconstruction().fix(stated, None, (100,)).lower_bound(guessed).epsilon, 6)
         1.635059
@@ -137,7 +137,7 @@ class FixedReconstruction(FixedBound[Successes]):
         The p-value tests the whole claimed curve. It is at most `significance` if the lower limit of the success rate
         exceeds the rate that the claim allows. No family is assumed.
 
-        >>> from dpassay.mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.accounting import GaussianDP
         >>> fixed = Reconstruction().fix(Statement(GaussianDP(1.0), delta=1e-5), None, (100,))
         >>> round(fixed.p_value(Successes(60, 100, prior_success=0.1)), 9)
         1.6185e-05
@@ -157,7 +157,7 @@ class FixedReconstruction(FixedBound[Successes]):
 
         This is a lower bound on mu if the trade-off curve is Gaussian.
 
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> fixed = Reconstruction().fix(Statement(PureDP(1.0), delta=0.0), None, (100,))
         >>> round(fixed.mu_lower(Successes(60, 100, prior_success=0.1)), 6)
         1.314083
@@ -229,7 +229,7 @@ def allowed_success(claim: Guarantee, prior_success: float, *, candidates: int |
         RelationError: candidates, and a claim under a relation other than `replace_one`.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> round(allowed_success(PureDP(1.0), 0.1), 6), round(allowed_success(PureDP(1.0), 0.1, candidates=10), 6)
         (0.271828, 0.231969)
     """

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...mechanisms.errors import ParameterError
+from ...mechanisms.core.errors import ParameterError
 from .scores import BitScores
 
 LEVEL = 1e-9
@@ -40,7 +40,7 @@ def check_coins(evidence: BitScores) -> None:
         raise ParameterError(
             f"bits must be independent fair coins, each tossed before its run, but {deviation}. Toss a coin for each "
             "bit of each run, and pass the results. If records were included for another reason, report metrics "
-            "(dpassay.audit.membership.evaluate) instead: no bound on epsilon follows from such bits.",
+            "(dpassay.audit.metrics.membership.evaluate) instead: no bound on epsilon follows from such bits.",
             argument="bits",
         )
 

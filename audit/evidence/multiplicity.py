@@ -25,8 +25,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.errors import ParameterError
-from ...mechanisms.validation import open_unit, whole
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.validation import open_unit, whole
 
 Floats = NDArray[np.float64]
 

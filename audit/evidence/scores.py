@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import ParameterError
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import real_numbers, unit_interval, whole
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import real_numbers, unit_interval, whole
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 
-from ...mechanisms.base import Mechanism
-from ...mechanisms.errors import AccountingError, ParameterError, RelationError
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import delta_range, open_unit, whole
+from ...mechanisms.core.base import Mechanism
+from ...mechanisms.core.errors import AccountingError, ParameterError, RelationError
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import delta_range, open_unit, whole
 
 SMALLEST_SIGNIFICANCE = 1e-11
 """Smallest significance per hypothesis: p-values are computed down to a tenth of this."""
@@ -37,7 +37,7 @@ class Statement:
         AccountingError: the claim is infinite at `delta`.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import ApproximateDP
+        >>> from dpassay.mechanisms.accounting import ApproximateDP
         >>> stated = Statement(ApproximateDP(1.0, 1e-5), delta=1e-5)
         >>> stated.epsilon, round(stated.significance, 6), round(stated.shared(5).confidence, 6)
         (1.0, 0.05, 0.99)

@@ -1,16 +1,16 @@
 """How randomness is arranged, from what is asked to the evidence, and from the evidence to a result.
 
-question.py         what is asked of a mechanism on a pair, checked and complete
 pair.py             distinguishing: runs on either dataset of a pair
-observed.py         what its trials show besides their scores
 low_bits.py         one result of two scores: with the low bits of floats, and without
-refuted.py          the event that refutes a claim, shown to people
 canaries.py         membership: fair coins for canaries, runs, scores -> BitScores
 reconstruction.py   reconstruction: a secret is drawn, and guessed -> Successes, BitScores
 rounds.py           its rounds, a chunk at a time
 training.py         shadow models, trained by the trials engine
-outside.py          audit_scores: evidence that other code made
 conclude.py         from evidence to a result, the same for every game
+diagnostics.py       Observations on the trials of a pair other than scores: witnesses, dependence, warnings and notes
+external_scores.py   Audits of scores from external code: the runs were made on other machines, or in another language
+refuting_event.py    The event that refutes a claim, for the report: examples of outputs in it and outside, and a rule
+setup.py             The question of an audit: all arguments, checked and complete, before any run
 """
 
 from .canaries import gradient_canary_game, membership_game, one_run

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from ...attacks.membership.base import MembershipAttack
 from ...attacks.membership.catalogue import build
+from ...attacks.membership.gradients import canary_log_ratio
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
-from ...attacks.membership.target.gradients import canary_log_ratio
-from ...mechanisms.errors import AttackError, ParameterError, RelationError, plural
-from ...mechanisms.fingerprint import describe
+from ...mechanisms.core.errors import AttackError, ParameterError, RelationError, plural
+from ...mechanisms.core.fingerprint import describe
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
-from ...mechanisms.learning.capabilities import ShowsNoisyGradients, needed
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import whole
+from ...mechanisms.learning.dp_sgd.capabilities import ShowsNoisyGradients, needed
 from ..evidence.scores import BitScores
 from ..trials.options import RunOptions
 from ..trials.plan import Chunk
@@ -70,7 +70,7 @@ def membership_game(
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> from dpassay.mechanisms.external.estimator import EstimatorLearner
+        >>> from dpassay.mechanisms.adapters.estimator import EstimatorLearner
         >>> rng = np.random.default_rng(0)
         >>> canaries = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
         >>> game = membership_game(EstimatorLearner(KNeighborsClassifier(1)), canaries, attack="loss", seed=0)
@@ -129,7 +129,7 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         raise AttackError(
             "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
             "coins, and differential privacy makes no statement about two natural samples. Report metrics "
-            "(dpassay.audit.membership.evaluate), or toss coins: train_shadows, or membership_game. If the bits of "
+            "(dpassay.audit.metrics.membership.evaluate), or toss coins: train_shadows, or membership_game. If the bits of "
             "your own models are such coins, pass Shadows(..., fair=True)."
         )
     whole(0, model=model)

@@ -16,19 +16,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.core.guarantee import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.game import Game, Trials
 from ..evidence.statement import Statement
 from ..evidence.verdict import Verdict, judge, nothing_to_go_on
-from ..power import Detectable, detectable, refutable
-from ..remedies import remedies
+from ..power.power import Detectable, detectable, refutable
+from ..power.remedies import remedies
 from ..results.audit_result import AuditResult, ClaimCurve
 from ..results.claim_curve import claim_curve
 from ..results.explained import Explained
 from ..results.recovery import Recovery
-from ..trials.guards.independence import Dependence
-from ..witness.base import Witness
+from ..results.witness.base import Witness
+from ..trials.independence import Dependence
 
 KEPT = 400
 """Number of thresholds that a result keeps for its curves."""

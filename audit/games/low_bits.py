@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...attacks.events import EventScorer
+from ...attacks.distinguishing.events import EventScorer
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult

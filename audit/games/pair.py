@@ -21,31 +21,31 @@ from functools import partial
 import numpy as np
 
 from ...attacks.base import Scorer
-from ...attacks.events import EventScorer, fit_scorer
-from ...mechanisms.base import Outputs
-from ...mechanisms.label import label
+from ...attacks.distinguishing.events import EventScorer, fit_scorer
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.display_names import label
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
 from ..results.audit_result import AuditResult
 from ..results.explained import Explained
+from ..results.witness.datasets import as_json
+from ..trials.changed_state import Changed
 from ..trials.examples import Examples
 from ..trials.execution import Work, execute, in_this_process
-from ..trials.guards.changed import Changed
-from ..trials.guards.independence import Independence
-from ..trials.guards.replay import ReplayGuard
+from ..trials.independence import Independence
 from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
 from ..trials.reduction import BESIDES, EvaluationScores, KeptScores, PilotOutputs, Reduction
+from ..trials.repeated_chunks import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
-from ..witness.datasets import as_json
 from .conclude import Subject, conclude
+from .diagnostics import Observed
 from .low_bits import beside
-from .observed import Observed
-from .question import Question
-from .refuted import deciding_event, event_rule
+from .refuting_event import deciding_event, event_rule
+from .setup import Question
 
 GRID = 1024
 """Number of thresholds on the grid of counts, from quantiles of the pilot scores."""

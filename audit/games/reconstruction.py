@@ -24,30 +24,30 @@ from typing import Any
 
 from ...attacks.reconstruction.base import FairBits, OneOf, Reconstructor, Secret, SecretTarget
 from ...attacks.reconstruction.catalogue import choose
-from ...mechanisms.base import Mechanism, Neighbours, Workers
-from ...mechanisms.errors import DependentTrialsError, ParameterError
-from ...mechanisms.external.function import FunctionMechanism
-from ...mechanisms.external.guard import Guard, calls_take_at_most
-from ...mechanisms.fingerprint import describe
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.label import label
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import whole
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.guard import Guard, calls_take_at_most
+from ...mechanisms.core.base import Mechanism, Neighbours, Workers
+from ...mechanisms.core.display_names import label
+from ...mechanisms.core.errors import DependentTrialsError, ParameterError
+from ...mechanisms.core.fingerprint import describe
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
 from ..results.text import INDEPENDENT
+from ..results.witness.no_randomness import replay
+from ..trials.changed_state import Changed
+from ..trials.constant_outputs import Unvarying, only_output
 from ..trials.execution import execute, in_this_process
-from ..trials.guards.changed import Changed
-from ..trials.guards.independence import Independence, independent_by_construction
-from ..trials.guards.replay import ReplayGuard
-from ..trials.guards.unvarying import Unvarying, only_output
+from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, versions
 from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
 from ..trials.progress import Reporter
+from ..trials.repeated_chunks import ReplayGuard
 from ..trials.seeds import Stage, child_seed, stream
 from ..trials.work import run_each
-from ..witness.no_randomness import replay
-from .question import check_function, workers_of
 from .rounds import BitRounds, CandidateRounds, Guessed, Won, plan_rounds
+from .setup import check_function, workers_of
 
 DEPENDENT = 1e-4
 """Significance level of the test of independence; a false alarm raises an error, so the bounds need no correction."""

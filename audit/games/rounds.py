@@ -4,7 +4,7 @@ Rounds are independent and identically distributed, so their order is irrelevant
 chunk are counted by candidate, multinomially, and the rounds of one candidate are one call of `release`. Fair bits:
 each round has its own dataset, and so a separate call.
 
-For user code, independence is tested (`dpassay.audit.trials.guards.independence`), on quantities that are independent
+For user code, independence is tested (`dpassay.audit.trials.independence`), on quantities that are independent
 and identically distributed under the null, for every law of the outputs:
 
     one of k     the outputs of the rounds with one candidate, given their number; even candidates stand for side 0, odd
@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.reconstruction.base import Guesser, SecretTarget
-from ...mechanisms.base import Mechanism, Outputs
-from ...mechanisms.errors import AttackError, ParameterError, plural
-from ...mechanisms.relation import Relation
+from ...mechanisms.core.base import Mechanism, Outputs
+from ...mechanisms.core.errors import AttackError, ParameterError, plural
+from ...mechanisms.core.relation import Relation
 from ..evidence.scores import BitScores, Floats, Successes
-from ..trials.guards.independence import Independence, order
-from ..trials.guards.replay import signature
+from ..trials.independence import Independence, order
 from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
+from ..trials.repeated_chunks import signature
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 from ..trials.work import run_each

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
-from ...mechanisms.base import Workers
-from ...mechanisms.errors import ParameterError, plural
-from ...mechanisms.fingerprint import describe
-from ...mechanisms.label import label
+from ...mechanisms.core.base import Workers
+from ...mechanisms.core.display_names import label
+from ...mechanisms.core.errors import ParameterError, plural
+from ...mechanisms.core.fingerprint import describe
+from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
-from ...mechanisms.validation import whole
 from ..trials.execution import execute
-from ..trials.guards.replay import ReplayGuard
 from ..trials.options import RunOptions, versions
 from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
 from ..trials.progress import Reporter
+from ..trials.repeated_chunks import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 
@@ -83,7 +83,7 @@ def train_shadows(
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> from dpassay.mechanisms.external.estimator import EstimatorLearner
+        >>> from dpassay.mechanisms.adapters.estimator import EstimatorLearner
         >>> rng = np.random.default_rng(0)
         >>> records = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
         >>> shadows = train_shadows(EstimatorLearner(KNeighborsClassifier(1)), records, 4, seed=0)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.external.forms import by_name
-from ...mechanisms.external.recording.noisy import SLACK, at_last
+from ...mechanisms.adapters.functions.forms import by_name
+from ...mechanisms.adapters.recording.noisy import SLACK, at_last
 
 __tracebackhide__ = True  # pytest shows the lines of the program only
 

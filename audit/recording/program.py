@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.base import Neighbours
-from ...mechanisms.external.calls.style import name_of, style_of
-from ...mechanisms.external.guard import Guard
-from ...mechanisms.external.recording import RecordingGenerator, Tape, running
+from ...mechanisms.adapters.functions.guard import Guard
+from ...mechanisms.adapters.functions.style import name_of, style_of
+from ...mechanisms.adapters.recording import RecordingGenerator, Tape, running
+from ...mechanisms.core.base import Neighbours
 from .leaves import Leaves, changes, leaves_of, same
 from .recorded import Element, Recorded, Recordings
 

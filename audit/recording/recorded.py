@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.errors import AccountingError, PrivacyViolation, plural
-from ...mechanisms.external.labels import shown
-from ...mechanisms.external.recording import Call, Tape
-from ...mechanisms.external.recording.charges import moved
-from ...mechanisms.external.recording.noisy import SLACK
-from ...mechanisms.external.recording.tape import PICKS, SOURCES
-from ...mechanisms.guarantees import ConcentratedDP, PureDP, compose, to_concentrated
-from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.accounting import ConcentratedDP, PureDP, compose, to_concentrated
+from ...mechanisms.adapters.functions.labels import shown
+from ...mechanisms.adapters.recording import Call, Tape
+from ...mechanisms.adapters.recording.charges import moved
+from ...mechanisms.adapters.recording.noisy import SLACK
+from ...mechanisms.adapters.recording.tape import PICKS, SOURCES
+from ...mechanisms.core.errors import AccountingError, PrivacyViolation, plural
+from ...mechanisms.core.guarantee import Guarantee
 from .leaves import Leaves, changes, same
 
 Floats = NDArray[np.float64]

@@ -12,19 +12,19 @@ from typing import Any, ClassVar
 
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
-from ..estimates.base import Estimate
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict, nothing_to_go_on
-from ..remedies import Remedy
-from ..witness.base import Witness
-from ..witness.event import Rule
+from ..power.remedies import Remedy
 from . import consistency
 from .deciding import DecidingEvent
 from .drawing import draw
+from .estimates.base import Estimate
 from .low_bits import WithoutLowBits
 from .recovery import Recovery
 from .saved import Saved
+from .witness.base import Witness
+from .witness.event import Rule
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,13 @@ class AuditResult(Saved):
         return evidence(self)
 
     def to_witness(self, path: Path | str) -> None:
-        """Write a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.witness.checker`.
+        """Write a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.results.witness.checker`.
 
         Raises:
             ResultError: the verdict is not a violation.
             StoreError: the file cannot be written.
         """
-        from ..witness.file import write
+        from .witness_file import write
 
         write(self, path)
 

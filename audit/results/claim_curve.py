@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.guarantees.base import Guarantee
+from ...mechanisms.core.guarantee import Guarantee
 from ..evidence.scores import Floats
 from .audit_result import ClaimCurve
 

@@ -9,7 +9,7 @@ from collections.abc import Sized
 
 import numpy as np
 
-from ...mechanisms.errors import ResultError
+from ...mechanisms.core.errors import ResultError
 from ..evidence.scores import Tally
 
 

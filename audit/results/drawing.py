@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import Any
 
-from ...mechanisms.errors import DpassayError
+from ...mechanisms.core.errors import DpassayError
 
 GROUP = "dpassay.drawings"
 """Entry points: name of a result's class -> function that draws it."""

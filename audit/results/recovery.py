@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.relation import Relation
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.relation import Relation
 from ..bounds.base import Evidence
 from ..bounds.numerics.binomial import lower, upper
 from ..bounds.reconstruction import Reconstruction, allowed_success
@@ -40,7 +40,7 @@ def recovery_of(evidence: Evidence, claim: Guarantee, bounds: Sequence[Any], con
     """Return the recovery of successes, or of bits that are values of records; None for other evidence.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> rate = recovery_of(Successes(60, 100, 0.1), PureDP(1.0), [Reconstruction()], 0.95)
         >>> rate.success, rate.prior, round(rate.lower, 3), round(rate.upper, 3), round(rate.allowed, 3)
         (0.6, 0.1, 0.497, 0.697, 0.272)

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hi
 
 import numpy as np
 
-from ...mechanisms.errors import DpassayError, ResultError
+from ...mechanisms.core.errors import DpassayError, ResultError
 
 DIGEST = "sha256"
 _SPECIAL = ("inf", "-inf", "nan")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...mechanisms.printable import line
+from ...mechanisms.core.printable import line
 from ..evidence.verdict import Verdict, nothing_to_go_on
 from .deciding import words
 from .explained import Explained
@@ -13,7 +13,7 @@ from .explained import Explained
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
     from ..bounds.curve import CurveViolation
-    from ..remedies import Remedy
+    from ..power.remedies import Remedy
     from .audit_result import AuditResult
     from .recovery import Recovery
 

@@ -6,7 +6,11 @@ result.py    what was looked at and what was confirmed
 domains/     what datasets a search may take, and the neighbouring pairs in it
 """
 
-from .domains import Answers, Categories, Domain, Integers, Numbers, OneValue, Records, Values, Vectors, domain_from
+from .domains.answers import Answers
+from .domains.base import Domain
+from .domains.records import OneValue, Records
+from .domains.text import domain_from
+from .domains.values import Categories, Integers, Numbers, Values, Vectors
 from .explore import first_pair
 from .result import Look, SearchResult
 from .search import SCREENING_CONFIDENCE, search

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.base import Mechanism, Neighbours
-from ...mechanisms.errors import NeighboursError, ParameterError
-from ...mechanisms.fingerprint import identity
-from ...mechanisms.relation import Relation
+from ...mechanisms.core.base import Mechanism, Neighbours
+from ...mechanisms.core.errors import NeighboursError, ParameterError
+from ...mechanisms.core.fingerprint import identity
+from ...mechanisms.core.relation import Relation
 from .domains.base import Domain
 from .result import Look
 

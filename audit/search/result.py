@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...mechanisms.base import Dataset, Neighbours
-from ...mechanisms.errors import plural
+from ...mechanisms.core.base import Dataset, Neighbours
+from ...mechanisms.core.errors import plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
 from ..results import consistency

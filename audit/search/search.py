@@ -21,23 +21,24 @@ from pathlib import Path
 from typing import Any
 
 from ...attacks.base import Attack
-from ...mechanisms.base import Mechanism, Neighbours
-from ...mechanisms.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
-from ...mechanisms.external.calls.style import style_of
-from ...mechanisms.external.forms import Form
-from ...mechanisms.external.function import FunctionMechanism
-from ...mechanisms.external.guard import calls_take_at_most
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.label import label
-from ...mechanisms.relation import Relation
-from ...mechanisms.validation import counted, unit_interval, whole
+from ...mechanisms.adapters.functions.forms import Form
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.guard import calls_take_at_most
+from ...mechanisms.adapters.functions.style import style_of
+from ...mechanisms.core.base import Mechanism, Neighbours
+from ...mechanisms.core.display_names import label
+from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import counted, unit_interval, whole
 from ..api import audit
 from ..bounds.choose import BoundChoice
-from ..games.question import Question, check_function
+from ..games.setup import Question, check_function
 from ..results.audit_result import AuditResult
 from ..trials.progress import Reporter
 from ..trials.seeds import Stage, child_seed, root_seed, stream
-from .domains import Domain, domain_from
+from .domains.base import Domain
+from .domains.text import domain_from
 from .explore import Skip, Walk
 from .result import (
     SCREENING_CONFIDENCE,
@@ -119,7 +120,7 @@ def search(
         >>> result = search(Laplace(epsilon=1.0), [near, far], trials=20_000, seed=0)
         >>> result.candidate, result.verdict.value, result.ledger[0].looked_at
         (1, 'consistent', '2 looks: 2 pairs x 1 attack, 2,000 trials a side each')
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> def ignores_the_range(dataset, size, rng):
         ...     return dataset.sum() + rng.laplace(size=size)
         >>> result = search(ignores_the_range, domain="numbers 0..5", claim=PureDP(1.0), trials=5_000, seed=0)

@@ -11,6 +11,10 @@ progress.py    who receives how far it is
 options.py     workers, store and progress: the same options for every game
 folder.py    a folder that no write leaves
 array_files.py arrays from files of other people: headers are checked before data is read
-guards/      what could make trials dependent, or other trials than they seem, and is looked for while they run
 workers.py   worker processes: they end with the process that started them
+changed_state.py     Changes that audited code made in its process, over all chunks, as warnings of a result
+constant_outputs.py  Detection of outputs that never vary: no noise, or a function that remembers an earlier run
+impossible_outputs.py Outputs of one side that are impossible under the law of the other side, if the law is known
+independence.py      A test of the independence of trials, with a valid level for every law of the outputs
+repeated_chunks.py   A guard against runs that repeat each other: they are not independent trials, no bound holds, and
 """

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ...mechanisms.memory import available_memory, in_units
+from ...mechanisms.core.memory import available_memory, in_units
 
 Arrays = dict[str, NDArray[Any]]
 NUMBERS = "biuf"

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.base import Outputs
-from ...mechanisms.errors import plural
-from ...mechanisms.external.forms import Form
-from ...mechanisms.external.labels import cut, in_words
-from ...mechanisms.external.outcomes import BELOW_ZERO
+from ...mechanisms.adapters.functions.forms import Form
+from ...mechanisms.adapters.functions.labels import cut, in_words
+from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
+from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.errors import plural
 from ..evidence.scores import Floats
 from .plan import Chunk
 from .reduction import Reduction

@@ -18,13 +18,13 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from pickle import PicklingError
 
-from ...mechanisms.base import Workers
-from ...mechanisms.errors import ReleaseError
-from ...mechanisms.label import label
-from .guards.replay import ReplayGuard
+from ...mechanisms.core.base import Workers
+from ...mechanisms.core.display_names import label
+from ...mechanisms.core.errors import ReleaseError
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
+from .repeated_chunks import ReplayGuard
 from .store import Arrays, TrialStore
 from .workers import died, options
 

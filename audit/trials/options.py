@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.errors import ParameterError
-from ...mechanisms.fingerprint import opaque
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.fingerprint import opaque
 from .progress import Reporter, reporter_for
 from .store import TrialStore
 

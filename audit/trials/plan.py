@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...mechanisms.errors import ParameterError
-from ...mechanisms.validation import whole
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.validation import whole
 from .seeds import Stage
 
 MAXIMUM_TRIALS = 10**11

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.base import Outputs
+from ...mechanisms.core.base import Outputs
 from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
-from .guards.impossible import Impossible
-from .guards.independence import Independence
-from .guards.unvarying import Unvarying
+from .constant_outputs import Unvarying
+from .impossible_outputs import Impossible
+from .independence import Independence
 from .plan import Chunk, TrialPlan
 from .seeds import Stage
 from .store import Arrays

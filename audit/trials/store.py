@@ -27,7 +27,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...mechanisms.errors import DpassayError, FingerprintError, StoreError
+from ...mechanisms.core.errors import DpassayError, FingerprintError, StoreError
 from .array_files import NUMBERS, Arrays, read_npz
 from .folder import Folder, is_temporary
 

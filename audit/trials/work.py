@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.base import Scorer
+from ...attacks.distinguishing.events import mark
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
-from ...attacks.events import mark
-from ...mechanisms.base import Dataset, Mechanism, Neighbours, Outputs
-from ...mechanisms.errors import DpassayError, ReleaseError, plural
-from ...mechanisms.external.function import FunctionMechanism
-from ...mechanisms.external.guard import Guard
-from ...mechanisms.external.labels import cut, in_words
-from ...mechanisms.label import label
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.guard import Guard
+from ...mechanisms.adapters.functions.labels import cut, in_words
+from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...mechanisms.core.display_names import label
+from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ..evidence.scores import Floats
+from .constant_outputs import only_output
 from .examples import examples
-from .guards.impossible import impossible
-from .guards.independence import independent_by_construction, order
-from .guards.replay import signature
-from .guards.unvarying import only_output
+from .impossible_outputs import impossible
+from .independence import independent_by_construction, order
 from .plan import Chunk
 from .reduction import BESIDES
+from .repeated_chunks import signature
 from .seeds import Stage, stream
 from .store import Arrays
 

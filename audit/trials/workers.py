@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.errors import ParameterError, ReleaseError
-from ...mechanisms.external.guard import expendable
+from ...mechanisms.adapters.functions.guard import expendable
+from ...mechanisms.core.errors import ParameterError, ReleaseError
 
 WATCH_SECONDS = 0.5
 """Seconds between two checks that the parent is alive."""

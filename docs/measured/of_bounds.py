@@ -12,14 +12,14 @@ from dpassay.audit import audit, audit_scores
 from dpassay.audit.bounds.base import PairBound
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import build
+from dpassay.audit.calibration.laws import SampledLaw, gaussian, laplace_ratio
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
-from dpassay.audit.power import detectable_epsilon
-from dpassay.audit.testing.laws import SampledLaw, gaussian, laplace_ratio
+from dpassay.audit.power.power import detectable_epsilon
 from dpassay.audit.trials.plan import plan_trials
 from dpassay.mechanisms import Laplace, PureDP
-from dpassay.mechanisms.guarantees import GaussianDP, LaplaceDP
-from dpassay.mechanisms.guarantees.base import Guarantee
+from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
+from dpassay.mechanisms.core.guarantee import Guarantee
 
 BOUNDS, LEARNING = DOCS / "bounds.md", DOCS / "learning.md"
 SHOWN = ("joint-exact", "betting", "clopper-pearson", "simultaneous-band")

@@ -10,9 +10,11 @@ from stated import DOCS, Number
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.data.images import oriented_gradients
-from dpassay.mechanisms.learning import DPSGD, FineTuning, SoftmaxRegression
 from dpassay.mechanisms.learning.accounting import calibrate_noise
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
+from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
 
 N_PUBLIC, N_PRIVATE, N_COMPONENTS = 2_000, 3_000, 60
 N_RUNS = 3

@@ -7,7 +7,7 @@ from scipy.stats import norm
 from stated import DOCS, README, Number
 
 from dpassay.attacks.membership.catalogue import catalogue as membership
-from dpassay.audit.membership.records import models_needed
+from dpassay.audit.metrics.membership.records import models_needed
 
 MEMBERSHIP = DOCS / "membership.md"
 

@@ -16,7 +16,7 @@ from dpassay.experiments.demos.synthesis.generators.comparison import (
     compared,
     search_spaces,
 )
-from dpassay.mechanisms.errors import DataError
+from dpassay.mechanisms.core.errors import DataError
 
 GENERATOR_ROWS = {
     "direct": "| direct | {0.000} | {1.000} | {0.000} |",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from stated import DOCS, Number
 
-from dpassay.mechanisms.ensembles import ConfidentGNMax, LNMax
-from dpassay.mechanisms.ensembles.aggregators import Aggregator
+from dpassay.mechanisms.learning.pate import ConfidentGNMax, LNMax
+from dpassay.mechanisms.learning.pate.aggregator import Aggregator
 
 VOTE_ROWS: dict[str, tuple[Aggregator, str]] = {
     "mnist-lnmax-few": (

@@ -14,16 +14,16 @@ from ...audit.api import audit
 from ...audit.recording import record
 from ...audit.results.audit_result import AuditResult
 from ...audit.search import domain_from, search
-from ...mechanisms.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.errors import DpassayError, NeighboursError, ParameterError, StoreError
-from ...mechanisms.external.command import BATCH_SECONDS, Command, PlainCommand
-from ...mechanisms.external.function import FunctionMechanism
-from ...mechanisms.external.guard import calls_take_at_most, expendable
-from ...mechanisms.external.labels import in_words
-from ...mechanisms.external.target import load_target
-from ...mechanisms.guarantees import ApproximateDP, PureDP
-from ...mechanisms.guarantees.base import Guarantee
-from ...mechanisms.printable import fenced
+from ...mechanisms.accounting import ApproximateDP, PureDP
+from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.adapters.functions.guard import calls_take_at_most, expendable
+from ...mechanisms.adapters.functions.labels import in_words
+from ...mechanisms.adapters.functions.target import load_target
+from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
+from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, StoreError
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.printable import fenced
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200

@@ -62,7 +62,7 @@ def command(name: str) -> Callable[[Callable[P, int]], Callable[P, None]]:
                 _print_error(f"{cause} Remove this call, or guard it by __main__.")
                 code = MISTAKE
             except BaseException as error:
-                from ...mechanisms.errors import DpassayError
+                from ...mechanisms.core.errors import DpassayError
 
                 if isinstance(error, DpassayError):
                     message = option.in_options(str(error), error.arguments, inspect.signature(function).parameters)
@@ -141,7 +141,7 @@ def check_command(
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.explained import Explained
-    from ...mechanisms.errors import DpassayError, ParameterError
+    from ...mechanisms.core.errors import DpassayError, ParameterError
     from .check import Claimed, Sought, check, check_writable, write_summaries
 
     if search is None and budget is not None:
@@ -364,14 +364,14 @@ def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
 
 
 def _print_progress(line: str) -> None:
-    from ...mechanisms.printable import line as one_line
+    from ...mechanisms.core.printable import line as one_line
 
     sys.stderr.write(one_line(line) + "\n")
 
 
 def _all_names(error: Exception) -> list[str]:
     """Return the command that lists all names, for an unknown name among many."""
-    from ...mechanisms.errors import LISTED, UnknownNameError
+    from ...mechanisms.core.errors import LISTED, UnknownNameError
     from .listing import KINDS
 
     if not isinstance(error, UnknownNameError) or len(error.known) <= LISTED:
@@ -380,6 +380,6 @@ def _all_names(error: Exception) -> list[str]:
 
 
 def _print_error(message: str) -> None:
-    from ...mechanisms.printable import terminal
+    from ...mechanisms.core.printable import terminal
 
     sys.stderr.write(f"dpassay: {terminal(message)}\n")

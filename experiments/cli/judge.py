@@ -19,11 +19,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
-from ...audit.games.outside import audit_scores
+from ...audit.games.external_scores import audit_scores
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
-from ...mechanisms.errors import ParameterError
-from ..results.formatting import cut
+from ...mechanisms.core.errors import ParameterError
+from ..report.results.formatting import cut
 from .check import Claimed
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from ...mechanisms.errors import UnknownNameError
-from ...mechanisms.registry import Catalogue
+from ...mechanisms.core.errors import UnknownNameError
+from ...mechanisms.core.registry import Catalogue
 from ..config.source import CONFIGS, shipped
 
 DEMOS = Path(__file__).parents[1] / "demos"
@@ -61,13 +61,13 @@ def _reconstructors() -> dict[str, str]:
 
 
 def _tracing() -> dict[str, str]:
-    from ...attacks.tracing.catalogue import catalogue
+    from ...attacks.membership.tracing.catalogue import catalogue
 
     return _summaries(catalogue)
 
 
 def _populations() -> dict[str, str]:
-    from ...mechanisms.studies.populations import populations
+    from ...mechanisms.noise.studies.populations import populations
 
     return _summaries(populations)
 
@@ -85,37 +85,37 @@ def _games() -> dict[str, str]:
 
 
 def _guarantees() -> dict[str, str]:
-    from ..tasks.build import guarantees
+    from ..config.tasks.build import guarantees
 
     return _summaries(guarantees)
 
 
 def _queries() -> dict[str, str]:
-    from ...mechanisms.queries.catalogue import catalogue
+    from ...mechanisms.noise.queries.catalogue import catalogue
 
     return _summaries(catalogue)
 
 
 def _strategies() -> dict[str, str]:
-    from ...mechanisms.release.matrix.catalogue import strategies
+    from ...mechanisms.query_release.matrix.catalogue import strategies
 
     return _summaries(strategies)
 
 
 def _selections() -> dict[str, str]:
-    from ...mechanisms.synthesis.catalogue import selections
+    from ...mechanisms.synthetic_data.catalogue import selections
 
     return _summaries(selections)
 
 
 def _generators() -> dict[str, str]:
-    from ...mechanisms.synthesis.catalogue import generators
+    from ...mechanisms.synthetic_data.catalogue import generators
 
     return _summaries(generators)
 
 
 def _repetitions() -> dict[str, str]:
-    from ...mechanisms.tuning.catalogue import repetitions
+    from ...mechanisms.selection.tuning.catalogue import repetitions
 
     return _summaries(repetitions)
 
@@ -171,7 +171,7 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
     "games": (_games, "audits other than many runs on a pair of datasets: [game]"),
     "guarantees": (_guarantees, "claims that replace the guarantee of the mechanism: [claim]"),
     "attacks": (_attacks, "attacks that distinguish the runs on two datasets: [attack]"),
-    "membership": (_membership, "membership attacks with shadow models: dpassay.audit.membership.evaluate"),
+    "membership": (_membership, "membership attacks with shadow models: dpassay.audit.metrics.membership.evaluate"),
     "tracing": (_tracing, "test statistics of the attack on published means: statistic = ... in [attack]"),
     "populations": (
         _populations,

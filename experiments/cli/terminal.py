@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.membership.result import MembershipResult
+from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.text import BEST_GUESS, meaning, percent, reason
-from ...mechanisms.printable import line, terminal
+from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
-    from ..results.sweep import SweepPoint, SweepResult
+    from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import Calibration
     from ..runs.runner import Run
 
@@ -42,7 +42,7 @@ def console() -> Console:
 
 def show_run(run: Run) -> None:
     """Print the table of a finished experiment, its verdict, and the paths of its files."""
-    from ..results.sentences import elsewhere_notes, warning_notes
+    from ..report.results.sentences import elsewhere_notes, warning_notes
 
     out = console()
     if isinstance(run.result, MembershipResult):
@@ -90,7 +90,7 @@ def show_files(run: Run) -> None:
 
 def results_table(result: SweepResult) -> Table:
     """Return a table with one row per audit."""
-    from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, p_text, short_keys, value_text
+    from ..report.results.formatting import IN_FAMILY, NOTHING_ASSUMED, number, p_text, short_keys, value_text
 
     table = Table(title=Text(line(result.title)), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for heading in short_keys(result.parameter_names):
@@ -159,8 +159,8 @@ def _recovered(point: SweepPoint) -> tuple[float | None, float | None]:
 
 
 def _verdict_text(point: SweepPoint) -> Text:
-    from ..results.formatting import DAGGER
-    from ..results.sentences import refuted_elsewhere
+    from ..report.results.formatting import DAGGER
+    from ..report.results.sentences import refuted_elsewhere
 
     mark = "*" if _only_uncorrected(point) else f" {DAGGER}" if refuted_elsewhere(point) else ""
     return Text(point.verdict.value + mark, style=STYLES[point.verdict])

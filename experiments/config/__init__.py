@@ -10,6 +10,7 @@ source.py          where a configuration came from, so that every error in it po
 sweep.py           the points of a sweep: what each sets, the seed it gets, and the folder that holds its trials
 toml_lines.py      where a key stands in a TOML text
 toml_text.py       plain values as TOML text
+tasks/               What an experiment runs: its audits or its membership study, built and checked before anything run
 """
 
 from .schema import Config

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ...mechanisms.errors import ConfigError, DpassayError
+from ...mechanisms.core.errors import ConfigError, DpassayError
 from .source import Source
 from .sweep import point_text
 

@@ -3,12 +3,12 @@
 The file has the keys of [game], the planning of the game, and its task; without [game] the task is `tasks.pair`.
 """
 
-from ...mechanisms.registry import Catalogue
+from ...mechanisms.core.registry import Catalogue
 
 catalogue = Catalogue(
     "game",
     {
-        "one-run": "dpassay.experiments.tasks.one_run:OneRunTask",
-        "reconstruction": "dpassay.experiments.tasks.reconstruction:ReconstructionTask",
+        "one-run": "dpassay.experiments.config.tasks.one_run:OneRunTask",
+        "reconstruction": "dpassay.experiments.config.tasks.reconstruction:ReconstructionTask",
     },
 )

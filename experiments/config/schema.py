@@ -14,7 +14,7 @@
     [sweep]               dotted key -> list of values; one audit for each combination
     [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
 
-This module checks keys, types and ranges. `dpassay.experiments.tasks.planning` checks names and options before the
+This module checks keys, types and ranges. `dpassay.experiments.config.tasks.planning` checks names and options before the
 first trial.
 """
 
@@ -29,7 +29,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ...mechanisms.errors import ConfigError, unknown_name_message
+from ...mechanisms.core.errors import ConfigError, unknown_name_message
 from .cases import check_cases
 from .games import catalogue as games
 from .overrides import apply

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.errors import ConfigError, UnknownNameError
+from ...mechanisms.core.errors import ConfigError, UnknownNameError
 from .toml_lines import locate
 
 DEEPEST = 20

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...mechanisms.printable import UNSEEN
+from ...mechanisms.core.printable import UNSEEN
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

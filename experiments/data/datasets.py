@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...audit.trials.array_files import read_npz
-from ...mechanisms.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
-from ...mechanisms.validation import unit_interval, whole
+from ...mechanisms.core.errors import DataError, ParameterError, UnknownNameError, unknown_name_message
+from ...mechanisms.core.validation import unit_interval, whole
 from .census import census_blocks
 from .mails import mails
 from .people import people, ratings

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...attacks.canaries import gradients
-from ...mechanisms.errors import DataError, ParameterError
+from ...mechanisms.core.errors import DataError, ParameterError
 from .datasets import Data, columns
 
 
@@ -23,7 +23,7 @@ def complete(data: Data, *, name: str) -> Data:
         >>> complete(pd.DataFrame({"age": [30.0, None]}), name="csv")
         Traceback (most recent call last):
         ...
-        dpassay.mechanisms.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (counted from 0), \
+        dpassay.mechanisms.core.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (counted from 0), \
 and 1 missing value in all. Fill them in, leave the records out, or choose other columns: columns = [...] in [data].
     """
     table: Any = data

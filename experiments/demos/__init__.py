@@ -7,16 +7,16 @@ add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring r
 answers/                 answers to queries: asked again, asked too often, many at once
 dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
 glyph_like.py            a stand-in for the Glyph data of PATE: 150 classes, 5,000 teachers
-lecture.py               what the lectures share: chapters, paragraphs and tables on a terminal
 people/                  what is learned about people from studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 rounds_of_votes.py       two rounds of PATE: Confident-GNMax, then Interactive-GNMax
 students_of_votes.py     students of the answers of teachers, of the answers alone or of all public points
 synthesis/               synthetic data: what it gives away, and how it is made
 votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
+demo.py              Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
 """
 
-from ...mechanisms.registry import Catalogue
+from ...mechanisms.core.registry import Catalogue
 
 catalogue = Catalogue(
     "demo",

@@ -21,11 +21,11 @@ from matplotlib.axes import Axes
 from ...audit import AuditResult, audit
 from ...mechanisms import Laplace, Neighbours, Relation
 from ...mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
-from ...mechanisms.errors import NeighboursError, RelationError
-from ..plots.style.canvas import style_axes, write
-from ..plots.style.palette import BOUND, VIOLATION
-from ..plots.style.palette import CLAIM as CLAIM_COLOUR
-from .lecture import Lecture
+from ...mechanisms.core.errors import NeighboursError, RelationError
+from ..report.plots.style.canvas import style_axes, write
+from ..report.plots.style.palette import BOUND, VIOLATION
+from ..report.plots.style.palette import CLAIM as CLAIM_COLOUR
+from .demo import Lecture
 
 SEED = 30
 TRIALS = 1_000_000

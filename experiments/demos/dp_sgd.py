@@ -23,12 +23,13 @@ from ...attacks.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
 from ...attacks.distinguishing.canary_loss import CanaryLoss
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...audit import AuditResult, audit
+from ...mechanisms.accounting.dp_sgd.noisy_sgd import epsilon_curves
 from ...mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
-from ...mechanisms.guarantees.steps.noisy_sgd import epsilon_curves
-from ...mechanisms.learning import DPSGD, SoftmaxRegression
 from ...mechanisms.learning.accounting.calibration import calibrate_noise
+from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ...mechanisms.learning.models.linear import SoftmaxRegression
 from ..data.datasets import digits
-from .lecture import Lecture
+from .demo import Lecture
 
 SEED = 2016
 EPSILON, DELTA = 8.0, 1e-5
@@ -118,7 +119,7 @@ def draw_accountants(lecture: Lecture) -> None:
     """Draw the epsilons of the accountants against the number of epochs."""
     if lecture.out is None:
         return
-    from ..plots.accountants import AccountantCurves
+    from ..report.plots.accountants import AccountantCurves
 
     curves = AccountantCurves.of_setting(delta=DELTA)
     lecture.panels("accountants", curves.plot, title=curves.title, description=curves.caption, size=(6.0, 4.0))

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from ...audit import AuditResult, audit
 from ...mechanisms import RandomizedResponse
 from ...mechanisms.broken.biased_coin import BiasedCoinResponse
-from ..plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from ..plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
-from .lecture import Lecture
+from ..report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from ..report.plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
+from .demo import Lecture
 
 SEED = 1965
 CONFIDENCE = 0.999

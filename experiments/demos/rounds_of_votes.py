@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.ensembles import ConfidentGNMax, InteractiveGNMax, data_dependent
-from ...mechanisms.ensembles.aggregators import CheckedGNMax
-from ...mechanisms.ensembles.analysis.data_dependent import DataDependent
-from ...mechanisms.guarantees import ConcentratedDP, GaussianDP
+from ...mechanisms.accounting import ConcentratedDP, GaussianDP
+from ...mechanisms.learning.pate import ConfidentGNMax, InteractiveGNMax, data_dependent
+from ...mechanisms.learning.pate.confident import CheckedGNMax
+from ...mechanisms.learning.pate.data_dependent import DataDependent
 from ..data.images import oriented_gradients
 from . import glyph_like
 from .students_of_votes import Votes

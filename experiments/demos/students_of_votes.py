@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.ensembles import EstimatorTeachers, KernelTeachers, LabelSpreading, Teachers
-from ...mechanisms.ensembles.aggregators import Aggregator
+from ...mechanisms.learning.pate import EstimatorTeachers, KernelTeachers, LabelSpreading, Teachers
+from ...mechanisms.learning.pate.aggregator import Aggregator
 from ..data.images import oriented_gradients
 
 Labels = NDArray[np.int64]

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from ...attacks.distinguishing.canary_loss import CanaryLoss
 from ...audit import audit
+from ...mechanisms.accounting import ConcentratedDP, GaussianDP
 from ...mechanisms.broken.ensembles import EpsilonOfVotes
-from ...mechanisms.ensembles import (
+from ...mechanisms.learning.pate import (
     PATE,
     ConfidentGNMax,
     EstimatorTeachers,
@@ -37,13 +38,13 @@ from ...mechanisms.ensembles import (
     count_votes,
     data_dependent,
 )
-from ...mechanisms.ensembles.aggregators import Aggregator, CheckedGNMax
-from ...mechanisms.guarantees import ConcentratedDP, GaussianDP
+from ...mechanisms.learning.pate.aggregator import Aggregator
+from ...mechanisms.learning.pate.confident import CheckedGNMax
 from ..data import load
 from ..data.examples import with_target
-from ..plots.style.canvas import EndLabel, end_labels, style_axes
-from ..plots.style.palette import BLUE, CLAIM
-from .lecture import Lecture
+from ..report.plots.style.canvas import EndLabel, end_labels, style_axes
+from ..report.plots.style.palette import BLUE, CLAIM
+from .demo import Lecture
 from .students_of_votes import Votes, student_of_answers
 
 SEED = 250
@@ -127,7 +128,7 @@ def votes_on(name: str, *, n_teachers: int, n_queries: int, directory: str | Non
 
 def _split(name: str, directory: str | None) -> tuple[Any, Any, Any, Teachers, Teachers]:
     """Return private records, public points, evaluation points, teachers, and the non-private baseline."""
-    from ...mechanisms.ensembles import NearestTeachers
+    from ...mechanisms.learning.pate import NearestTeachers
 
     where = {} if directory is None else {"directory": directory}
     if name == "mnist":

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...audit.calibration.cell import Cell
+from ...audit.calibration.certificate import Certificate
+from ...audit.calibration.methods import BOUND, PEER, UNCORRECTED
 from ...audit.results.text import percent
-from ...audit.testing.cell import Cell
-from ...audit.testing.certificate import Certificate
-from ...audit.testing.methods import BOUND, PEER, UNCORRECTED
 from ...audit.trials.folder import write_atomically
-from ..results.formatting import number
 from .content import Table
 from .figures import each_caption_once, load
 from .pages import page
+from .results.formatting import number
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
 """Display names of the kinds of methods."""

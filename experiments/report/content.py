@@ -15,9 +15,9 @@ from ...audit.results.audit_result import AuditResult
 from ...audit.results.deciding import DecidingEvent
 from ...audit.results.recovery import Recovery
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
-from ...mechanisms.printable import line
+from ...mechanisms.core.printable import line
 from ..config.sweep import folder_name, published
-from ..results.formatting import (
+from .results.formatting import (
     DAGGER,
     IN_FAMILY,
     NOTHING_ASSUMED,
@@ -27,7 +27,7 @@ from ..results.formatting import (
     short_keys,
     value_text,
 )
-from ..results.sentences import (
+from .results.sentences import (
     HEADLINE,
     RELATION,
     SIGN,
@@ -40,7 +40,7 @@ from ..results.sentences import (
     tone,
     warning_notes,
 )
-from ..results.sweep import SweepPoint, SweepResult
+from .results.sweep import SweepPoint, SweepResult
 
 Row = tuple[str, str]
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from ..plots.style.files import described
+from .plots.style.files import described
 
 FITS_A_TELEPHONE = 400.0
 """Width in points; wider figures scroll on a narrow screen, where their text would otherwise be too small to read."""

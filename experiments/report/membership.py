@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...audit.membership.records import GroupRow
-from ...audit.membership.result import HEADLINE_FPR as AT
-from ...audit.membership.result import MembershipResult
-from ...audit.membership.text import auc_with_interval, cells, head, notes
+from ...audit.metrics.membership.records import GroupRow
+from ...audit.metrics.membership.result import HEADLINE_FPR as AT
+from ...audit.metrics.membership.result import MembershipResult
+from ...audit.metrics.membership.text import auc_with_interval, cells, head, notes
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
-from ...mechanisms.errors import plural
-from ..results.formatting import cut
+from ...mechanisms.core.errors import plural
 from .content import Table
 from .figures import load
 from .pages import CI_ROWS, markdown_page, page, versions_of
+from .results.formatting import cut
 
 if TYPE_CHECKING:
     from ..config.schema import Config
@@ -33,7 +33,7 @@ def write_membership(
         config: the configuration, printed in full.
         name: name of the configuration, used if it has no title.
         directory: the run directory.
-        figures: files that `dpassay.experiments.plots.membership.draw_study` returned.
+        figures: files that `dpassay.experiments.report.plots.membership.draw_study` returned.
 
     Returns:
         The two files. The page is self-contained and needs no network.

@@ -13,13 +13,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
 from ...audit.trials.folder import Folder, write_atomically
-from ...mechanisms.printable import fenced, html, markdown
-from ..plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
-from ..results import times
-from ..results.provenance import environment
-from ..results.sweep import SweepResult
+from ...mechanisms.core.printable import fenced, html, markdown
 from .content import content
 from .figures import each_caption_once, load, of_audit
+from .plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
+from .results import times
+from .results.provenance import environment
+from .results.sweep import SweepResult
 
 TEMPLATES = Path(__file__).parent / "templates"
 CI_ROWS = 20
@@ -53,7 +53,7 @@ def write(
         sweep: the result.
         directory: the run directory. The page shows the versions in its `environment.json`, else the installed
             versions, and the durations in its `times.json`.
-        figures: files that `dpassay.experiments.plots.draw_all` returned; the SVG files are embedded in the page.
+        figures: files that `dpassay.experiments.report.plots.draw_all` returned; the SVG files are embedded in the page.
         command: command line that reproduces the numbers.
         config: text of the config.toml that the command reads, printed in full; None if it reads none.
         assumed: assumptions of the bounds, in sentences; None for the assumptions of the games.

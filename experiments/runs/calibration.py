@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...audit.testing.certificate import Certificate, Plan, Setting, certify
-from ...audit.testing.laws import (
+from ...audit.calibration.certificate import Certificate, Plan, Setting, certify
+from ...audit.calibration.laws import (
     Law,
     all_equal,
     gaussian,
@@ -24,11 +24,11 @@ from ...audit.testing.laws import (
     randomized_response,
     subsampled_gaussian,
 )
-from ...audit.testing.methods import Method, our_methods, uncorrected
+from ...audit.calibration.methods import Method, our_methods, uncorrected
 from ...audit.trials.folder import Folder
-from ...mechanisms.errors import ParameterError, StoreError
-from ...mechanisms.printable import csv_cell
-from ..results.provenance import environment
+from ...mechanisms.core.errors import ParameterError, StoreError
+from ...mechanisms.core.printable import csv_cell
+from ..report.results.provenance import environment
 
 OUT = Path("runs") / "certificate"
 UNEQUAL = ((20, 2_000), (2_000, 20))
@@ -134,7 +134,7 @@ def calibrate(
         )
     methods: list[Method] = [*ours, *uncorrected()]
     if peers:
-        from ...audit.testing.peers import jax_privacy_methods
+        from ...audit.calibration.peers import jax_privacy_methods
 
         methods += jax_privacy_methods()
     certificate = certify(plan, methods, seed=seed, n_jobs=n_jobs, progress=progress)
@@ -144,9 +144,9 @@ def calibrate(
 
 def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> Calibration:
     """Write the numbers, then the figures and the report."""
-    from ..plots.certificate import draw_certificate
     from ..report.certificate import write_certificate
     from ..report.pages import versions_text
+    from ..report.plots.certificate import draw_certificate
 
     versions = environment()
     try:

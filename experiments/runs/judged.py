@@ -8,7 +8,7 @@ from typing import Any
 
 from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
-from ..results.sweep import SweepResult, corrected
+from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
 from .runner import Run, session, write_numbers
 
@@ -29,8 +29,8 @@ def keep_judged(
     Raises:
         FingerprintError, StoreError: the directory has another result, or cannot be written.
     """
-    from ..plots import draw_all
     from ..report import write
+    from ..report.plots import draw_all
 
     directory = RunDirectory(out)
     directory.claim_judged(to_toml({key: value for key, value in asked.items() if value is not None}))

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...audit.trials.progress import Bar
-from ...mechanisms.errors import ConfigError, DpassayError
-from ...mechanisms.memory import available_memory, in_units, lacks_memory, no_more_than_available
+from ...mechanisms.core.errors import ConfigError, DpassayError
+from ...mechanisms.core.memory import available_memory, in_units, lacks_memory, no_more_than_available
 from ..config.schema import Config
 
 SECONDS = 60.0

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...mechanisms.errors import StoreError
+from ...mechanisms.core.errors import StoreError
 from ..config.schema import Config
-from ..results import provenance
+from ..report.results import provenance
 from .directory import RunDirectory
 
 NAME = "environment.json"

@@ -17,22 +17,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.evidence.verdict import Verdict
-from ...audit.membership.result import MembershipResult
+from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
-from ...mechanisms.errors import ResultError, StoreError
-from ...mechanisms.printable import csv_cell
+from ...mechanisms.core.errors import ResultError, StoreError
+from ...mechanisms.core.printable import csv_cell
 from ..config.schema import Config
 from ..config.source import Source
-from ..results import times
-from ..results.formatting import cut, parameters_text
-from ..results.sweep import SweepResult, corrected
+from ..report.results import times
+from ..report.results.formatting import cut, parameters_text
+from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
 from .limits import announced, within_limits
 from .record import Finished, append_session, finished, left
 
 if TYPE_CHECKING:
-    from ..tasks.base import Task
+    from ..config.tasks.base import Task
 
 RUNS = Path("runs")
 """Default parent of run directories: runs/NAME."""
@@ -88,7 +88,7 @@ def run(
         ConfigError: the configuration is invalid, and nothing has been written; or it needs more memory than is
             available.
         FingerprintError, StoreError: the directory has another experiment, or cannot be written.
-        DataError, ReleaseError, AttackError: see `dpassay.mechanisms.errors`.
+        DataError, ReleaseError, AttackError: see `dpassay.mechanisms.core.errors`.
     """
     config, source = Config.load(name_or_path, settings)
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
@@ -146,7 +146,7 @@ def _audits(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
     """Plan and check the audits; return the function that runs them and computes the verdict."""
-    from ..tasks.planning import plan_tasks
+    from ..config.tasks.planning import plan_tasks
 
     tasks = plan_tasks(config, source)
 
@@ -168,8 +168,8 @@ def _study(
     config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
 ) -> Answer:
     """Plan and check membership attacks; return the function that trains the shadow models and measures."""
-    from ...attacks.synthesis.shadows import ShadowTables
-    from ..tasks.membership import study
+    from ...attacks.membership.synthetic_data.shadows import ShadowTables
+    from ..config.tasks.membership import study
 
     task = study(config, source)
     kind = "tables" if isinstance(task.learner, ShadowTables) else "models"
@@ -189,9 +189,9 @@ def write_results(
     result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
 ) -> list[Path]:
     """Write the numbers, the figures and the reports; return the figures and the reports."""
-    from ..plots import draw_all
-    from ..plots.membership import draw_study
     from ..report import write, write_membership
+    from ..report.plots import draw_all
+    from ..report.plots.membership import draw_study
 
     write_numbers(result, directory)
     with directory.disk():

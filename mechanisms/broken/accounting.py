@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ..validation import open_unit, positive, whole
+from ..core.validation import open_unit, positive, whole
 
 
 def odometer_reading(

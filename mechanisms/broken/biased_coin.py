@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..guarantees import ExactDP, PureDP
-from ..guarantees.base import Guarantee
+from ..accounting import ExactDP, PureDP
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import open_unit
 from ..local.base import LocalMechanism
-from ..relation import Relation
-from ..validation import open_unit
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..guarantees.shuffling.clones import divergence
-from ..guarantees.shuffling.closed_form import shuffled_epsilon
+from ..accounting.amplification.clones import divergence
+from ..accounting.amplification.closed_form import shuffled_epsilon
 
 Floats = NDArray[np.float64]
 

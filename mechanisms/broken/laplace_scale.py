@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..guarantees import LaplaceDP, PureDP
-from ..guarantees.base import Guarantee
-from ..noise.laplace import Laplace
+from ..accounting import LaplaceDP, PureDP
+from ..core.guarantee import Guarantee
+from ..noise.additive.laplace import Laplace
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import GaussianDP
-from ..guarantees.base import Guarantee
+from ..accounting import GaussianDP
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
 from ..learning.base import TrainingData
+from ..learning.dp_sgd.fine_tuning import FineTuning, principal_components
 from ..learning.dp_sgd.mechanism import DPSGD
 from ..learning.dp_sgd.sampling import FullBatch
-from ..learning.fine_tuning import FineTuning, principal_components
 from ..learning.models.linear import LogisticRegression
-from ..relation import Relation
 
 ONE_STEP = DPSGD(
     LogisticRegression(1, bias=False),

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..guarantees import ApproximateDP
-from ..guarantees.base import Guarantee
-from ..noise.counters import Floats, GaussianCounters
+from ..accounting import ApproximateDP
+from ..core.guarantee import Guarantee
+from ..noise.additive.counters import Floats, GaussianCounters
 
 
 @dataclass(frozen=True)

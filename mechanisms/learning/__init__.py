@@ -1,27 +1,26 @@
 """Learning: private trainers, and models to attack.
 
 base.py           TrainingData, Classifiers, Learner: read this first
-capabilities.py   what adversaries need of a trainer
 pairs.py          in which records two sides differ
 models/           linear, logistic and softmax regression, multi-layer perceptrons; trained, many at once
 dp_sgd/           DP-SGD: the trainer, its samplings, its claims
-fine_tuning.py    a head trained by DP-SGD on features that public records have taught
 federated/        FedSGD and FedAvg over clients, with noise at the server or at the client
 convex/           output and objective perturbation, noisy projected SGD
 accounting/       the guarantee of noisy steps, by several accountants, and the noise that a wanted epsilon needs
+ngrams/              Language models of n-grams, private and not
+pate/                Teachers that vote: models of disjoint parts of the data, whose noisy vote is released
 """
 
 from .base import Classifiers, Learner, TrainingData
-from .dp_sgd import (
-    DPSGD,
-    CyclicBatches,
-    FixedSizeSampling,
-    FullBatch,
-    PoissonSampling,
-    ShuffledEpochs,
-)
-from .fine_tuning import FineTuning
-from .models import LinearRegression, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from .dp_sgd.fine_tuning import FineTuning
+from .dp_sgd.mechanism import DPSGD
+from .dp_sgd.sampling.cyclic import CyclicBatches
+from .dp_sgd.sampling.fixed_size import FixedSizeSampling
+from .dp_sgd.sampling.full_batch import FullBatch
+from .dp_sgd.sampling.poisson import PoissonSampling
+from .dp_sgd.sampling.shuffled import ShuffledEpochs
+from .models.linear import LinearRegression, LogisticRegression, SoftmaxRegression
+from .models.perceptron import MultiLayerPerceptron
 from .models.trained import TrainedModels
 
 __all__ = [

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 
 Floats = NDArray[np.floating[Any]]
 
@@ -172,7 +172,7 @@ def check_learner(learner: Any) -> None:
         return
     name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
     next_step = (
-        f"Wrap it: EstimatorLearner({name}(...)), from dpassay.mechanisms.external."
+        f"Wrap it: EstimatorLearner({name}(...)), from dpassay.mechanisms.adapters."
         if hasattr(learner, "fit")
         else "Give a DPSGD, an EstimatorLearner, or an object with the method fit_subsets."
     )

@@ -11,8 +11,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Neighbours
-from ..errors import NeighboursError, plural
+from ..core.base import Neighbours
+from ..core.errors import NeighboursError, plural
 from .base import Floats, TrainingData
 
 UNSEEN = 1e-6
@@ -33,7 +33,7 @@ def check_in_place(neighbours: Neighbours, batches: str) -> None:
         raise NeighboursError(
             f"{batches} are cut from the records in their order, so that neighbours must differ in one place, "
             f"but {plural(n_different, 'record')} differ in place. Build the pair with "
-            "dpassay.mechanisms.records.replace_record.",
+            "dpassay.mechanisms.core.records.replace_record.",
             argument="d0",
         )
 

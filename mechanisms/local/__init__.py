@@ -12,6 +12,7 @@ randomized_response.py   randomised response: each user answers a yes/no questio
 rappor.py                RAPPOR: a value goes into a Bloom filter, and each bit of the filter is randomised
 subset_selection.py      subset selection: a random set of values, which more often than not has the user's own in it
 unary_encoding.py        unary encoding: a value is one bit among k, and each bit is flipped on its own
+shuffle/             The shuffle model: users randomise their own messages, and the names are taken off
 """
 
 from .hadamard import HadamardResponse

@@ -12,9 +12,9 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError, plural
-from ..relation import Relation
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.errors import NeighboursError, ParameterError, plural
+from ..core.relation import Relation
 
 
 class LocalMechanism(Mechanism):

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..errors import ParameterError, plural
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..guarantees.numerics.binomial import response_logs
+from ..accounting import ExactDP
+from ..accounting.numerics.binomial import response_logs
+from ..core.errors import ParameterError, plural
+from ..core.guarantee import Guarantee
 from .base import LocalMechanism
 
 _LARGEST_TABLE = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParameterError
-from ..validation import non_negative
+from ..core.errors import ParameterError
+from ..core.validation import non_negative
 
 
 def hockey_stick(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:

@@ -7,8 +7,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParameterError
-from ..validation import unit_interval, whole
+from ..core.errors import ParameterError
+from ..core.validation import unit_interval, whole
 from .base import LocalMechanism
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import positive, whole
+from ..accounting import ExactDP
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, whole
 from .frequency import FrequencyOracle
 
 

@@ -8,11 +8,11 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import positive, whole
+from ..accounting import ExactDP
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, whole
 from .frequency import FrequencyOracle
 
 MERSENNE = 2**31 - 1

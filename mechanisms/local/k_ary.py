@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import positive, whole
+from ..accounting import ExactDP
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, whole
 from .base import SymmetricRandomizer
 from .frequency import FrequencyOracle
 

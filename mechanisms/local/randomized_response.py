@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ParameterError
-from ..guarantees import PureDP
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import positive, unit_interval, whole
+from ..accounting import PureDP
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, unit_interval, whole
 from .base import SymmetricRandomizer
 
 

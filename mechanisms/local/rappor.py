@@ -10,12 +10,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base import Neighbours
-from ..errors import ParameterError, plural
-from ..guarantees import PureDP
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import open_unit, unit_interval, whole
+from ..accounting import PureDP
+from ..core.base import Neighbours
+from ..core.errors import ParameterError, plural
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import open_unit, unit_interval, whole
 from .bits import BitReports
 from .frequency import checked_messages
 from .murmur import murmur3

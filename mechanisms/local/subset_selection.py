@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ..errors import ParameterError, plural
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import positive, whole
+from ..accounting import ExactDP
+from ..core.errors import ParameterError, plural
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, whole
 from .frequency import FrequencyOracle
 
 _LARGEST_TABLE = 100_000

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..guarantees.base import Guarantee
-from ..relation import Relation
-from ..validation import one_of, positive, whole
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import one_of, positive, whole
 from .bits import BitReports
 from .frequency import FrequencyOracle
 

@@ -1,33 +1,9 @@
-"""Mechanisms that add noise to numbers.
+"""Noise.
 
-additive.py      what every mechanism that adds independent noise to numbers shares
-calibration.py   how much noise a wanted (epsilon, delta) takes
-counters.py      Gaussian noise on several counters, each with a sensitivity of its own
-discrete/        noise on whole numbers and on grids: geometric, discrete Gaussian, and exact samplers
-gaussian.py      Gaussian noise on a number or a vector of numbers
-laplace.py       Laplace noise on a number or a vector of numbers
-prefix_sums.py   running sums of noisy numbers
-snapping.py      Laplace noise that is rounded so coarsely that floats give nothing away
-staircase.py     the least noise that epsilon allows
-uniforms.py      uniform numbers with every bit that a float has room for
+additive/            Mechanisms that add noise to numbers
+counts/              Counts of many subsets of one column of bits: what reconstruction attacks read
+discrete/            Noise on whole numbers and on grids, without floating-point trouble
+queries/             Functions of the records, each with its sensitivity under every neighbouring relation
+statistics/          Statistics of records whose noise depends on more than a sensitivity
+studies/             Studies: what is published about a group of people, each with 0 or 1 in many columns
 """
-
-from .discrete.discrete_gaussian import DiscreteGaussian
-from .discrete.geometric import Geometric
-from .discrete.grid import GridLaplace
-from .gaussian import Gaussian
-from .laplace import Laplace
-from .prefix_sums import PrefixSums
-from .snapping import Snapping
-from .staircase import Staircase
-
-__all__ = [
-    "DiscreteGaussian",
-    "Gaussian",
-    "Geometric",
-    "GridLaplace",
-    "Laplace",
-    "PrefixSums",
-    "Snapping",
-    "Staircase",
-]

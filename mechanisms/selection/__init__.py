@@ -12,6 +12,9 @@ one_shot.py           the k best candidates at a total (epsilon, delta)
 bernoulli.py          the exponential mechanism for the parameter of a coin
 random_record.py      publish a random record
 utility.py            how good a candidate the exponential mechanism finds
+quantile.py          A quantile of bounded values by the exponential mechanism, over the intervals between the values
+sparse_vector/       Sparse vector technique: many queries against a noisy threshold, paid for by the few that are abov
+tuning/              Choosing the best of several private runs, as when hyper-parameters are tuned, and what that costs
 """
 
 from .bernoulli import BernoulliParameter

@@ -13,14 +13,14 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import NeighboursError, ParameterError
-from ..guarantees import ExactDP, PureDP
-from ..guarantees.base import Guarantee
-from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case
-from ..queries.base import AnyQuery, Floats, Query
-from ..relation import Relation
-from ..validation import positive, whole
+from ..accounting import ExactDP, PureDP
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.errors import NeighboursError, ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, whole
+from ..noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
+from ..noise.queries.base import AnyQuery, Floats, Query
 
 _WIDEST_GAP = 1e7
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import BoundedRange, ExactDP, PureDP
-from ..guarantees.base import Guarantee
-from ..queries.base import Floats
-from ..records import check_records
-from ..relation import Relation
-from ..validation import open_unit, positive
+from ..accounting import BoundedRange, ExactDP, PureDP
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.records import check_records
+from ..core.relation import Relation
+from ..core.validation import open_unit, positive
+from ..noise.queries.base import Floats
 
 _PIECES, _NODES = 40, 512
 _LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0

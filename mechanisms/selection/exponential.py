@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_expit, log_softmax
 
-from ..base import Dataset, Neighbours, Outputs
-from ..guarantees import BoundedRange, ExactDP, PureDP
-from ..guarantees.base import Guarantee
-from ..queries.base import Floats, Query
+from ..accounting import BoundedRange, ExactDP, PureDP
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.guarantee import Guarantee
+from ..noise.queries.base import Floats, Query
 from .base import ChoosesOne
 
 TIGHTNESS = 0.98

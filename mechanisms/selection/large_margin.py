@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..base import Dataset, LogDensity, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import ApproximateDP, ExactDP
-from ..guarantees.base import Guarantee
-from ..queries.base import Floats
-from ..validation import open_unit
+from ..accounting import ApproximateDP, ExactDP
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.validation import open_unit
+from ..noise.queries.base import Floats
 from .base import Selection
 from .noisy_max import RARE
 from .peeling import check_k

@@ -9,12 +9,12 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from ..base import Dataset, Neighbours, Outputs
-from ..guarantees import ExactDP
-from ..guarantees.base import Guarantee
-from ..queries.answers import refuse_worst_case
-from ..queries.base import Floats
-from ..validation import one_of
+from ..accounting import ExactDP
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.guarantee import Guarantee
+from ..core.validation import one_of
+from ..noise.queries.answers import refuse_worst_case
+from ..noise.queries.base import Floats
 from .base import ChoosesOne
 from .exponential import Exponential
 from .laws import log_largest_exponential, log_largest_laplace

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, log_expit
 
-from ..base import Dataset, LogDensity, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
-from ..guarantees.base import Guarantee
-from ..guarantees.profile import ProfileGuarantee
-from ..noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
-from ..queries.answers import refuse_worst_case
-from ..queries.base import Floats
-from ..relation import Relation
-from ..validation import open_unit
+from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
+from ..accounting.kinds.profile import ProfileGuarantee
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import open_unit
+from ..noise.additive.laplace import draw_laplace, laplace_log_density, log_laplace_mass
+from ..noise.queries.answers import refuse_worst_case
+from ..noise.queries.base import Floats
 from .base import Selection
 from .laws import log_top_set_laplace
 from .noisy_max import NOISES, RARE

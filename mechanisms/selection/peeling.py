@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..base import Dataset, LogDensity, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import BoundedRange, ConcentratedDP, ExactDP, compose
-from ..guarantees.base import Guarantee
-from ..queries.answers import refuse_worst_case
-from ..queries.base import Floats
-from ..validation import whole
+from ..accounting import BoundedRange, ConcentratedDP, ExactDP, compose
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.validation import whole
+from ..noise.queries.answers import refuse_worst_case
+from ..noise.queries.base import Floats
 from .base import Selection
 from .noisy_max import NOISES, RARE
 

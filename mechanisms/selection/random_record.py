@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..errors import ParameterError
-from ..guarantees import ApproximateDP
-from ..guarantees.base import Guarantee
-from ..queries.base import Floats
-from ..records import check_records
-from ..relation import Relation
-from ..validation import whole
+from ..accounting import ApproximateDP
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.records import check_records
+from ..core.relation import Relation
+from ..core.validation import whole
+from ..noise.queries.base import Floats
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ..validation import non_negative, open_unit
+from ..core.validation import non_negative, open_unit
 from .base import Selection
 
 

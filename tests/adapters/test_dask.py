@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from dpassay.audit import audit
 from dpassay.audit.games import train_shadows
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.adapters.estimator import EstimatorLearner
+from dpassay.mechanisms.core.errors import ParameterError
 
 PAIR = Neighbours([1], [1, 2], "add_remove")
 

@@ -10,7 +10,7 @@ from adapter_page import blocks, said
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.external.private_estimator import PrivateEstimator
+from dpassay.mechanisms.adapters.private_estimator import PrivateEstimator
 
 
 def draw(mechanism, side=1, size=5, seed=0):

@@ -11,11 +11,11 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pytest.importorskip("mbi")
 
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.queries.domain import Domain
-from dpassay.mechanisms.synthesis import GraphicalModel, Measured
-from dpassay.mechanisms.synthesis.generators.potentials import Likelihood
-from dpassay.mechanisms.synthesis.generators.reference import ReferenceModel
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.noise.queries.domain import Domain
+from dpassay.mechanisms.synthetic_data import GraphicalModel, Measured
+from dpassay.mechanisms.synthetic_data.generators.potentials import Likelihood
+from dpassay.mechanisms.synthetic_data.generators.reference import ReferenceModel
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 2, "f": 3})

@@ -16,18 +16,18 @@ from dpassay.attacks.catalogue import choose
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import gradient_canary_game, membership_game
-from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, ReleaseError
+from dpassay.mechanisms.core.records import remove_record
 from dpassay.mechanisms.learning.base import Learner, TrainingData
-from dpassay.mechanisms.learning.capabilities import (
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.capabilities import (
     ClipsGradients,
     ReleasesModels,
     ShowsNoisyGradients,
     TakesCanaries,
     needed,
 )
-from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
-from dpassay.mechanisms.records import remove_record
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(12, 3)), RNG.integers(0, 2, size=12)

@@ -15,13 +15,13 @@ from dpassay.attacks import base
 from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
+from dpassay.attacks.distinguishing.events import fit_scorer
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
-from dpassay.attacks.events import fit_scorer
-from dpassay.attacks.synthesis import TableAttack
-from dpassay.attacks.tracing import Tracing
-from dpassay.mechanisms.base import LogDensity, Mechanism, Neighbours, Outputs
+from dpassay.attacks.membership.synthetic_data import TableAttack
+from dpassay.attacks.membership.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
-from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
 SWAPPED = Neighbours(1.5, 0.0, "add_remove")

@@ -11,12 +11,12 @@ from dpassay import attacks
 from dpassay.attacks.canaries import ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.audit.games import gradient_canary_game, membership_game
-from dpassay.mechanisms.base import Outputs, Relation
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.external import EstimatorLearner
-from dpassay.mechanisms.learning import DPSGD, MultiLayerPerceptron, SoftmaxRegression, TrainingData, capabilities
-from dpassay.mechanisms.learning.base import Learner
-from dpassay.mechanisms.learning.capabilities import (
+from dpassay.mechanisms.adapters.estimator import EstimatorLearner
+from dpassay.mechanisms.core.base import Outputs, Relation
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.learning.dp_sgd import FullBatch, GroupPrivacy, capabilities
+from dpassay.mechanisms.learning.dp_sgd.capabilities import (
     ClipsGradients,
     HasInputWeights,
     ReleasesModels,
@@ -30,8 +30,10 @@ from dpassay.mechanisms.learning.capabilities import (
     members,
     needed,
 )
-from dpassay.mechanisms.learning.dp_sgd import FullBatch, GroupPrivacy
-from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
+from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
+from dpassay.mechanisms.learning.models.perceptron import MultiLayerPerceptron
+from dpassay.mechanisms.noise.additive.laplace import Laplace
 
 EVERY = [
     ClipsGradients,
@@ -74,7 +76,7 @@ def test_what_is_lacking_is_named(capability):
         needed(Laplace(1.0), capability, "the wanted thing")
     message = str(raised.value)
     assert message.startswith("the wanted thing needs a trainer with ")
-    assert f"is {capability.__name__} (dpassay.mechanisms.learning.capabilities)" in message
+    assert f"is {capability.__name__} (dpassay.mechanisms.learning.dp_sgd.capabilities)" in message
     for name in set(members(capability)) - {"relation"}:
         assert name in message
 

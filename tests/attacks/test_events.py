@@ -10,10 +10,10 @@ from attack_laws import TARGET, auc, outputs, rates
 
 from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.distinguishing.classifier import Classifier
+from dpassay.attacks.distinguishing.events import EventScorer, Indifferent, fit_scorer, mark
 from dpassay.attacks.distinguishing.threshold import Threshold, ThresholdScorer
-from dpassay.attacks.events import EventScorer, Indifferent, fit_scorer, mark
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import AttackError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import AttackError
 
 RNG = np.random.default_rng
 

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpassay.attacks.features import Features, as_matrix, as_rows, robust_scale
-from dpassay.mechanisms.errors import AttackError
+from dpassay.attacks.learners.features import Features, as_matrix, as_rows, robust_scale
+from dpassay.mechanisms.core.errors import AttackError
 
 
 def naive_columns(row: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> list[float]:

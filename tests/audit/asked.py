@@ -12,7 +12,7 @@ from dpassay.audit.bounds.base import FixedBound
 from dpassay.audit.bounds.families import family_for, member_below
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
-from dpassay.mechanisms.guarantees import ApproximateDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, PureDP
 
 
 def against(bound, claim):

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import special, stats
 
 from dpassay.audit.bounds.bits.one_run import guess_p_value
+from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.evidence.scores import BitScores
-from dpassay.audit.testing.coverage import Coverage
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.guarantees.base import Guarantee
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.core.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def worst_level(epsilon, delta, m, r, v):
 
 
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
-    """As `dpassay.audit.testing.coverage.misses`, for bits."""
+    """As `dpassay.audit.calibration.coverage.misses`, for bits."""
     level = {"delta": delta, "confidence": confidence}
     fixed = asked.fixed(bound, (math.prod(shape),), **level)
     found = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])

@@ -25,7 +25,7 @@ from dpassay.mechanisms import (
 from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
 from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
 from dpassay.mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
-from dpassay.mechanisms.errors import (
+from dpassay.mechanisms.core.errors import (
     AccountingError,
     AttackError,
     NeighboursError,

@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP
-from dpassay.mechanisms.queries import Histogram
+from dpassay.mechanisms.noise.queries import Histogram
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -8,16 +8,16 @@ import pytest
 from typer.testing import CliRunner
 
 import dpassay.audit.games.conclude as conclusion
-import dpassay.audit.games.observed as observed
+import dpassay.audit.games.diagnostics as observed
 import dpassay.audit.games.pair as pair
 import dpassay.audit.results.text as text
 import dpassay.audit.trials.examples as kept
 import dpassay.audit.trials.work as work
 from dpassay.audit import AuditResult, PrivacyViolation, assert_private, audit
-from dpassay.audit.witness.event import Rule, rule_of
+from dpassay.audit.results.witness.event import Rule, rule_of
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.plots import draw as drawing
-from dpassay.experiments.results.sweep import SweepResult, corrected
+from dpassay.experiments.report.plots import draw as drawing
+from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
 

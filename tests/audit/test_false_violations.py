@@ -24,7 +24,7 @@ from dependent_functions import (
 from dpassay.attacks.distinguishing import Threshold
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP
-from dpassay.mechanisms.errors import ReleaseError
+from dpassay.mechanisms.core.errors import ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

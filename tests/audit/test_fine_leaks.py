@@ -8,7 +8,7 @@ from scipy import stats
 from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.audit import Verdict, audit
 from dpassay.audit.results import AuditResult
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
 
 SURE = 0.9999
 FULL = 200_000

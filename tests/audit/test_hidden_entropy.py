@@ -10,8 +10,8 @@ from hidden_entropy import COUNTING, DRAWN_ANEW, DRAWN_ONCE, PAIR
 
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP
-from dpassay.mechanisms.external.first_runs import FirstRuns, address_of
-from dpassay.mechanisms.external.function import FunctionMechanism
+from dpassay.mechanisms.adapters.functions.first_runs import FirstRuns, address_of
+from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

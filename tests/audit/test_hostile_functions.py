@@ -26,8 +26,8 @@ from hostile_functions import (
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Mechanism, Neighbours, PureDP
-from dpassay.mechanisms.errors import DpassayError, ParameterError, ReleaseError
-from dpassay.mechanisms.external.function import FunctionMechanism
+from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
+from dpassay.mechanisms.core.errors import DpassayError, ParameterError, ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpassay.audit import audit
-from dpassay.audit.trials.guards.independence import SHARE
+from dpassay.audit.trials.independence import SHARE
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.errors import ManyRunsError, ReleaseError
+from dpassay.mechanisms.core.errors import ManyRunsError, ReleaseError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpassay.audit.power import Detectable
+from dpassay.audit.power.power import Detectable
 from dpassay.experiments.demos import catalogue, get
 
 LONG = {"error-of-mwem", "five-generators", "five-marginals"}
@@ -51,7 +51,7 @@ def _played(name):
         pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory() as out,
     ):
-        patch.setattr("dpassay.audit.power.detectable_epsilon", lambda *_, **__: Detectable(1.0, "any"))
-        patch.setattr("dpassay.experiments.demos.lecture.save", lambda *_, **__: [])
+        patch.setattr("dpassay.audit.power.power.detectable_epsilon", lambda *_, **__: Detectable(1.0, "any"))
+        patch.setattr("dpassay.experiments.demos.demo.save", lambda *_, **__: [])
         found = get(name)(Path(out) if name not in FOR_THE_FIGURE else None)
     return found, printed.getvalue()

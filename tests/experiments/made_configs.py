@@ -5,8 +5,8 @@ import tomllib
 from dpassay.experiments.config.overrides import apply
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
-from dpassay.experiments.tasks.planning import plan_tasks
-from dpassay.mechanisms.errors import ConfigError
+from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.mechanisms.core.errors import ConfigError
 
 STUDY = """\
 title = "Who was in?"

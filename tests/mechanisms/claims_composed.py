@@ -7,12 +7,13 @@ import numpy as np
 from claims_statistics import APART, FINE, ROUNDING
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
-from dpassay.mechanisms.composed import Parallel, PostProcessed, Subsampled, UserLevel
-from dpassay.mechanisms.noise import Gaussian, Laplace
-from dpassay.mechanisms.queries import Count, Sum
-from dpassay.mechanisms.statistics import NaiveBayesCounts
+from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.noise.additive.gaussian import Gaussian
+from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.queries import Count, Sum
+from dpassay.mechanisms.noise.statistics import NaiveBayesCounts
 
 PAIRS = np.linspace(-14.0, 14.0, 281)
 """Coarse cells, for two numbers."""

@@ -6,9 +6,9 @@ import claims_laws as laws
 import numpy as np
 from claims_statistics import ROUNDING
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.composed import UncomposedSubsetCounts
-from dpassay.mechanisms.counts import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.noise.counts import (
     BoundedNoiseSubsetCounts,
     GaussianSubsetCounts,
     GeometricSubsetCounts,

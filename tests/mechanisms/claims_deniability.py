@@ -8,7 +8,6 @@ import numpy as np
 from claims_statistics import APART, FINE, ROUNDING
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.deniability import (
     DeterministicTest,
     NoPrivacyTest,
@@ -16,7 +15,8 @@ from dpassay.mechanisms.broken.deniability import (
     PairsWithoutNoise,
     RootsWithoutNoise,
 )
-from dpassay.mechanisms.deniability import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.synthetic_data.deniability import (
     DeniableRelease,
     NoisyCounts,
     NoisyEntropies,

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
+from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
 from dpassay.mechanisms.learning.models import LogisticRegression
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.private_encoder import ONE_STEP, EncoderOfPrivateRecords
+from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.fine_tuning import FineTuning
+from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
 
 
 def features(fitted_on, X, k):

@@ -5,9 +5,9 @@ from itertools import product
 import claims_laws as laws
 import numpy as np
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.synthesis import Resampled
-from dpassay.mechanisms.synthesis import NoisyHistogramTable
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.synthetic_data import NoisyHistogramTable
 
 PAIRS = (
     ("add_remove", [0], [0, 1], True),

@@ -5,10 +5,10 @@ from itertools import product
 import claims_laws as laws
 import numpy as np
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
-from dpassay.mechanisms.queries import Workload
-from dpassay.mechanisms.release.matrix import GaussianMatrix, Given, LaplaceMatrix
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.noise.queries import Workload
+from dpassay.mechanisms.query_release.matrix import GaussianMatrix, Given, LaplaceMatrix
 
 DOMAIN = {"value": 2}
 PREFIXES = ((1.0, 0.0), (1.0, 1.0))

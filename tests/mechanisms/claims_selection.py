@@ -10,8 +10,8 @@ import numpy as np
 from scipy import integrate, stats
 from scipy.special import softmax
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
+from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.selection import (
     BernoulliParameter,
     GumbelTopK,

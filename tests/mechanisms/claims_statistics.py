@@ -11,7 +11,6 @@ import claims_laws as laws
 import numpy as np
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.statistics import (
     BoundsFromData,
     ClippedCopyUnused,
@@ -26,7 +25,8 @@ from dpassay.mechanisms.broken.statistics import (
     WishartNoise,
     WrappedSum,
 )
-from dpassay.mechanisms.statistics import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.noise.statistics import (
     ProposeTestRelease,
     Quantile,
     RestrictedEdgeCount,
@@ -35,7 +35,7 @@ from dpassay.mechanisms.statistics import (
     SumAndCount,
     TriangleCount,
 )
-from dpassay.mechanisms.studies import ColumnMeans
+from dpassay.mechanisms.noise.studies import ColumnMeans
 
 FINE = 2e-5
 ROUNDING = 1e-9

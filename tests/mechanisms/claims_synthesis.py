@@ -5,8 +5,8 @@ import math
 import claims_laws as laws
 import numpy as np
 
-from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals, SelectMeasureGenerate
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate
 
 DOMAIN = {"a": 2, "b": 2}
 MARGINALS = (("a",), ("b", "a"))

@@ -3,8 +3,8 @@
 import claims_laws as laws
 import numpy as np
 
-from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.tables import CensusDomain, GroupCount, NoisyTables, Tables, group
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, NoisyTables, Tables, group
 
 PAIRS = (
     ([[0, 0]], [[1, 1]], (1, 0), (0, 1), True),  # a girl of 0, a boy of 1

@@ -6,9 +6,9 @@ from itertools import product
 import claims_laws as laws
 from claims_statistics import ROUNDING
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.text import ContributionNotBounded
-from dpassay.mechanisms.text import NGramCounts
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.learning.ngrams import NGramCounts
 
 
 def counted(texts, n, most):

@@ -6,9 +6,9 @@ from itertools import product
 import claims_laws as laws
 import numpy as np
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.release import InvariantsForgotten
-from dpassay.mechanisms.release.topdown import GaussianTopDown, GeometricTopDown
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.query_release.top_down import GaussianTopDown, GeometricTopDown
 
 STATE = (0, 1, 1)
 """Of each county."""

@@ -9,9 +9,9 @@ import numpy as np
 from claims_statistics import FINE, ROUNDING
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
 from dpassay.mechanisms.broken.ensembles import AbstentionUnpaid, CheckWithoutNoise, EpsilonOfVotes
-from dpassay.mechanisms.ensembles import (
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.learning.pate import (
     PATE,
     ConfidentGNMax,
     GNMax,
@@ -20,7 +20,7 @@ from dpassay.mechanisms.ensembles import (
     PrivateEpsilon,
     SampleAndAggregate,
 )
-from dpassay.mechanisms.ensembles.analysis.renyi import gaussian_divergences
+from dpassay.mechanisms.learning.pate.renyi import gaussian_divergences
 
 PAIRS = (((3, 2, 1), (2, 3, 1)), ((0, 6, 0), (1, 5, 0)), ((2, 2, 2), (2, 1, 3)))
 """Votes of six teachers for three labels, one moved."""

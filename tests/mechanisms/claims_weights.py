@@ -8,11 +8,17 @@ import numpy as np
 from claims_statistics import ROUNDING
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.broken.weights import ExactErrors, SamplesCountedOnce, UnpaidSelection
-from dpassay.mechanisms.guarantees import ConcentratedDP
-from dpassay.mechanisms.queries import Marginals, Workload
-from dpassay.mechanisms.release.weights import MWEM, DualQuery, GaussianMWEM, OnlineWeights, SmallDatabase
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.noise.queries import Marginals, Workload
+from dpassay.mechanisms.query_release.multiplicative_weights import (
+    MWEM,
+    DualQuery,
+    GaussianMWEM,
+    OnlineWeights,
+    SmallDatabase,
+)
 
 CUT = 4e-3
 TWO = Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]])

@@ -1,7 +1,7 @@
 """A small training with Opacus, for the tests with the real PyTorch and for those with a stand-in."""
 
 from dpassay.attacks.distinguishing.threshold import Threshold
-from dpassay.mechanisms.external.opacus import OpacusTraining
+from dpassay.mechanisms.adapters.opacus import OpacusTraining
 
 NORM = Threshold(statistic="norm")
 

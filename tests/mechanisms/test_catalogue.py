@@ -8,10 +8,10 @@ from pydoc import locate
 import pytest
 
 from dpassay.mechanisms import PureDP
-from dpassay.mechanisms.base import Mechanism
 from dpassay.mechanisms.catalogue import build, catalogue, get
-from dpassay.mechanisms.errors import ParameterError, UnknownNameError
-from dpassay.mechanisms.noise.laplace import Laplace
+from dpassay.mechanisms.core.base import Mechanism
+from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.noise.additive.laplace import Laplace
 
 
 @pytest.mark.parametrize("name", list(catalogue))

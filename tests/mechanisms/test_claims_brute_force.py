@@ -36,7 +36,21 @@ from scipy import optimize, stats
 from scipy.linalg import hadamard
 from scipy.special import expit, softmax
 
-from dpassay.mechanisms.base import Mechanism, Neighbours
+from dpassay.mechanisms.accounting import (
+    ApproximateDP,
+    ConcentratedDP,
+    ExactDP,
+    GaussianDP,
+    LaplaceDP,
+    PrivacyLossDP,
+    PureDP,
+    RenyiDP,
+    compose,
+)
+from dpassay.mechanisms.accounting.amplification.subsampling import subsample
+from dpassay.mechanisms.accounting.composition.grouping import group
+from dpassay.mechanisms.accounting.conversion.convert import to_approximate, to_privacy_loss, to_renyi
+from dpassay.mechanisms.accounting.dp_sgd.moments import MomentsDP
 from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
 from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
@@ -56,23 +70,10 @@ from dpassay.mechanisms.broken.sparse_vector import (
     TwoBrokenSparseVectors,
 )
 from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.ensembles import TeacherVotes
-from dpassay.mechanisms.errors import AccountingError
-from dpassay.mechanisms.guarantees import (
-    ApproximateDP,
-    ConcentratedDP,
-    ExactDP,
-    GaussianDP,
-    LaplaceDP,
-    PrivacyLossDP,
-    PureDP,
-    RenyiDP,
-    compose,
-)
-from dpassay.mechanisms.guarantees.composition.grouping import group
-from dpassay.mechanisms.guarantees.composition.subsampling import subsample
-from dpassay.mechanisms.guarantees.conversion.convert import to_approximate, to_privacy_loss, to_renyi
-from dpassay.mechanisms.guarantees.steps.moments import MomentsDP
+from dpassay.mechanisms.combinators.repeated import Repeated
+from dpassay.mechanisms.core.base import Mechanism, Neighbours
+from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
 from dpassay.mechanisms.learning.convex.output_perturbation import OutputPerturbation
@@ -80,6 +81,7 @@ from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.learning.pate import TeacherVotes
 from dpassay.mechanisms.local import (
     RAPPOR,
     HadamardResponse,
@@ -90,24 +92,20 @@ from dpassay.mechanisms.local import (
     SubsetSelection,
     UnaryEncoding,
 )
-from dpassay.mechanisms.noise import (
-    DiscreteGaussian,
-    Gaussian,
-    Geometric,
-    GridLaplace,
-    Laplace,
-    PrefixSums,
-    Snapping,
-    Staircase,
-)
-from dpassay.mechanisms.noise.counters import GaussianCounters
-from dpassay.mechanisms.queries.base import Query
-from dpassay.mechanisms.queries.catalogue import catalogue as queries
-from dpassay.mechanisms.relation import Relation
-from dpassay.mechanisms.repeated import Repeated
+from dpassay.mechanisms.local.shuffle import Shuffled
+from dpassay.mechanisms.noise.additive.counters import GaussianCounters
+from dpassay.mechanisms.noise.additive.gaussian import Gaussian
+from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.additive.prefix_sums import PrefixSums
+from dpassay.mechanisms.noise.additive.snapping import Snapping
+from dpassay.mechanisms.noise.additive.staircase import Staircase
+from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
+from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.discrete.grid import GridLaplace
+from dpassay.mechanisms.noise.queries.base import Query
+from dpassay.mechanisms.noise.queries.catalogue import catalogue as queries
 from dpassay.mechanisms.selection import Exponential
-from dpassay.mechanisms.shuffle import Shuffled
-from dpassay.mechanisms.sparse_vector import AboveThreshold, NumericalSparseVector
+from dpassay.mechanisms.selection.sparse_vector import AboveThreshold, NumericalSparseVector
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 1.0, 1.5, 2.5, 4.0, 7.0])
 CUT = 4e-3

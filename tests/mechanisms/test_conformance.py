@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms import base
-from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
 from dpassay.mechanisms.catalogue import build, catalogue, get
-from dpassay.mechanisms.ensembles import GNMax, LNMax
-from dpassay.mechanisms.errors import ParameterError, RelationError
-from dpassay.mechanisms.fingerprint import describe
-from dpassay.mechanisms.guarantees.base import Guarantee
+from dpassay.mechanisms.core import base
+from dpassay.mechanisms.core.base import Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.core.errors import ParameterError, RelationError
+from dpassay.mechanisms.core.fingerprint import describe
+from dpassay.mechanisms.core.guarantee import Guarantee
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.models import LogisticRegression
+from dpassay.mechanisms.learning.pate import GNMax, LNMax
 from dpassay.mechanisms.local import RandomizedResponse
-from dpassay.mechanisms.noise.laplace import Laplace
-from dpassay.mechanisms.queries import Domain, Marginals, Workload
-from dpassay.mechanisms.relation import Relation
-from dpassay.mechanisms.synthesis import DirectGenerator, FixedMarginals
-from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
-from dpassay.mechanisms.tuning import NegativeBinomialRepetitions
+from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.queries import Domain, Marginals, Workload
+from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, Tables, group
+from dpassay.mechanisms.selection.tuning import NegativeBinomialRepetitions
+from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals
 
 SAMPLE = {
     "epsilon": 0.8,
@@ -158,7 +158,7 @@ def losses(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 @dense
 def test_law_never_finds_an_output_of_its_own_side_impossible_nor_one_of_the_other_where_no_delta_is_left(name):
-    """Such an output would be a witness against the claim: see dpassay.audit.witness."""
+    """Such an output would be a witness against the claim: see dpassay.audit.results.witness."""
     leaves_no_delta = float(sample(name).guarantee().delta(math.inf)) == 0.0 and not name.startswith("broken")
     for loss in losses(name):
         assert not (loss == -np.inf).any()

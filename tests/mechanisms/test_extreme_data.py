@@ -17,10 +17,10 @@ from scipy import stats
 from test_conformance import sample
 
 from dpassay.audit import audit
-from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core.relation import Relation
 
 FALSE_ALARM, SIZE = 1e-6, 300
 

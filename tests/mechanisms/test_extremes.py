@@ -7,19 +7,20 @@ import pytest
 
 from dpassay.mechanisms import Outputs
 from dpassay.mechanisms.catalogue import build
-from dpassay.mechanisms.composed import Parallel, PostProcessed, Subsampled, UserLevel
-from dpassay.mechanisms.ensembles import GNMax
-from dpassay.mechanisms.ensembles.aggregators.winners import _by_common_nodes, _by_nodes_of_each, log_gaussian_winner
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.noise import Geometric, Laplace
+from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.learning.pate import GNMax
+from dpassay.mechanisms.learning.pate.winners import _by_common_nodes, _by_nodes_of_each, log_gaussian_winner
+from dpassay.mechanisms.noise.additive.laplace import Laplace
 from dpassay.mechanisms.noise.discrete import DiscreteGaussian
-from dpassay.mechanisms.queries import Workload
-from dpassay.mechanisms.release.matrix import GaussianMatrix, LaplaceMatrix
-from dpassay.mechanisms.release.matrix.strategies import Identity
-from dpassay.mechanisms.release.topdown import GaussianTopDown
-from dpassay.mechanisms.release.weights import MWEM, GaussianMWEM, OnlineWeights, SmallDatabase
-from dpassay.mechanisms.statistics.median_sensitivity import BoundedMedian
-from dpassay.mechanisms.tuning import BestOfRepetitions, FirstGoodEnough, RandomMechanism
+from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.queries import Workload
+from dpassay.mechanisms.noise.statistics.median_sensitivity import BoundedMedian
+from dpassay.mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
+from dpassay.mechanisms.query_release.matrix.strategies import Identity
+from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, GaussianMWEM, OnlineWeights, SmallDatabase
+from dpassay.mechanisms.query_release.top_down import GaussianTopDown
+from dpassay.mechanisms.selection.tuning import BestOfRepetitions, FirstGoodEnough, RandomMechanism
 
 ALL_RECORDS = Workload({"age": 3}, [[1, 1, 1]])
 

@@ -12,28 +12,28 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms.catalogue import catalogue, get
-from dpassay.mechanisms.composed import Parallel, PostProcessed, UserLevel
-from dpassay.mechanisms.counts import Answerer, LaplaceSubsetCounts
-from dpassay.mechanisms.deniability import NoisyEntropies
-from dpassay.mechanisms.ensembles import PATE, ConfidentGNMax, GNMax, LNMax
-from dpassay.mechanisms.ensembles.aggregators.checked import CheckedGNMax
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.learning import LogisticRegression
+from dpassay.mechanisms.combinators import Parallel, PostProcessed, UserLevel
+from dpassay.mechanisms.combinators.repeated import Repeated
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.convex import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
+from dpassay.mechanisms.learning.models.linear import LogisticRegression
+from dpassay.mechanisms.learning.pate import PATE, ConfidentGNMax, GNMax, LNMax
+from dpassay.mechanisms.learning.pate.confident import CheckedGNMax
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
-from dpassay.mechanisms.noise import Geometric, Laplace
+from dpassay.mechanisms.local.shuffle import Shuffled
+from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.counts import Answerer, LaplaceSubsetCounts
 from dpassay.mechanisms.noise.discrete import DiscreteGaussian
-from dpassay.mechanisms.queries import Count, Domain, Marginals, Workload
-from dpassay.mechanisms.release.matrix import GaussianMatrix, LaplaceMatrix
-from dpassay.mechanisms.release.topdown import GaussianTopDown, GeometricTopDown
-from dpassay.mechanisms.release.weights import MWEM, DualQuery, GaussianMWEM, OnlineWeights
-from dpassay.mechanisms.repeated import Repeated
-from dpassay.mechanisms.shuffle import Shuffled
-from dpassay.mechanisms.synthesis import (
+from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.queries import Count, Domain, Marginals, Workload
+from dpassay.mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
+from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, GaussianMWEM, OnlineWeights
+from dpassay.mechanisms.query_release.top_down import GaussianTopDown, GeometricTopDown
+from dpassay.mechanisms.synthetic_data import (
     AIM,
     MST,
     DirectGenerator,
@@ -42,7 +42,8 @@ from dpassay.mechanisms.synthesis import (
     SelectMeasureGenerate,
     Table,
 )
-from dpassay.mechanisms.synthesis.pipeline import marginals_of
+from dpassay.mechanisms.synthetic_data.deniability import NoisyEntropies
+from dpassay.mechanisms.synthetic_data.pipeline import marginals_of
 
 RUNS = 300
 LESS = 0.5

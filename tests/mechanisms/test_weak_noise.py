@@ -1,7 +1,7 @@
 """Weak noise, and next to none: every claim, exact curve and density is a number, up to epsilon a million.
 
 e^710 is no float, e^-745 is 0, and an exact curve that reads 0 for a small probability lies above its claim. A density
-of 0 where the claim leaves no delta is a witness against it, and a false one: see dpassay.audit.witness.
+of 0 where the claim leaves no delta is a witness against it, and a false one: see dpassay.audit.results.witness.
 """
 
 import inspect
@@ -15,10 +15,10 @@ from test_conformance import EXTRA, SAMPLE
 
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.catalogue import build, catalogue, get
-from dpassay.mechanisms.ensembles import GNMax, LNMax
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.learning.pate import GNMax, LNMax
 from dpassay.mechanisms.local import RandomizedResponse
-from dpassay.mechanisms.queries import Count
+from dpassay.mechanisms.noise.queries import Count
 
 EPSILONS = (1e-6, 1e-3, 1.0, 50.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e4, 1e6)
 DELTAS = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9])
@@ -66,7 +66,7 @@ MADE = {
 }
 NETWORKS = {"dp-sgd", "fine-tuning", "federated-averaging", "federated-local-noise", "noisy-projected-sgd"}
 LEFT_OUT = {"laplace-top-k"} | NETWORKS
-"""A theorem for small epsilons; and training, whose claims are compositions: tests/mechanisms/guarantees."""
+"""A theorem for small epsilons; and training, whose claims are compositions: tests/mechanisms/accounting."""
 NAMES = [
     name
     for name in catalogue

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....mechanisms.counts.answerer import Answerer
-from ....mechanisms.errors import plural
-from ....mechanisms.validation import one_of, whole
+from ....mechanisms.core.errors import plural
+from ....mechanisms.core.validation import one_of, whole
+from ....mechanisms.noise.counts.answerer import Answerer
 from .base import Decoded, Floats, Status
 
 COMBINE: dict[str, Callable[..., Floats]] = {"mean": np.nanmean, "median": np.nanmedian}

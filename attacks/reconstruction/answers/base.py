@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.base import Outputs
-from ....mechanisms.counts.base import SubsetCounts
-from ....mechanisms.errors import AttackError, ParameterError, plural
-from ....mechanisms.validation import open_unit
+from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.errors import AttackError, ParameterError, plural
+from ....mechanisms.core.validation import open_unit
+from ....mechanisms.noise.counts.base import SubsetCounts
 from ..base import FairBits, Guesser, Reconstructor, SecretTarget
 
 Floats = NDArray[np.float64]

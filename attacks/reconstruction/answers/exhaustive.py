@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import ParameterError, plural
-from ....mechanisms.validation import non_negative
+from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core.validation import non_negative
 from .base import TOLERANCE, Decoded, Decoder, Floats, Status, check_answers, stacked
 
 MOST_BITS = 16

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.validation import positive
+from ....mechanisms.core.validation import positive
 from .base import Decoded, Floats, PriorDecoder, Status, everywhere
 from .least_squares import BoxedLeastSquares
 

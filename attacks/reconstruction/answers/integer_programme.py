@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ....mechanisms.validation import non_negative, positive, whole
+from ....mechanisms.core.validation import non_negative, positive, whole
 from .base import TOLERANCE, Decoded, Floats, PriorDecoder, Status, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programme import LinearProgramme

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ....mechanisms.validation import positive
+from ....mechanisms.core.validation import positive
 from .base import Decoded, Decoder, Floats, Status, stacked
 from .least_squares import BoxedLeastSquares
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ....mechanisms.validation import non_negative, positive, whole
+from ....mechanisms.core.validation import non_negative, positive, whole
 from .base import TOLERANCE, Decoded, Decoder, Floats, Status
 
 STEPS, MOST_STEPS = 10, 4000

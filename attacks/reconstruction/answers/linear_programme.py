@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ....mechanisms.validation import non_negative, positive
+from ....mechanisms.core.validation import non_negative, positive
 from .base import TOLERANCE, Decoded, Decoder, Floats, Status, stacked
 from .least_squares import BoxedLeastSquares
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.counts.answerer import Answerer
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.validation import whole
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import whole
+from ....mechanisms.noise.counts.answerer import Answerer
 from .base import Decoded, Decoder
 from .l1 import L1Decoding
 

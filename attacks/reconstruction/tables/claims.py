@@ -12,9 +12,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from ....mechanisms.errors import AttackError, ParameterError
-from ....mechanisms.tables.domain import Group, Ints
-from ....mechanisms.validation import positive, whole
+from ....mechanisms.core.errors import AttackError, ParameterError
+from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.query_release.tables.domain import Group, Ints
 from .encoding import Encoding, encode
 from .integer_programme import LONGEST, Deadline, Row, Status, row
 from .published import PublishedTables
@@ -40,7 +40,7 @@ class Claim:
         most: largest number of people; None for no limit.
 
     Example:
-        >>> from dpassay.mechanisms.tables import group
+        >>> from dpassay.mechanisms.query_release.tables import group
         >>> print(somebody(group(sex="female", ages=84)))
         at least 1 female aged 84
     """
@@ -88,7 +88,7 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
         ParameterError: an impossible group.
 
     Example:
-        >>> from dpassay.mechanisms.tables import CensusDomain, group, rows_of, Tables
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, group, rows_of, Tables
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> published = PublishedTables.about(Tables(domain, rows_of([group(), group(sex="female")])), block)

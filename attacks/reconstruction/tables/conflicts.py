@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....mechanisms.errors import plural
-from ....mechanisms.validation import positive
+from ....mechanisms.core.errors import plural
+from ....mechanisms.core.validation import positive
 from .encoding import encode
 from .integer_programme import LONGEST, Deadline, Status
 from .published import Cell, PublishedTables
@@ -47,7 +47,7 @@ def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflic
         seconds: time limit, > 0.
 
     Example:
-        >>> from dpassay.mechanisms.tables import CensusDomain, GroupCount, MeanAge, group
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, MeanAge, group
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> women, men = group(sex="female"), group(sex="male")
         >>> cells = {GroupCount(): 7, MeanAge(): 38.0, GroupCount(women): 4, GroupCount(men): 4, MeanAge(men): 44.0}

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import AttackError, ParameterError
-from ....mechanisms.tables.domain import Ints
-from ....mechanisms.tables.noisy import NoisyTables
-from ....mechanisms.validation import positive, whole
+from ....mechanisms.core.errors import AttackError, ParameterError
+from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.query_release.tables.domain import Ints
+from ....mechanisms.query_release.tables.noisy import NoisyTables
 from .integer_programme import LONGEST, Deadline, Rows, Status, row
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: 
         AttackError: no block was found in time.
 
     Example:
-        >>> from dpassay.mechanisms.tables import CensusDomain, GroupCount, Tables, group
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, Tables, group
         >>> domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 99))
         >>> groups = [group(sex=sex, ages=ages) for sex in ("female", "male") for ages in ((0, 17), (18, 99))]
         >>> mechanism = NoisyTables(epsilon=2.0, tables=Tables(domain, tuple(map(GroupCount, groups))))

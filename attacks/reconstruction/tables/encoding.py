@@ -26,9 +26,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.errors import AttackError
-from ....mechanisms.tables.domain import Group, Ints
-from ....mechanisms.tables.statistics import GroupCount, GroupShare, MeanAge, MedianAge
+from ....mechanisms.core.errors import AttackError
+from ....mechanisms.query_release.tables.domain import Group, Ints
+from ....mechanisms.query_release.tables.statistics import GroupCount, GroupShare, MeanAge, MedianAge
 from .integer_programme import Deadline, Rows, Status, row
 from .published import Cell, PublishedTables
 

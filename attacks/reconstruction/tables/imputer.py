@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.tables.domain import CensusDomain, Ints
-from ....mechanisms.tables.tables import Tables
-from ....mechanisms.validation import positive, whole
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.query_release.tables.domain import CensusDomain, Ints
+from ....mechanisms.query_release.tables.tables import Tables
 from .claims import certain_people
 from .integer_programme import LONGEST
 from .published import PublishedTables

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
-from ....mechanisms.errors import AttackError
+from ....mechanisms.core.errors import AttackError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.tables.domain import CensusDomain, Group, Ints
-from ....mechanisms.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, Statistic
-from ....mechanisms.tables.tables import Tables
-from ....mechanisms.validation import finite
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import finite
+from ....mechanisms.query_release.tables.domain import CensusDomain, Group, Ints
+from ....mechanisms.query_release.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, Statistic
+from ....mechanisms.query_release.tables.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PublishedTables:
         ParameterError: a wrong number of values; an impossible count, mean, median or percentage.
 
     Example:
-        >>> from dpassay.mechanisms.tables import CensusDomain, Group, GroupCount, group
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, Group, GroupCount, group
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> cells = {GroupCount(): 7, GroupCount(group(sex="female")): None}
         >>> published = PublishedTables.of(domain, cells, threshold=3)

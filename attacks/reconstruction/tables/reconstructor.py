@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.base import Outputs
-from ....mechanisms.errors import AttackError
-from ....mechanisms.tables.noisy import NoisyTables
-from ....mechanisms.tables.swapped import SwappedTables
-from ....mechanisms.validation import positive, whole
+from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.query_release.tables.noisy import NoisyTables
+from ....mechanisms.query_release.tables.swapped import SwappedTables
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 from .decoding import Distinct, residual_rows
 from .encoding import encode

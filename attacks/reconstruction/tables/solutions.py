@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.errors import AttackError, plural
-from ....mechanisms.tables.domain import CensusDomain, Ints
-from ....mechanisms.validation import positive, whole
+from ....mechanisms.core.errors import AttackError, plural
+from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.query_release.tables.domain import CensusDomain, Ints
 from .encoding import Encoding, encode
 from .integer_programme import LONGEST, Cuts, Deadline, Status
 from .published import PublishedTables
@@ -94,7 +94,7 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LON
         AttackError: no count bounds the number of people, or a median is published without the size of its group.
 
     Example:
-        >>> from dpassay.mechanisms.tables import CensusDomain, group, rows_of, Tables
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, group, rows_of, Tables
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> tables = Tables(domain, rows_of([group(), group(sex="female")]))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
 from .regression import Floats

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.errors import ParameterError
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import one_of, positive, whole
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
-from ....mechanisms.validation import one_of, positive, whole
 from .derivatives import turn
 from .regression import Floats
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.errors import ParameterError, plural
+from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.models.perceptron import MultiLayerPerceptron
-from ....mechanisms.validation import whole
 from .gradient_inversion import checked_gradients
 from .regression import Floats
 

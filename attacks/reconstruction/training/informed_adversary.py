@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.core.errors import AttackError, ParameterError
 from .regression import Floats, Regression
 
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)

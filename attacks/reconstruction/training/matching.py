@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ....mechanisms.errors import ParameterError
+from ....mechanisms.core.errors import ParameterError
 from .regression import Floats
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.validation import positive
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import positive
 from .regression import Floats, Regression
 
 _GRID = np.linspace(-9.0, 9.0, 1801)

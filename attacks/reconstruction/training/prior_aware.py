@@ -29,15 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from ....mechanisms.base import Outputs
-from ....mechanisms.errors import AttackError, ParameterError
+from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.errors import AttackError, ParameterError
+from ....mechanisms.core.validation import non_negative, one_of, whole
 from ....mechanisms.learning.base import TrainingData
-from ....mechanisms.validation import non_negative, one_of, whole
 from ...distinguishing.noisy_steps import log_ratio, noisy_steps
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 
 if TYPE_CHECKING:
-    from ....mechanisms.learning.capabilities import ShowsEachGradient
+    from ....mechanisms.learning.dp_sgd.capabilities import ShowsEachGradient
 
 Floats = NDArray[np.float64]
 SAMPLINGS = {"full-batch": "_steps", "poisson": "_steps", "fixed-size": "_exchanged", "shuffled": "_epochs"}
@@ -106,7 +106,7 @@ class PriorAware(Reconstructor):
         return PriorAwareGuesser(self._learner(target), target.secret, self.score)
 
     def _learner(self, target: SecretTarget) -> ShowsEachGradient:
-        from ....mechanisms.learning.capabilities import ShowsEachGradient, needed
+        from ....mechanisms.learning.dp_sgd.capabilities import ShowsEachGradient, needed
 
         try:
             learner: ShowsEachGradient = needed(target.mechanism, ShowsEachGradient, "the prior-aware attack")

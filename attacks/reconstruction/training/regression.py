@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
-from ....mechanisms.errors import AttackError, ParameterError, plural
+from ....mechanisms.core.errors import AttackError, ParameterError, plural
+from ....mechanisms.core.validation import non_negative, one_of, whole
 from ....mechanisms.learning.base import TrainingData
-from ....mechanisms.validation import non_negative, one_of, whole
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.validation import finite, unit_interval, whole
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import finite, unit_interval, whole
 from ...evidence.scores import BitScores
 
 FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses

@@ -54,7 +54,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ....mechanisms.validation import one_of
+from ....mechanisms.core.validation import one_of
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
@@ -97,7 +97,7 @@ class OneRun(Bound[BitScores]):
     Example:
         >>> bits = np.arange(100)[None, :] % 2 == 0
         >>> scores = np.where(np.arange(100) < 90, bits, ~bits).astype(float)  # 90 of 100 right
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> fixed = OneRun(guesses=100, center=0.5).fix(Statement(PureDP(1.0), delta=0.0), None, (100,))
         >>> round(fixed.lower_bound(BitScores(bits, scores)).epsilon, 5)
         1.63082

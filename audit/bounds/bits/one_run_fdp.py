@@ -33,10 +33,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ....mechanisms.guarantees.base import Guarantee
-from ....mechanisms.guarantees.gaussian import GaussianDP
-from ....mechanisms.guarantees.pure import PureDP
-from ....mechanisms.validation import open_unit, whole
+from ....mechanisms.accounting.kinds.gaussian import GaussianDP
+from ....mechanisms.accounting.kinds.pure import PureDP
+from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound

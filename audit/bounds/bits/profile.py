@@ -46,7 +46,7 @@ Point = tuple[float, float]
 def claimed_points(statement: Statement) -> tuple[Point, ...]:
     """Return points (epsilon, delta) of the claim: first the point of the statement, then a grid of the curve.
 
-    >>> from dpassay.mechanisms.guarantees import GaussianDP
+    >>> from dpassay.mechanisms.accounting import GaussianDP
     >>> points = claimed_points(Statement(GaussianDP(1.0), delta=1e-5))
     >>> len(points), round(points[0][0], 3), points[0][1]
     (129, 4.377, 1e-05)

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
-from ....mechanisms.validation import open_unit, whole
+from ....mechanisms.core.validation import open_unit, whole
 from .binomial import log_pmf
 
 Floats = NDArray[np.float64]

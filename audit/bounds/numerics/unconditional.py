@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.validation import delta_range, open_unit
+from ....mechanisms.core.validation import delta_range, open_unit
 from ..base import SMALLEST_P_VALUE
 from .binomial import lower, quantile_of_one, upper
 

@@ -21,8 +21,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.validation import non_negative, one_of
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import non_negative, one_of
 from ...evidence.scores import Floats, PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
@@ -65,7 +65,7 @@ class Betting(PairBound):
     Example:
         >>> rng = np.random.default_rng(0)
         >>> scores = PairScores(rng.laplace(0.0, 1.0, 1000), rng.laplace(1.0, 1.0, 1000))
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> fixed = Betting(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
         >>> 0.6 < fixed.lower_bound(scores).epsilon <= 1.0
         True

@@ -39,7 +39,7 @@ class ClopperPearson(PairBound):
     Example:
         >>> import numpy as np
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> fixed = ClopperPearson(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
         >>> round(fixed.lower_bound(PairCounts(counts)).epsilon, 6)

@@ -27,8 +27,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from ....mechanisms.guarantees import ApproximateDP
-from ....mechanisms.guarantees.base import Guarantee
+from ....mechanisms.accounting import ApproximateDP
+from ....mechanisms.core.guarantee import Guarantee
 from ...evidence.scores import Floats, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
@@ -60,7 +60,7 @@ class Family(PairBound):
         * 0 if no member is refuted: scores that order the sides the wrong way are no evidence.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.accounting import GaussianDP
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 159]), np.array([1000, 500]), 1000, 1000)
         >>> fixed = Family(threshold=1.0).fix(Statement(GaussianDP(1.0), delta=1e-5), None, (1000, 1000))

@@ -21,8 +21,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....mechanisms.guarantees.base import Guarantee
-from ....mechanisms.validation import one_of
+from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.validation import one_of
 from ...evidence.scores import Floats, Scores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
@@ -61,7 +61,7 @@ class JointExact(PairBound):
 
     Example:
         >>> from dpassay.audit.evidence.scores import PairCounts, Tally
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> counts = Tally(np.array([0.0, 1.0]), np.array([1000, 184]), np.array([1000, 500]), 1000, 1000)
         >>> fixed = JointExact(threshold=1.0).fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
         >>> round(fixed.lower_bound(PairCounts(counts)).epsilon, 3)  # Clopper-Pearson: 0.805

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.errors import ParameterError
+from ....mechanisms.core.errors import ParameterError
 from ...evidence.scores import Floats, PairScores, Scores, Tally
 from ..base import LedgerEntry, PilotMissingError
 from ..numerics.candidates import candidates

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from ....mechanisms.guarantees.base import Guarantee
+from ....mechanisms.core.guarantee import Guarantee
 from ...evidence.scores import Counts, Floats, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound

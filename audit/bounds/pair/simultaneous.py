@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.guarantees.base import Guarantee
-from ....mechanisms.validation import delta_range, open_unit
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.validation import delta_range, open_unit
 from ...evidence.scores import Floats, Scores, Tally
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
@@ -156,7 +156,7 @@ class SimultaneousBand(PairBound):
     Example:
         >>> from dpassay.audit.evidence.scores import PairScores
         >>> scores = PairScores(np.repeat([0.0, 1.0], [816, 184]), np.repeat([0.0, 1.0], [500, 500]))
-        >>> from dpassay.mechanisms.guarantees import PureDP
+        >>> from dpassay.mechanisms.accounting import PureDP
         >>> fixed = SimultaneousBand().fix(Statement(PureDP(1.0), delta=0.0), None, (1000, 1000))
         >>> bound = fixed.lower_bound(scores)
         >>> round(bound.epsilon, 3), bound.threshold, bound.hits

@@ -23,10 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....mechanisms.base import Neighbours
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.relation import Relation
-from ....mechanisms.validation import positive, whole
+from ....mechanisms.core.base import Neighbours
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.relation import Relation
+from ....mechanisms.core.validation import positive, whole
 from .base import Domain
 from .values import in_range, plain
 

@@ -5,7 +5,7 @@
       random      a pair drawn at random
       near        a pair close to another one, for a local search
       neighbours  the datasets of a pair
-      records     whether its datasets are collections of records, as `dpassay.mechanisms.records` checks them
+      records     whether its datasets are collections of records, as `dpassay.mechanisms.core.records` checks them
 
 These methods exchange a pair as a sketch: the common part of both sides and the difference, in plain values that can be
 compared and changed. Every domain is a frozen dataclass.
@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ....mechanisms.base import Neighbours
-from ....mechanisms.relation import Relation
+from ....mechanisms.core.base import Neighbours
+from ....mechanisms.core.relation import Relation
 
 S = TypeVar("S")
 """Sketch of a pair: a frozen dataclass with a unique `repr`."""

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....mechanisms.base import Neighbours
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.fingerprint import identity
-from ....mechanisms.relation import Relation
-from ....mechanisms.validation import whole
+from ....mechanisms.core.base import Neighbours
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.fingerprint import identity
+from ....mechanisms.core.relation import Relation
+from ....mechanisms.core.validation import whole
 from .base import Domain, pick
 from .values import Values
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ....mechanisms.errors import ParameterError, unknown_name_message
+from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from .answers import Answers
 from .base import Domain
 from .records import OneValue, Records

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.base import Dataset
-from ....mechanisms.errors import ParameterError
-from ....mechanisms.fingerprint import identity
-from ....mechanisms.validation import whole
+from ....mechanisms.core.base import Dataset
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.fingerprint import identity
+from ....mechanisms.core.validation import whole
 from .base import pick
 
 HUGE = 1e300

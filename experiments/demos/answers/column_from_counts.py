@@ -18,17 +18,12 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from ....attacks.reconstruction.answers import (
-    BoxedLeastSquares,
-    L1Decoding,
-    SubsetQueryAttack,
-    least_squares_accuracy,
-)
+from ....attacks.reconstruction.answers import BoxedLeastSquares, L1Decoding, SubsetQueryAttack, least_squares_accuracy
 from ....mechanisms import Gaussian
-from ....mechanisms.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-from ..lecture import Lecture
+from ....mechanisms.noise.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ..demo import Lecture
 
 SEED = 2003
 N_PEOPLE = 100

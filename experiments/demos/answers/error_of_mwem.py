@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Relation
-from ....mechanisms.queries import Domain, Workload
-from ....mechanisms.release.weights import MWEM
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-from ..lecture import Lecture
+from ....mechanisms.noise.queries import Domain, Workload
+from ....mechanisms.query_release.multiplicative_weights import MWEM
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ..demo import Lecture
 
 SEED = 2012
 PEOPLE, ATTRIBUTES, RUNS = 2_000, 10, 10

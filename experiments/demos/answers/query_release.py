@@ -21,14 +21,14 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....mechanisms import Gaussian, Laplace, Mechanism
-from ....mechanisms.queries import Domain, Workload
-from ....mechanisms.relation import Relation
-from ....mechanisms.release.error_rates import error_rate
-from ....mechanisms.release.matrix import GaussianMatrix, LaplaceMatrix
-from ....mechanisms.release.weights import MWEM, SmallDatabase
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...plots.style.palette import CLAIM, MUTED, series_colour
-from ..lecture import Lecture
+from ....mechanisms.core.relation import Relation
+from ....mechanisms.noise.queries import Domain, Workload
+from ....mechanisms.query_release.error_rates import error_rate
+from ....mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
+from ....mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...report.plots.style.palette import CLAIM, MUTED, series_colour
+from ..demo import Lecture
 
 SEED = 2010
 EPSILON, DELTA = 1.0, 1e-6

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from ....attacks.reconstruction.answers import Averaging
 from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
-from ....mechanisms.counts import Answerer
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN, VIOLATION
-from ..lecture import Lecture
+from ....mechanisms.noise.counts import Answerer
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN, VIOLATION
+from ..demo import Lecture
 
 SEED = 119
 EPSILON = 1.0

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from ....audit import AuditResult, audit
 from ....mechanisms import Neighbours
 from ....mechanisms.broken.release import InvariantsForgotten
-from ....mechanisms.errors import NeighboursError
-from ....mechanisms.release.topdown import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
+from ....mechanisms.core.errors import NeighboursError
+from ....mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
 from ...data.people import place_sizes
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...plots.style.palette import series_colour
-from ..lecture import Lecture
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...report.plots.style.palette import series_colour
+from ..demo import Lecture
 
 SEED = 2020
 COUNTIES = (5, 4, 3)

@@ -23,11 +23,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ....attacks.tracing import InnerProduct, Traced, expected_z, power, trace
-from ....mechanisms.studies import ColumnMeans, Genomes, Study, Uniform
-from ...plots.style.canvas import EndLabel, end_labels, style_axes
-from ...plots.style.palette import AMBER, BLUE, GREEN
-from ..lecture import Lecture
+from ....attacks.membership.tracing import InnerProduct, Traced, expected_z, power, trace
+from ....mechanisms.noise.studies import ColumnMeans, Genomes, Study, Uniform
+from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
+from ...report.plots.style.palette import AMBER, BLUE, GREEN
+from ..demo import Lecture
 
 SEED = 2008
 PATIENTS, VARIANTS, STRANGERS = 100, 5_000, 1_000

@@ -21,11 +21,14 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import AuditResult, PairScores, audit_scores
-from ....mechanisms.learning import DPSGD, FullBatch, LogisticRegression, TrainingData
 from ....mechanisms.learning.accounting import calibrate_noise
-from ...plots.style.canvas import style_axes, write
-from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-from ..lecture import Lecture
+from ....mechanisms.learning.base import TrainingData
+from ....mechanisms.learning.dp_sgd.mechanism import DPSGD
+from ....mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
+from ....mechanisms.learning.models.linear import LogisticRegression
+from ...report.plots.style.canvas import style_axes, write
+from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ..demo import Lecture
 
 Floats = NDArray[np.float64]
 SEED = 74

@@ -19,7 +19,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ....attacks.linkage import (
+from ....attacks.attribute_inference.linkage import (
     Beliefs,
     beliefs_from_counts,
     beliefs_from_groups,
@@ -28,12 +28,12 @@ from ....attacks.linkage import (
     prior_beliefs,
     unique_share,
 )
-from ....audit.inference.gain import Gain, gain
-from ....mechanisms.anonymity import Cells, banded, mondrian
+from ....audit.metrics.gain import Gain, gain
+from ....mechanisms.synthetic_data.anonymity import Cells, banded, mondrian
 from ...data.people import age_shares, people, place_sizes
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-from ..lecture import Lecture
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
+from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ..demo import Lecture
 
 SEED = 1997
 QUASI = ["zip", "age", "male"]

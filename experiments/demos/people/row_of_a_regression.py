@@ -19,12 +19,12 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, blind_success
-from ....audit.inference import Gain, gain
-from ....mechanisms.errors import AttackError
+from ....audit.metrics import Gain, gain
+from ....mechanisms.core.errors import AttackError
 from ....mechanisms.learning.convex import OutputPerturbation
-from ...plots.style.canvas import logarithmic, style_axes, write
-from ...plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-from ..lecture import Lecture
+from ...report.plots.style.canvas import logarithmic, style_axes, write
+from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ..demo import Lecture
 
 Floats = NDArray[np.float64]
 

@@ -20,14 +20,14 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
-from ....mechanisms.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
-from ....mechanisms.deniability.theorem import pass_log_probability
-from ....mechanisms.errors import DataError
-from ....mechanisms.queries.domain import Domain
+from ....mechanisms.core.errors import DataError
+from ....mechanisms.noise.queries.domain import Domain
+from ....mechanisms.synthetic_data.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
+from ....mechanisms.synthetic_data.deniability.theorem import pass_log_probability
 from ...data.datasets import load
-from ...plots.style.canvas import EndLabel, end_labels, style_axes
-from ...plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-from ..lecture import Lecture
+from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
+from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ..demo import Lecture
 
 Ints = NDArray[np.int64]
 SEED = 2017

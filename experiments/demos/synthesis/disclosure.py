@@ -18,17 +18,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ....attacks.synthesis.disclosure import AttributeDisclosure, Disclosure, Linkability, SinglingOut
-from ....audit.inference import Disclosed, disclosure
-from ....audit.inference.gain import PERSON, Rate
+from ....attacks.attribute_inference.disclosure import AttributeDisclosure, Disclosure, Linkability, SinglingOut
+from ....audit.metrics import Disclosed, disclosure
+from ....audit.metrics.gain import PERSON, Rate
 from ....mechanisms import Relation
-from ....mechanisms.queries.domain import Domain
-from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
+from ....mechanisms.noise.queries.domain import Domain
+from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from ...data.people import people
-from ...plots.inference import RiskByAttack
-from ...plots.style.canvas import style_axes
-from ...plots.style.palette import AMBER, BLUE, MUTED
-from ..lecture import Lecture
+from ...report.plots.disclosure import RiskByAttack
+from ...report.plots.style.canvas import style_axes
+from ...report.plots.style.palette import AMBER, BLUE, MUTED
+from ..demo import Lecture
 
 SEED = 2014
 N_HALF = 400

@@ -23,12 +23,12 @@ from scipy.optimize import brentq
 
 from ....audit import audit
 from ....mechanisms import GaussianDP
-from ....mechanisms.records import remove_record
-from ....mechanisms.relation import Relation
-from ....mechanisms.synthesis import GraphicalModel, SelectMeasureGenerate, Table
-from ...plots.style.canvas import logarithmic, style_axes
-from ...plots.style.palette import AMBER, BLUE
-from ..lecture import Lecture
+from ....mechanisms.core.records import remove_record
+from ....mechanisms.core.relation import Relation
+from ....mechanisms.synthetic_data import GraphicalModel, SelectMeasureGenerate, Table
+from ...report.plots.style.canvas import logarithmic, style_axes
+from ...report.plots.style.palette import AMBER, BLUE
+from ..demo import Lecture
 from .generators.census import ADULT, FIVE, census
 
 SEED = 2019

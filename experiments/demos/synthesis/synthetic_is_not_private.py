@@ -18,17 +18,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ....attacks.synthesis import GeneratedQueries
-from ....attacks.synthesis.distances import share_closer
+from ....attacks.membership.synthetic_data import GeneratedQueries
+from ....attacks.membership.synthetic_data.distances import share_closer
 from ....audit import AuditResult, audit
 from ....mechanisms import Guarantee, Neighbours, Relation
 from ....mechanisms.broken.synthesis import Resampled
-from ....mechanisms.queries import Domain
-from ....mechanisms.records import replace_record
-from ....mechanisms.synthesis import FixedMarginals, GraphicalModel, SelectMeasureGenerate
-from ...plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from ...plots.style.palette import AMBER, CLAIM, GREEN
-from ..lecture import Lecture
+from ....mechanisms.core.records import replace_record
+from ....mechanisms.noise.queries import Domain
+from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
+from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
+from ...report.plots.style.palette import AMBER, CLAIM, GREEN
+from ..demo import Lecture
 
 SEED = 1979
 N_PATIENTS = 100

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from ....audit import PairScores, audit_scores
 from ....mechanisms import GaussianDP, Neighbours
-from ....mechanisms.queries.domain import Domain
-from ....mechanisms.relation import Relation
-from ....mechanisms.synthesis import MST, Table
-from ....mechanisms.synthesis.selection import spanning_trees
-from ...plots.style.canvas import style_axes
-from ...plots.style.palette import AMBER, BLUE, GREEN
-from ..lecture import Lecture
+from ....mechanisms.core.relation import Relation
+from ....mechanisms.noise.queries.domain import Domain
+from ....mechanisms.synthetic_data import MST, Table
+from ....mechanisms.synthetic_data.selection import spanning_trees
+from ...report.plots.style.canvas import style_axes
+from ...report.plots.style.palette import AMBER, BLUE, GREEN
+from ..demo import Lecture
 
 SEED = 2021
 N_PEOPLE = 400

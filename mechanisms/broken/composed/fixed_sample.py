@@ -7,16 +7,16 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...composed.subsampled import Subsampled
-from ...errors import ParameterError
-from ...guarantees import LaplaceDP
-from ...guarantees.base import Guarantee
-from ...noise.laplace import Laplace
-from ...queries.counts import Count
-from ...records import check_records
-from ...relation import Relation
-from ...validation import positive, whole
+from ...accounting import LaplaceDP
+from ...combinators.subsampled import Subsampled
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ...noise.additive.laplace import Laplace
+from ...noise.queries.counts import Count
 
 
 @dataclass(frozen=True)

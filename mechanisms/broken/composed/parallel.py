@@ -8,16 +8,16 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import ExactDP, GaussianDP, LaplaceDP, PureDP
-from ...guarantees.base import Guarantee
-from ...noise.laplace import Laplace, draw_laplace, laplace_log_density
-from ...queries.base import Floats
-from ...records import check_records
-from ...relation import Relation
-from ...repeated import Repeated
-from ...validation import one_of, positive
+from ...accounting import ExactDP, GaussianDP, LaplaceDP, PureDP
+from ...combinators.repeated import Repeated
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import one_of, positive
+from ...noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ...noise.queries.base import Floats
 
 VIOLATIONS = ("overlap", "order", "shared-noise", "forgotten-delta")
 SAME = 1e-9
@@ -40,7 +40,7 @@ class BrokenParallel(Mechanism):
     Args:
         epsilon: the claim, > 0.
         violation: one of the four above.
-        correct: True for the correct twin, which has the law of `dpassay.mechanisms.composed.Parallel`.
+        correct: True for the correct twin, which has the law of `dpassay.mechanisms.combinators.Parallel`.
 
     References:
         McSherry (2009), theorem 4 and its conditions.

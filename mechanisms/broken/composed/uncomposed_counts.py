@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...counts.noisy import LaplaceSubsetCounts
-from ...guarantees.base import Guarantee
-from ...noise.laplace import Laplace
-from ...repeated import Repeated
+from ...combinators.repeated import Repeated
+from ...core.guarantee import Guarantee
+from ...noise.additive.laplace import Laplace
+from ...noise.counts.noisy import LaplaceSubsetCounts
 
 
 @dataclass(frozen=True)

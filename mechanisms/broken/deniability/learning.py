@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Outputs
-from ...deniability.parameters import NoisyCounts
-from ...deniability.parts import LaplaceParts
-from ...deniability.structure import NoisyEntropies
-from ...errors import ParameterError
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
-from ...noise.laplace import laplace_log_density
+from ...accounting import ExactDP
+from ...core.base import Dataset, LogDensity, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...noise.additive.laplace import laplace_log_density
+from ...synthetic_data.deniability.laplace_statistics import LaplaceParts
+from ...synthetic_data.deniability.parameters import NoisyCounts
+from ...synthetic_data.deniability.structure import NoisyEntropies
 
 
 class _NoiseMissing(LaplaceParts):

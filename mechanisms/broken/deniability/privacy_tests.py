@@ -8,10 +8,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...deniability.release import DeniableRelease
-from ...errors import ParameterError
-from ...queries.base import Floats
+from ...core.base import Neighbours
+from ...core.errors import ParameterError
+from ...noise.queries.base import Floats
+from ...synthetic_data.deniability.release import DeniableRelease
 
 
 @dataclass(frozen=True)

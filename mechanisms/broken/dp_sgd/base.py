@@ -21,10 +21,11 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import ExactDP, GaussianDP
-from ...guarantees.base import Guarantee
+from ...accounting import ExactDP, GaussianDP
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
 from ...learning.base import Floats, TrainingData
 from ...learning.dp_sgd.mechanism import DPSGD
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
@@ -32,7 +33,6 @@ from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression, MultiLayerPerceptron
 from ...learning.models.base import Model
 from ...learning.pairs import UNSEEN
-from ...relation import Relation
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)

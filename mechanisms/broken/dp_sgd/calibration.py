@@ -1,13 +1,13 @@
 """Intentionally broken calibration: searches for the noise multiplier that return too little noise, or too much.
 
-The correct search is `dpassay.mechanisms.guarantees.conversion.calibration.least_noise_multiplier`.
+The correct search is `dpassay.mechanisms.accounting.conversion.calibration.least_noise_multiplier`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...guarantees.base import Guarantee
+from ...core.guarantee import Guarantee
 from ...learning.accounting.calibration import calibrate_noise
 
 
@@ -37,7 +37,7 @@ def midpoint_noise_multiplier(
         meta-pytorch/opacus, issue 346 and pull request 348.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees import GaussianDP
+        >>> from dpassay.mechanisms.accounting import GaussianDP
         >>> multiplier = midpoint_noise_multiplier(lambda noise: GaussianDP(1 / noise), epsilon=20.0, delta=1e-5)
         >>> round(GaussianDP(1 / multiplier).epsilon(1e-5), 2)
         20.18

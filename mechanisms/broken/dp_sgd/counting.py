@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...base import LogDensity
-from ...errors import ParameterError
-from ...guarantees import PrivacyLossDP
-from ...guarantees.base import Guarantee
+from ...accounting import PrivacyLossDP
+from ...core.base import LogDensity
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.validation import whole
 from ...learning.dp_sgd.sampling import Sampling, ShuffledEpochs
-from ...validation import whole
 from .base import BrokenDPSGD
 
 HUNDRED_BATCHES = ShuffledEpochs(batch_size=1, n_records=100)
@@ -47,7 +47,7 @@ class ShuffledCountedAsPoisson(_Miscounted):
         Hayes (2024); meta-pytorch/opacus issue 80; lxuechen/private-transformers issue 7.
 
     Example:
-        >>> from dpassay.mechanisms.guarantees.steps.deterministic_batches import shuffled_epsilon_at_least
+        >>> from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
         >>> broken = ShuffledCountedAsPoisson()
         >>> at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5)
         >>> round(broken.guarantee().epsilon(1e-5), 2), round(at_least, 2)

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
 
-from ...base import Neighbours
-from ...errors import ParameterError
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
+from ...accounting import ExactDP
+from ...core.base import Neighbours
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import whole
 from ...learning.base import Floats
 from ...learning.dp_sgd.sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
 from ...learning.dp_sgd.sampling.base import Mask
 from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression
 from ...learning.models.base import Model
-from ...relation import Relation
-from ...validation import whole
 from .base import BrokenDPSGD
 
 NINE_FEATURES = LogisticRegression(9)

@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...guarantees.base import Guarantee
+from ...core.base import Neighbours
+from ...core.guarantee import Guarantee
 from ...learning.base import Floats
 from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import MultiLayerPerceptron

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...base import Neighbours
-from ...errors import NeighboursError
-from ...guarantees.base import Guarantee
+from ...core.base import Neighbours
+from ...core.errors import NeighboursError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import whole
 from ...learning.base import Floats, TrainingData
 from ...learning.dp_sgd import DPSGD
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
 from ...learning.dp_sgd.training import Batch, Recipe, Trainer
 from ...learning.models.passes import accumulate, backward, forward
 from ...learning.pairs import check_in_place
-from ...relation import Relation
-from ...validation import whole
 from .base import BrokenDPSGD, Unclipped
 
 ALL_BY_FIVE = FullBatch(expected_batch_size=5)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...base import LogDensity
-from ...guarantees.base import Guarantee
+from ...core.base import LogDensity
+from ...core.guarantee import Guarantee
 from ...learning.base import Floats
 from ...learning.dp_sgd.mechanism import DPSGD
 from ...learning.dp_sgd.training import Trainer

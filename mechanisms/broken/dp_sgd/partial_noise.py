@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...guarantees.base import Guarantee
+from ...core.guarantee import Guarantee
 from ...learning.base import Floats
 from ...learning.dp_sgd.training import Trainer
 from ...learning.models.base import Model

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...base import Neighbours
-from ...guarantees.base import Guarantee
+from ...core.base import Neighbours
+from ...core.guarantee import Guarantee
 from ...learning.base import Floats, TrainingData
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
 from ...learning.dp_sgd.training import Batch, Recipe, Trainer

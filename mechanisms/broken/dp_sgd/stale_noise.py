@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...guarantees.base import Guarantee
+from ...core.guarantee import Guarantee
 from ...learning.base import Floats, TrainingData
 from ...learning.dp_sgd.sampling import CyclicBatches, Sampling
 from ...learning.dp_sgd.training import Trainer

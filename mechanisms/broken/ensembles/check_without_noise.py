@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from ...ensembles.aggregators.checked import CheckedGNMax
-from ...ensembles.aggregators.votes import Counts
-from ...errors import ParameterError
-from ...guarantees import GaussianDP
-from ...guarantees.base import Guarantee
+from ...accounting import GaussianDP
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...learning.pate.confident import CheckedGNMax
+from ...learning.pate.vote_counts import Counts
 
 Floats = NDArray[np.float64]
 

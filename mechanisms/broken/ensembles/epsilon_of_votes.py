@@ -7,15 +7,15 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
-from ...ensembles.aggregators.base import Aggregator
-from ...ensembles.aggregators.votes import as_neighbours, moved_vote
-from ...ensembles.analysis.data_dependent import data_dependent
-from ...errors import ParameterError
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import open_unit
+from ...accounting import ExactDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import open_unit
+from ...learning.pate.aggregator import Aggregator
+from ...learning.pate.data_dependent import data_dependent
+from ...learning.pate.vote_counts import as_neighbours, moved_vote
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class EpsilonOfVotes(Mechanism):
         delta: delta of the released epsilon, in (0, 1).
 
     Example:
-        >>> from dpassay.mechanisms.ensembles import GNMax
+        >>> from dpassay.mechanisms.learning.pate import GNMax
         >>> broken = EpsilonOfVotes(GNMax(40.0, n_classes=2, n_queries=200))
         >>> pair, rng = broken.worst_case(), np.random.default_rng(0)
         >>> [round(float(broken.release(d, 1, rng).values[0, -1]), 3) for d in (pair.d0, pair.d1)]

@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...ensembles.votes import NoisyVotes
-from ...errors import ParameterError
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
+from ...accounting import ExactDP
+from ...core.base import Neighbours
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...learning.pate.noisy_votes import NoisyVotes
 
 MOST_ROUNDS = 14
 """Largest number of rounds whose 2^rounds outputs are enumerated."""

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...ensembles.votes import FixedVotes
-from ...guarantees.base import Guarantee
+from ...core.base import Neighbours
+from ...core.guarantee import Guarantee
+from ...learning.pate.noisy_votes import FixedVotes
 
 
 @dataclass(frozen=True)

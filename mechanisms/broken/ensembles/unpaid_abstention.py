@@ -7,10 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 
 from scipy.special import ndtri
 
-from ...ensembles.aggregators.checked import ConfidentGNMax
-from ...errors import ParameterError
-from ...guarantees import GaussianDP
-from ...guarantees.base import Guarantee
+from ...accounting import GaussianDP
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...learning.pate.confident import ConfidentGNMax
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ensembles.teacher_votes import TeacherVotes
+from ...learning.pate.teacher_votes import TeacherVotes
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...errors import ParameterError
-from ...guarantees import ExactDP, GaussianDP
-from ...guarantees.base import Guarantee
+from ...accounting import ExactDP, GaussianDP
+from ...core.base import Neighbours
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import whole
 from ...learning.dp_sgd.clipping import clip_rows
 from ...learning.federated import FederatedAveraging
 from ...learning.federated.clients import Client, Floats
 from ...learning.models import LogisticRegression
 from ...learning.models.base import Model
-from ...relation import Relation
-from ...validation import whole
 from ..dp_sgd.divisor import radius_laws
 
 FOUR_FEATURES, NINE_FEATURES = LogisticRegression(4), LogisticRegression(9)

@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Outputs
-from ...errors import ParameterError
-from ...guarantees import GaussianDP
-from ...guarantees.base import Guarantee
-from ...noise.additive import AdditiveNoise
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
-from ...validation import one_of, positive, whole
+from ...accounting import GaussianDP
+from ...core.base import Dataset, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import one_of, positive, whole
+from ...noise.additive.additive import AdditiveNoise
+from ...noise.queries.base import AnyQuery, Floats
 from .pairs import SAMPLERS, PairSampler
 from .tables import curve_of_outputs
 

@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Outputs
-from ...errors import ParameterError
-from ...guarantees import PureDP
-from ...guarantees.base import Guarantee
-from ...noise.additive import AdditiveNoise
-from ...noise.laplace import laplace_log_density
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
-from ...validation import one_of, positive, whole
+from ...accounting import PureDP
+from ...core.base import Dataset, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import one_of, positive, whole
+from ...noise.additive.additive import AdditiveNoise
+from ...noise.additive.laplace import laplace_log_density
+from ...noise.queries.base import AnyQuery, Floats
 from .preimages import Indices, n_preimages
 from .tables import ENUMERABLE, curve_of_outputs
 

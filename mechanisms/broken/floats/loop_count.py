@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...guarantees import ExactDP, PureDP
-from ...guarantees.base import Guarantee
+from ...accounting import ExactDP, PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive
 from ...noise.discrete.geometric import Geometric
-from ...relation import Relation
-from ...validation import positive
 
 
 @dataclass(frozen=True)

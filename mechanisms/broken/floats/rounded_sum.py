@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Outputs
-from ...guarantees import ExactDP, PureDP
-from ...guarantees.base import Guarantee
-from ...noise.additive import AdditiveNoise
-from ...noise.laplace import laplace_log_density
-from ...noise.uniforms import full_precision_uniform
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
-from ...validation import one_of, positive
+from ...accounting import ExactDP, PureDP
+from ...core.base import Dataset, Outputs
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import one_of, positive
+from ...noise.additive.additive import AdditiveNoise
+from ...noise.additive.laplace import laplace_log_density
+from ...noise.additive.uniforms import full_precision_uniform
+from ...noise.queries.base import AnyQuery, Floats
 from .ladder import LADDERS, Ladder
 from .preimages import Indices, first_index
 from .tables import curve_of_outputs

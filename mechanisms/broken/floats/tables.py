@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...guarantees import ExactDP
-from ...queries.base import Floats
-from ...relation import Relation
+from ...accounting import ExactDP
+from ...core.relation import Relation
+from ...noise.queries.base import Floats
 
 ENUMERABLE = 16
 """Largest number of random bits for which all outputs are listed."""

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ...base import Mechanism, Neighbours
-from ...errors import ParameterError
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
-from ...records import check_records
-from ...relation import Relation
-from ...release.topdown.noise import GeometricTopDown
+from ...accounting import ExactDP
+from ...core.base import Mechanism, Neighbours
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...query_release.top_down.noise import GeometricTopDown
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ...queries.domain import Domain
-from ...queries.workload import Workload
-from ...release.matrix.gaussian import GaussianMatrix
-from ...release.matrix.laplace import LaplaceMatrix
-from ...release.matrix.strategies import Hierarchical, Strategy
+from ...noise.queries.domain import Domain
+from ...noise.queries.workload import Workload
+from ...query_release.matrix.gaussian import GaussianMatrix
+from ...query_release.matrix.laplace import LaplaceMatrix
+from ...query_release.matrix.strategies import Hierarchical, Strategy
 
 
 def eight_cells() -> Workload:

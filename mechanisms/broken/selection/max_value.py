@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...guarantees import ExactDP, PureDP
-from ...guarantees.base import Guarantee
-from ...queries.answers import check_pair, check_query, evaluate, refuse_worst_case
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
+from ...accounting import ExactDP, PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
+from ...noise.queries.base import AnyQuery, Floats
 from ...selection.laws import TAIL, laplace_log_cdf
 from ...selection.noisy_max import NOISES
-from ...validation import positive, whole
 
 _CELLS = 5_000
 

@@ -8,15 +8,15 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import PureDP
-from ...guarantees.base import Guarantee
-from ...queries.answers import check_distance
-from ...queries.base import Floats
-from ...relation import Relation
+from ...accounting import PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ...noise.queries.answers import check_distance
+from ...noise.queries.base import Floats
 from ...selection.exponential import Exponential
-from ...validation import positive, whole
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...queries.base import Floats
-from ...sparse_vector.threshold_integral import log_cdf
+from ...noise.queries.base import Floats
+from ...selection.sparse_vector.threshold_integral import log_cdf
 from .no_stop import NeverStops
 
 

@@ -8,11 +8,11 @@ from itertools import product
 
 import numpy as np
 
-from ...base import Neighbours
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
-from ...sparse_vector.answers import ABOVE, BELOW
-from ...sparse_vector.base import MOST_PATTERNS, SparseVector
+from ...accounting import ExactDP
+from ...core.base import Neighbours
+from ...core.guarantee import Guarantee
+from ...selection.sparse_vector.answers import ABOVE, BELOW
+from ...selection.sparse_vector.base import MOST_PATTERNS, SparseVector
 
 
 @dataclass(frozen=True)

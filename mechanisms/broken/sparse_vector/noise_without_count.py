@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...sparse_vector.above_threshold import AboveThreshold
+from ...selection.sparse_vector.above_threshold import AboveThreshold
 
 
 @dataclass(frozen=True)

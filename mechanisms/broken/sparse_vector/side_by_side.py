@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...guarantees import ExactDP, compose
-from ...guarantees.base import Guarantee
-from ...queries.base import AnyQuery
-from ...relation import Relation
+from ...accounting import ExactDP, compose
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...noise.queries.base import AnyQuery
 from .noise_without_count import NoiseWithoutCount
 from .tested_value import ReleasesTestedValue
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...queries.base import Floats
-from ...sparse_vector.answers import BELOW, Answers
-from ...sparse_vector.released_values import ReleasesValues
+from ...core.base import Neighbours
+from ...noise.queries.base import Floats
+from ...selection.sparse_vector.answers import BELOW, Answers
+from ...selection.sparse_vector.released_values import ReleasesValues
 
 
 @dataclass(frozen=True)

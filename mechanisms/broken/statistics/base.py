@@ -17,16 +17,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import PureDP
-from ...guarantees.base import Guarantee
-from ...guarantees.two_laws.laplace import log_laplace, two_laplaces
-from ...noise.laplace import draw_laplace
-from ...queries.base import Floats, numbers_of
-from ...records import check_records
-from ...relation import Relation
-from ...validation import positive
+from ...accounting import PureDP
+from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import positive
+from ...noise.additive.laplace import draw_laplace
+from ...noise.queries.base import Floats, numbers_of
 
 
 @dataclass(frozen=True)

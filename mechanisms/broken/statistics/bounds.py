@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import ExactDP, LaplaceDP
-from ...guarantees.base import Guarantee
-from ...noise.laplace import draw_laplace, laplace_log_density
-from ...queries.base import Floats
-from ...validation import finite, positive, whole
+from ...accounting import ExactDP, LaplaceDP
+from ...core.base import Dataset, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.validation import finite, positive, whole
+from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.queries.base import Floats
 from .base import BrokenStatistic, numbers
 
 

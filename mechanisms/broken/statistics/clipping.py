@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours, Outputs
-from ...guarantees import ExactDP
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import positive
+from ...accounting import ExactDP
+from ...core.base import Dataset, Neighbours, Outputs
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive
 from .base import BrokenStatistic, numbers
 
 

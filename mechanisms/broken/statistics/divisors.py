@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base import Dataset, Neighbours
-from ...validation import positive, whole
+from ...core.base import Dataset, Neighbours
+from ...core.validation import positive, whole
 from .base import BrokenStatistic, numbers
 
 

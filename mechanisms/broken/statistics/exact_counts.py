@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees.base import Guarantee
-from ...guarantees.two_laws.laplace import log_laplace
-from ...noise.laplace import draw_laplace
-from ...queries.base import Floats
+from ...accounting.kinds.two_laws.laplace import log_laplace
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...noise.additive.laplace import draw_laplace
+from ...noise.queries.base import Floats
 from .base import BrokenStatistic, numbers
 
 FLOOR = 1e-12

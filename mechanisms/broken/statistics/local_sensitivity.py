@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
-from ...base import Dataset, Neighbours
-from ...errors import ParameterError
-from ...relation import Relation
-from ...statistics.median_sensitivity import BoundedMedian
-from ...statistics.stability_histogram import StabilityHistogram
+from ...core.base import Dataset, Neighbours
+from ...core.errors import ParameterError
+from ...core.relation import Relation
+from ...noise.statistics.median_sensitivity import BoundedMedian
+from ...noise.statistics.stability_histogram import StabilityHistogram
 from .base import BrokenStatistic
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours
-from ...validation import one_of
+from ...core.base import Dataset, Neighbours
+from ...core.validation import one_of
 from .base import BrokenStatistic, numbers
 
 LARGEST = 2**30

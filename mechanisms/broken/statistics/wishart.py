@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import multigammaln
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import ExactDP, LaplaceDP, PureDP
-from ...guarantees.base import Guarantee
-from ...noise.laplace import draw_laplace, laplace_log_density
-from ...queries.base import Floats
-from ...records import check_records
-from ...relation import Relation
-from ...validation import positive, whole
+from ...accounting import ExactDP, LaplaceDP, PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.queries.base import Floats
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...queries.domain import Domain
-from ...synthesis.base import Floats
-from ...synthesis.selection.aim import AIM
+from ...noise.queries.domain import Domain
+from ...synthetic_data.base import Floats
+from ...synthetic_data.selection.aim import AIM
 
 
 @dataclass(frozen=True)

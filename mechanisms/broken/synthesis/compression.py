@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...guarantees.base import Guarantee
-from ...queries.domain import Domain
-from ...relation import Relation
-from ...synthesis.base import Floats, Generator, Table
-from ...synthesis.selection import spanning_trees as trees
-from ...synthesis.selection.mst import MST, RARE
+from ...core.base import Neighbours
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...noise.queries.domain import Domain
+from ...synthetic_data.base import Floats, Generator, Table
+from ...synthetic_data.selection import spanning_trees as trees
+from ...synthetic_data.selection.mst import MST, RARE
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MergedByExactCounts(MST):
         rho, shares, penalty, compress, relation: as for `MST`.
 
     Example:
-        >>> from dpassay.mechanisms.synthesis import Table
+        >>> from dpassay.mechanisms.synthetic_data import Table
         >>> selection, domain = MergedByExactCounts(0.5), Domain({"a": 3, "b": 2})
         >>> pair = selection.worst_case(domain)
         >>> [Table.of(domain, side).marginal(("a",)).tolist() for side in (pair.d0, pair.d1)]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import ApproximateDP, PureDP
-from ...guarantees.base import Guarantee
-from ...records import check_records
-from ...relation import Relation
-from ...validation import positive, whole
+from ...accounting import ApproximateDP, PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import positive, whole
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base import Neighbours
-from ...guarantees.base import Guarantee
-from ...queries.domain import Domain
-from ...synthesis.base import Floats, Ints
-from ...synthesis.selection import spanning_trees as trees
-from ...synthesis.selection.camps import LARGEST, camps_apart
-from ...synthesis.selection.mst import MST
+from ...core.base import Neighbours
+from ...core.guarantee import Guarantee
+from ...noise.queries.domain import Domain
+from ...synthetic_data.base import Floats, Ints
+from ...synthetic_data.selection import spanning_trees as trees
+from ...synthetic_data.selection.mst import MST
+from ...synthetic_data.selection.worst_case_clusters import LARGEST, camps_apart
 
 
 @dataclass(frozen=True)

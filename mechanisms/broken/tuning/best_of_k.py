@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...base import Dataset, Outputs
-from ...guarantees.base import Guarantee
-from ...queries.base import Floats
-from ...tuning.choosing import ChoosesRun, best_of
-from ...validation import whole
+from ...core.base import Dataset, Outputs
+from ...core.guarantee import Guarantee
+from ...core.validation import whole
+from ...noise.queries.base import Floats
+from ...selection.tuning.chooses_run import ChoosesRun, best_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class BestOfK(ChoosesRun):
     Bug: many models are trained with different settings, the best one is released, and the epsilon of its training is
     reported. The other runs use the private data too, and their lower scores are part of the output. The true epsilon
     approaches K times that of one run (Papernot and Steinke 2022, section 3). The correct twin is
-    `dpassay.mechanisms.tuning.BestOfRepetitions`.
+    `dpassay.mechanisms.selection.tuning.BestOfRepetitions`.
 
     Args:
         base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...release.weights.dual_query import DualQuery
+from ...query_release.multiplicative_weights.dual_query import DualQuery
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class SamplesCountedOnce(DualQuery):
         epsilon, delta: the claim; false for more than one sample.
 
     Example:
-        >>> from dpassay.mechanisms.queries import Marginals
+        >>> from dpassay.mechanisms.noise.queries import Marginals
         >>> broken = SamplesCountedOnce(Marginals({"a": 2}, 1), n_records=20, epsilon=0.5, rounds=2, samples=3)
         >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 3)
         (0.5, 1.5)

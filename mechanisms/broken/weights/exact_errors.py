@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...queries.base import Floats
-from ...release.weights.online import OnlineWeights
+from ...noise.queries.base import Floats
+from ...query_release.multiplicative_weights.online import OnlineWeights
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ExactErrors(OnlineWeights):
         epsilon, delta: the claim; false.
 
     Example:
-        >>> from dpassay.mechanisms.queries import Workload
+        >>> from dpassay.mechanisms.noise.queries import Workload
         >>> workload = Workload.identity({"cell": 3})
         >>> broken = ExactErrors(workload, n_records=30, epsilon=1.0, threshold=9.5)
         >>> broken.guarantee().epsilon(0.0), broken.exact_guarantee().epsilon(0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...release.weights.mwem import MWEM
+from ...query_release.multiplicative_weights.mwem import MWEM
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class UnpaidSelection(MWEM):
         selection_share: additional, unaccounted share of epsilon for the selections, strictly between 0 and 1.
 
     Example:
-        >>> from dpassay.mechanisms.queries import Workload
+        >>> from dpassay.mechanisms.noise.queries import Workload
         >>> broken = UnpaidSelection(Workload.identity({"cell": 3}), n_records=30, epsilon=2.0, rounds=1)
         >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 3)
         (2.0, 2.518)

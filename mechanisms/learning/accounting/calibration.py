@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...errors import AccountingError
-from ...guarantees.base import Guarantee
-from ...guarantees.conversion.calibration import least_noise_multiplier
-from ...relation import Relation
+from ...accounting.conversion.calibration import least_noise_multiplier
+from ...core.errors import AccountingError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
 from .steps import chosen_accounting, scheme_named, steps_guarantee
 
 

@@ -17,12 +17,12 @@ this: the gradient of a bias at such an example is not 0.
 
 from __future__ import annotations
 
-from ...errors import ParameterError
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import one_of, positive, unit_interval, whole
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import one_of, positive, unit_interval, whole
 from ..dp_sgd.catalogue import samplings
-from ..dp_sgd.sampling import Sampling
+from ..dp_sgd.sampling.base import Sampling
 
 
 def steps_guarantee(

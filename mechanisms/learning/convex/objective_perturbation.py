@@ -8,11 +8,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...guarantees import LaplaceDP, PureDP
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import positive
+from ...accounting import LaplaceDP, PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive
 from .output_perturbation import replace_one_only
 from .regularised_logistic import (
     CURVATURE,

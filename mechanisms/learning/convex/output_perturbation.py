@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import LaplaceDP, PureDP
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import positive
+from ...accounting import LaplaceDP, PureDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive
 from .regularised_logistic import (
     WEIGHT,
     Floats,

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError, plural
-from ...guarantees import ApproximateDP
-from ...guarantees.base import Guarantee
-from ...guarantees.steps.fixed_size import fixed_size_gaussian
-from ...guarantees.steps.noisy_sgd import (
+from ...accounting import ApproximateDP
+from ...accounting.dp_sgd.fixed_size import fixed_size_gaussian
+from ...accounting.dp_sgd.noisy_sgd import (
     LARGEST_STEP_EPSILON,
     largest_formula_epsilon,
     projected_sgd_standard_deviation,
     projected_sgd_step,
 )
-from ...records import check_records
-from ...relation import Relation
-from ...validation import one_of, open_unit, positive, whole
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError, plural
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import one_of, open_unit, positive, whole
 from ..base import TrainingData
 from ..dp_sgd.schedules import Constant, Schedule
 from .output_perturbation import replace_one_only
@@ -84,7 +84,7 @@ class NoisyProjectedSGD(Mechanism):
 
     References:
         Bassily, Smith, Thakurta (2014), Algorithm 1; the formula is derived in
-        `dpassay.mechanisms.guarantees.steps.noisy_sgd`.
+        `dpassay.mechanisms.accounting.dp_sgd.noisy_sgd`.
 
     Example:
         >>> mechanism = NoisyProjectedSGD(epsilon=1.0, n_records=30)

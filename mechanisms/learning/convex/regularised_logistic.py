@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
-from ...base import Dataset, Neighbours
-from ...errors import ParameterError, ReleaseError, plural
-from ...records import check_records, check_worst_case
-from ...relation import Relation
+from ...core.base import Dataset, Neighbours
+from ...core.errors import ParameterError, ReleaseError, plural
+from ...core.records import check_records, check_worst_case
+from ...core.relation import Relation
 from ..base import TrainingData
 
 Floats = NDArray[np.float64]

@@ -12,18 +12,18 @@ directions.py         where the record in which two sides differ pulls, and whet
 group_privacy.py      the claim for pairs that differ in several records
 adversaries.py        what adversaries ask of it
 catalogue.py          samplings and schedules by name
+capabilities.py      Capabilities that attacks require of a trainer, one protocol each: read base.py first
+fine_tuning.py       Private fine-tuning: a head trained by DP-SGD on features learned from public records
 """
 
 from .group_privacy import GroupPrivacy
 from .mechanism import DPSGD
-from .sampling import (
-    CyclicBatches,
-    FixedSizeSampling,
-    FullBatch,
-    PoissonSampling,
-    Sampling,
-    ShuffledEpochs,
-)
+from .sampling.base import Sampling
+from .sampling.cyclic import CyclicBatches
+from .sampling.fixed_size import FixedSizeSampling
+from .sampling.full_batch import FullBatch
+from .sampling.poisson import PoissonSampling
+from .sampling.shuffled import ShuffledEpochs
 from .schedules import Constant, Cosine, InverseSquareRoot, Schedule, StepDecay
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Attack interface of DP-SGD: see `dpassay.mechanisms.learning.capabilities`."""
+"""Attack interface of DP-SGD: see `dpassay.mechanisms.learning.dp_sgd.capabilities`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .directions import clipped_gradient, clipped_gradients
-from .sampling import Draw
+from .sampling.base import Draw
 from .training import Recipe, Trainer
 
 

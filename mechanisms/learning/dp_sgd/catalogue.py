@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from ...errors import ParameterError, missing_message
-from ...registry import Catalogue
-from ...validation import one_of, positive
+from ...core.errors import ParameterError, missing_message
+from ...core.registry import Catalogue
+from ...core.validation import one_of, positive
 from ..models.base import Model
 from ..models.catalogue import catalogue as models
-from .sampling import Sampling
+from .sampling.base import Sampling
 
 samplings = Catalogue(
     "sampling",

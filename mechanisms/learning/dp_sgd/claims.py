@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...errors import AccountingError
-from ...guarantees import GaussianDP
-from ...guarantees.base import Guarantee
-from ...relation import Relation
+from ...accounting import GaussianDP
+from ...core.errors import AccountingError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
 from .training import Recipe
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Neighbours
-from ...errors import NeighboursError
-from ...records import check_records
-from ...relation import Relation
+from ...core.base import Neighbours
+from ...core.errors import NeighboursError
+from ...core.records import check_records
+from ...core.relation import Relation
 from ..base import Floats, TrainingData
 from ..models.trained import TrainedModels
 from ..pairs import UNSEEN, check_in_place, differing, gradients_of

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import NeighboursError, ParameterError, plural
-from ...guarantees import group
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import whole
+from ...accounting import group
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import NeighboursError, ParameterError, plural
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import whole
 from ..base import TrainingData
 from .directions import sides_of
 from .mechanism import DPSGD

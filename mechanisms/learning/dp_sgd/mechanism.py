@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...fingerprint import alike
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import non_negative, one_of, positive, whole
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.fingerprint import alike
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import non_negative, one_of, positive, whole
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
@@ -25,7 +25,7 @@ from .claims import claim_of
 from .clipping import CLIPPINGS
 from .directions import check_pair, check_seen, gradient_direction
 from .observation_law import ObservationLaw
-from .sampling import Sampling
+from .sampling.base import Sampling
 from .schedules import Constant, Schedule
 from .training import Recipe, checked_inclusion
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Outputs
-from ...errors import ParameterError
+from ...core.base import Dataset, Outputs
+from ...core.errors import ParameterError
 from ..base import Floats, TrainingData
 from .clipping import clip_rows
-from .sampling import Sampling
+from .sampling.base import Sampling
 from .training import Recipe
 
 

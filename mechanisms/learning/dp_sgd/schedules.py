@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...validation import non_negative, positive, whole
+from ...core.validation import non_negative, positive, whole
 
 
 @runtime_checkable

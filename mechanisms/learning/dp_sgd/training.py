@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
+from ...core.errors import ParameterError
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
 from .clipping import clip_rows, factors
 from .normals import standard_normal
-from .sampling import Draw, Sampling
-from .sampling.base import Mask
+from .sampling.base import Draw, Mask, Sampling
 
 BLOCK_BYTES = 9 * 2**19
 """Memory of one step of a block of runs, about the size that stays in the cache between products."""

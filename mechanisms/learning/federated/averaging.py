@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError, plural
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import positive, unit_interval, whole
-from ..dp_sgd.sampling import PoissonSampling
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError, plural
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive, unit_interval, whole
+from ..dp_sgd.sampling.poisson import PoissonSampling
 from .base import FederatedLearner, log_gaussian
 from .clients import Client, Floats, check_clients, read_clients
 

@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base import Dataset, Mechanism, Neighbours
-from ...errors import AccountingError, ParameterError
-from ...fingerprint import alike
-from ...relation import Relation
-from ...validation import non_negative, one_of, positive, whole
+from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.errors import AccountingError, ParameterError
+from ...core.fingerprint import alike
+from ...core.relation import Relation
+from ...core.validation import non_negative, one_of, positive, whole
 from ..dp_sgd.catalogue import build_model
 from ..dp_sgd.clipping import clip_rows
 from ..models.base import Model

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours
-from ...errors import NeighboursError, ParameterError, plural
-from ...records import check_records
-from ...relation import Relation
+from ...core.base import Dataset, Neighbours
+from ...core.errors import NeighboursError, ParameterError, plural
+from ...core.records import check_records
+from ...core.relation import Relation
 from ..base import TrainingData
 from ..models.base import Model
 

@@ -8,12 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...errors import RelationError
-from ...guarantees import GaussianDP
-from ...guarantees.base import Guarantee
-from ...relation import Relation
-from ...validation import whole
+from ...accounting import GaussianDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import RelationError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import whole
 from .base import FederatedLearner, log_gaussian
 from .clients import Floats, check_clients, read_clients
 

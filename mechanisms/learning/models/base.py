@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError, plural
-from ...validation import whole
+from ...core.errors import ParameterError, plural
+from ...core.validation import whole
 from ..base import Floats, TrainingData
 from .losses import LOSSES, Loss
 

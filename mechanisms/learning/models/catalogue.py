@@ -1,6 +1,6 @@
 """Names of the models: add a new model as one file and one line in this catalogue."""
 
-from ...registry import Catalogue
+from ...core.registry import Catalogue
 
 catalogue = Catalogue(
     "model",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...validation import whole
+from ...core.validation import whole
 from .base import Model
 from .losses import LOSSES, Loss
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
+from ...core.errors import ParameterError
 from ..base import Floats
 
 Labels = NDArray[Any]

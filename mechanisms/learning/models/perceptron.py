@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from ...errors import ParameterError
-from ...validation import one_of, whole
+from ...core.errors import ParameterError
+from ...core.validation import one_of, whole
 from .base import Model
 from .losses import LOSSES, Loss
 

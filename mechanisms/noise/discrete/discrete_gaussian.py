@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Outputs
-from ...errors import ParameterError
-from ...guarantees import ConcentratedDP, ExactDP
-from ...guarantees.base import Guarantee
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
-from ...validation import positive, whole
-from ..additive import AdditiveNoise, check_whole
+from ...accounting import ConcentratedDP, ExactDP
+from ...core.base import Dataset, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ..additive.additive import AdditiveNoise, check_whole
+from ..queries.base import AnyQuery, Floats
 
 LARGEST_SIGMA = 2.0**17
 LARGEST_SENSITIVITY = 10_000_000

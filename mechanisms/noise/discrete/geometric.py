@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import ExactDP, PureDP
-from ...guarantees.base import Guarantee
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
-from ...validation import positive, whole
-from ..additive import LARGEST, AdditiveNoise, check_whole
+from ...accounting import ExactDP, PureDP
+from ...core.base import Dataset, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ..additive.additive import LARGEST, AdditiveNoise, check_whole
+from ..queries.base import AnyQuery, Floats
 
 LARGEST_SCALE = 2.0**30
 """Largest noise scale, sensitivity / epsilon: above it, rounded exponentials of 53 bits leave out integers."""

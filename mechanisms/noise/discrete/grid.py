@@ -10,15 +10,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import Dataset, Mechanism, Neighbours, Outputs
-from ...errors import ParameterError
-from ...guarantees import PureDP
-from ...guarantees.base import Guarantee
-from ...queries.answers import refuse_worst_case
-from ...queries.base import AnyQuery, Floats
-from ...relation import Relation
-from ...validation import positive
-from ..additive import LARGEST, AdditiveNoise
+from ...accounting import PureDP
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import positive
+from ..additive.additive import LARGEST, AdditiveNoise
+from ..queries.answers import refuse_worst_case
+from ..queries.base import AnyQuery, Floats
 from .geometric import Geometric
 
 FINEST = 2.0**30

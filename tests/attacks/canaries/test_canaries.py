@@ -17,9 +17,10 @@ from dpassay.attacks.canaries import (
 )
 from dpassay.attacks.canaries.base import least_likely
 from dpassay.attacks.canaries.catalogue import catalogue
-from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
-from dpassay.mechanisms.guarantees import GaussianDP
+from dpassay.mechanisms.accounting import GaussianDP
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.directions import gradient_direction
@@ -33,7 +34,6 @@ from dpassay.mechanisms.learning.models import (
 )
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 from dpassay.mechanisms.learning.pairs import differing, shared
-from dpassay.mechanisms.relation import Relation
 
 N = 12
 MODEL = SoftmaxRegression(4, 3)

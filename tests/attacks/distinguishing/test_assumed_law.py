@@ -8,7 +8,7 @@ from dpassay.attacks.distinguishing import AssumedLaw, LikelihoodRatio
 from dpassay.audit import audit
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.broken.floats import FloatLaplace
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 PAIR = Neighbours(np.zeros(2), np.array([0.0, 1.0]), "replace_one")
 

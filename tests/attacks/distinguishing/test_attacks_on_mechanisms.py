@@ -9,7 +9,7 @@ from attack_laws import auc
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
 from dpassay.attacks.distinguishing import Classifier
-from dpassay.attacks.events import fit_scorer
+from dpassay.attacks.distinguishing.events import fit_scorer
 from dpassay.mechanisms import (
     Gaussian,
     Geometric,

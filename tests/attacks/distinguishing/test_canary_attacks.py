@@ -15,9 +15,9 @@ from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, Gradient
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
-from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch

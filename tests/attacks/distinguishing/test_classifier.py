@@ -9,10 +9,10 @@ from attack_laws import LAWS, TARGET, advantage, auc, epsilon_of_common_events, 
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing.classifier import Classifier
-from dpassay.attacks.models.additive import fit_additive
-from dpassay.attacks.models.table import Cells, find_cells, fit_table
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.attacks.learners.additive import fit_additive
+from dpassay.attacks.learners.table import Cells, find_cells, fit_table
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
 
 def learned(law: str, n: int = 20_000, **options: object):

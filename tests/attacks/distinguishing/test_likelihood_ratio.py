@@ -11,10 +11,10 @@ from scipy import stats
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.distinguishing.likelihood_ratio import RESOLUTION, LikelihoodRatio
-from dpassay.mechanisms.base import LogDensity, Neighbours, Outputs
-from dpassay.mechanisms.errors import AttackError
-from dpassay.mechanisms.external.function import FunctionMechanism
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
+from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
+from dpassay.mechanisms.core.base import LogDensity, Neighbours, Outputs
+from dpassay.mechanisms.core.errors import AttackError
 
 N = 200_000
 QUANTILES = (np.arange(N) + 0.5) / N

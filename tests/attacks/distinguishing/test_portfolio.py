@@ -6,10 +6,10 @@ from attack_laws import TARGET, auc
 from scipy import stats
 
 from dpassay.attacks.distinguishing import Classifier, Portfolio
+from dpassay.attacks.distinguishing.events import fit_scorer
 from dpassay.attacks.distinguishing.portfolio import PortfolioScorer
-from dpassay.attacks.events import fit_scorer
 from dpassay.mechanisms import Outputs
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 RNG = np.random.default_rng
 GRID = 2.0**16

@@ -5,20 +5,20 @@ import pytest
 from membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 from scipy.special import ndtr, ndtri
 
-from dpassay.attacks.membership.shadow.base_mia import BASE
-from dpassay.attacks.membership.shadow.calibration import Calibration
-from dpassay.attacks.membership.shadow.classifier import ShadowClassifier
-from dpassay.attacks.membership.shadow.lira import LiRA
-from dpassay.attacks.membership.shadow.reference import AttackR
-from dpassay.attacks.membership.shadow.rmia import RMIA
+from dpassay.attacks.membership.base_mia import BASE
+from dpassay.attacks.membership.calibration import Calibration
+from dpassay.attacks.membership.classifier import ShadowClassifier
+from dpassay.attacks.membership.entropy import Entropy, ModifiedEntropy
+from dpassay.attacks.membership.exposure import Exposure, exposure
+from dpassay.attacks.membership.gradients import canary_log_ratio
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.population import AttackP
+from dpassay.attacks.membership.quantile import QuantileRegression
+from dpassay.attacks.membership.reference import AttackR
+from dpassay.attacks.membership.rmia import RMIA
 from dpassay.attacks.membership.shadows import Shadows
-from dpassay.attacks.membership.target.entropy import Entropy, ModifiedEntropy
-from dpassay.attacks.membership.target.exposure import Exposure, exposure
-from dpassay.attacks.membership.target.gradients import canary_log_ratio
-from dpassay.attacks.membership.target.population import AttackP
-from dpassay.attacks.membership.target.quantile import QuantileRegression
-from dpassay.attacks.membership.target.threshold import CorrectnessGap, Loss
-from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.attacks.membership.threshold import CorrectnessGap, Loss
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
 N = 40_000
 GRID = ndtri((np.arange(N) + 0.5) / N)

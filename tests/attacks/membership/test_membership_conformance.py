@@ -9,8 +9,8 @@ from scipy.special import stdtrit
 
 from dpassay.attacks.membership.base import MembershipAttack
 from dpassay.attacks.membership.catalogue import build, catalogue
-from dpassay.attacks.membership.shadow.lira import LiRA
-from dpassay.attacks.membership.shadow.rmia import RMIA
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.rmia import RMIA
 
 VARIANTS = [
     *(build(name) for name in catalogue),

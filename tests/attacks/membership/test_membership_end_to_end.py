@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.shadow.lira import LiRA
-from dpassay.attacks.membership.shadow.rmia import RMIA
-from dpassay.attacks.membership.target.threshold import Loss
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.threshold import Loss
 from dpassay.audit.games import train_shadows
 from dpassay.experiments.data.datasets import load
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -13,7 +13,7 @@ from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegr
 
 
 def measured(attack, shadows, confidence=0.95):
-    from dpassay.audit.membership.evaluate import measure
+    from dpassay.audit.metrics.membership.evaluate import measure
 
     return measure(attack.name, attack.score(shadows), shadows, confidence=confidence)
 

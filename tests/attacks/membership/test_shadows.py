@@ -6,14 +6,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
-from dpassay.attacks.membership.shadow.lira import LiRA
-from dpassay.attacks.membership.shadow.rmia import RMIA
-from dpassay.attacks.membership.target.gradients import GradientInnerProduct, GradientNorm
-from dpassay.attacks.membership.target.threshold import Loss
+from dpassay.attacks.membership.gradients import GradientInnerProduct, GradientNorm
+from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.threshold import Loss
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.trials.seeds import Stage, stream
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.adapters.estimator import EstimatorLearner
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression

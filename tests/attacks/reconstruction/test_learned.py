@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.attacks.models.multiclass import fit_classes
+from dpassay.attacks.learners.multiclass import fit_classes
 from dpassay.attacks.reconstruction import FairBits, Learned, MaximumLikelihood, OneOf, Secret, SecretTarget
 from dpassay.attacks.reconstruction.answers import BoxedLeastSquares
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
@@ -17,10 +17,10 @@ from dpassay.audit.bounds.reconstruction import Reconstruction
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import reconstruction_game
 from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace, Neighbours, Outputs
-from dpassay.mechanisms.counts import GaussianSubsetCounts
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.external.function import FunctionMechanism
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
+from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.noise.counts import GaussianSubsetCounts
 
 FALSE_ALARM = 1e-6
 QUARTERS = (0.0, 1 / 3, 2 / 3, 1.0)

@@ -9,11 +9,11 @@ from dpassay.attacks.reconstruction import FairBits, MaximumLikelihood, OneOf, R
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
 from dpassay.attacks.reconstruction.maximum_likelihood import _MostProbableBits
 from dpassay.mechanisms import KAryRandomizedResponse, Mechanism, Neighbours, Outputs
-from dpassay.mechanisms.errors import AttackError, ParameterError, UnknownNameError
-from dpassay.mechanisms.external.function import FunctionMechanism
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
+from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
+from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.local import OneTimeRAPPOR
-from dpassay.mechanisms.relation import Relation
 
 K_ARY = KAryRandomizedResponse(epsilon=1.0, k=4)
 CHANNEL = K_ARY.channel()

@@ -14,13 +14,14 @@ from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalT
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.ensembles import GNMax, LNMax
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
-from dpassay.mechanisms.learning import DPSGD, LogisticRegression
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
+from dpassay.mechanisms.learning.models.linear import LogisticRegression
+from dpassay.mechanisms.learning.pate import GNMax, LNMax
 from dpassay.mechanisms.local import HadamardResponse, KAryRandomizedResponse, RandomizedResponse
+from dpassay.mechanisms.local.shuffle import Shuffled
 from dpassay.mechanisms.selection import Exponential, PermuteAndFlip
-from dpassay.mechanisms.shuffle import Shuffled
 
 EPSILONS = (1e-6, 349.0, 351.0, 709.0, 745.0, 800.0, 1e4, 1e6)
 N = 60

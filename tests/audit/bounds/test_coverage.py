@@ -16,8 +16,7 @@ from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
-from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.audit.testing.coverage import (
+from dpassay.audit.calibration.coverage import (
     Coverage,
     FiniteLaw,
     all_equal,
@@ -28,6 +27,7 @@ from dpassay.audit.testing.coverage import (
     misses,
     randomized_response,
 )
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 
 LAWS = [
     (randomized_response(1.0), 0.0),

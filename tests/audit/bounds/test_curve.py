@@ -17,10 +17,10 @@ from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
+from dpassay.audit.calibration.coverage import gaussian, geometric, laplace, randomized_response
 from dpassay.audit.evidence.scores import PairScores, Tally
-from dpassay.audit.testing.coverage import gaussian, geometric, laplace, randomized_response
 from dpassay.mechanisms import Laplace, Neighbours
-from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

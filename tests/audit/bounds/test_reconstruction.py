@@ -17,13 +17,13 @@ from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success, success_lower
+from dpassay.audit.calibration.coverage import misses
 from dpassay.audit.evidence.scores import PairScores, Successes
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.results.audit_result import AuditResult
-from dpassay.audit.testing.coverage import misses
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace
-from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
-from dpassay.mechanisms.guarantees import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
+from dpassay.mechanisms.core.errors import AccountingError, ParameterError, RelationError
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 GUESSED = Successes(60, 100, prior_success=0.1)

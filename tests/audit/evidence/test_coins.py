@@ -8,8 +8,8 @@ from dpassay.attacks.membership.shadows import draw_inclusion
 from dpassay.audit import audit_scores
 from dpassay.audit.evidence.coins import LEVEL, unfair
 from dpassay.audit.evidence.scores import BitScores, PairScores
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
+from dpassay.mechanisms.core.errors import ParameterError
 
 RNG = np.random.default_rng(0)
 

@@ -14,9 +14,9 @@ from scipy import integrate, stats
 
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.calibration.coverage import bounds_drawn, laplace_ratio
 from dpassay.audit.evidence.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
-from dpassay.audit.testing.coverage import bounds_drawn, laplace_ratio
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 probabilities = st.lists(st.floats(1e-200, 1.0) | st.just(0.0), min_size=1, max_size=6)
 evidence = st.lists(st.floats(0.0, 1e6) | st.just(math.inf), min_size=1, max_size=8)

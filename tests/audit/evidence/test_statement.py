@@ -8,11 +8,11 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.statement import Statement
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
-from dpassay.experiments.tasks.planning import plan_tasks
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.mechanisms import Gaussian, Laplace
-from dpassay.mechanisms.errors import AccountingError, ConfigError, ParameterError, RelationError
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.core.errors import AccountingError, ConfigError, ParameterError, RelationError
+from dpassay.mechanisms.core.relation import Relation
 
 CALIBRATED = """\
 [mechanism]

@@ -6,9 +6,9 @@ import pytest
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import MOSTLY_UNSEEN, Verdict, judge, nothing_to_go_on
-from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.errors import ResultError
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import ResultError
 
 JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
 

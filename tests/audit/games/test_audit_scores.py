@@ -17,8 +17,8 @@ from dpassay.audit.games.conclude import conclude
 from dpassay.audit.games.pair import Run
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms import Laplace, Neighbours
-from dpassay.mechanisms.errors import AccountingError, ParameterError, RelationError
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.core.errors import AccountingError, ParameterError, RelationError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import LogisticRegression
 

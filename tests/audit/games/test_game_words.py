@@ -9,7 +9,7 @@ import pytest
 from dpassay.audit import audit_scores
 from dpassay.audit.evidence.game import Game, Trials
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes
-from dpassay.mechanisms.guarantees import PureDP
+from dpassay.mechanisms.accounting import PureDP
 
 every = pytest.mark.parametrize("game", list(Game))
 

@@ -5,8 +5,8 @@ import pytest
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.broken.release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
 from dpassay.mechanisms.broken.release.matrix_sensitivity import eight_cells
-from dpassay.mechanisms.queries import Workload
-from dpassay.mechanisms.release.matrix import GaussianMatrix, Hierarchical, Identity, LaplaceMatrix
+from dpassay.mechanisms.noise.queries import Workload
+from dpassay.mechanisms.query_release.matrix import GaussianMatrix, Hierarchical, Identity, LaplaceMatrix
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

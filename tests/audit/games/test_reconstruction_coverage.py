@@ -14,7 +14,7 @@ from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.games import reconstruction_game
 from dpassay.mechanisms import Gaussian, Geometric, KAryRandomizedResponse, Laplace, Outputs
 from dpassay.mechanisms.broken import LaplaceInverseScale
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.local import OneTimeRAPPOR, SubsetSelection
 
 FALSE_ALARM = 1e-6

@@ -15,8 +15,8 @@ from dpassay.audit.games import reconstruction, reconstruction_game, rounds
 from dpassay.audit.games.rounds import CandidateRounds, plan_rounds
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace
-from dpassay.mechanisms.counts import LaplaceSubsetCounts
-from dpassay.mechanisms.errors import (
+from dpassay.mechanisms.accounting import GaussianDP, PureDP
+from dpassay.mechanisms.core.errors import (
     AttackError,
     DependentTrialsError,
     FingerprintError,
@@ -25,8 +25,8 @@ from dpassay.mechanisms.errors import (
     RelationError,
     ReleaseError,
 )
-from dpassay.mechanisms.guarantees import GaussianDP, PureDP
-from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.noise.counts import LaplaceSubsetCounts
 
 
 def noisy(dataset, rng):

@@ -12,7 +12,7 @@ import pytest
 
 from dpassay.audit import record
 from dpassay.mechanisms import Neighbours, PureDP
-from dpassay.mechanisms.external.recording.noisy import SCALARS, at_last, noisy, plain
+from dpassay.mechanisms.adapters.recording.noisy import SCALARS, at_last, noisy, plain
 
 ONE_MORE = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 

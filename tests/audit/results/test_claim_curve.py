@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.audit.results.claim_curve import MOST, bends, claim_curve
 from dpassay.mechanisms import ApproximateDP, Laplace, PureDP
-from dpassay.mechanisms.guarantees import GaussianDP
+from dpassay.mechanisms.accounting import GaussianDP
 
 CLAIMS = {
     "Laplace, epsilon 1": Laplace(epsilon=1.0).guarantee(),

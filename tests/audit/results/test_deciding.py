@@ -12,11 +12,11 @@ from dpassay.audit.trials.examples import Examples, examples, text
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
 from dpassay.experiments.report.content import content
-from dpassay.experiments.results.sweep import SweepResult, corrected
+from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.base import Outputs
+from dpassay.mechanisms.adapters.functions.outcomes import BELOW_ZERO
 from dpassay.mechanisms.broken import LaplaceInverseScale
-from dpassay.mechanisms.external.outcomes import BELOW_ZERO
+from dpassay.mechanisms.core.base import Outputs
 
 PAIR = Neighbours(["al", "al"], ["al", "al", "bob"], "add_remove")
 

@@ -12,22 +12,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.attacks.membership.shadow.lira import LiRA
+from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
 from dpassay.audit import AuditResult, SearchResult, audit, search
+from dpassay.audit.calibration.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.calibration.laws import randomized_response
+from dpassay.audit.calibration.methods import our_methods, uncorrected
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.audit.membership import evaluate
-from dpassay.audit.membership.result import MembershipResult
+from dpassay.audit.metrics.membership import evaluate
+from dpassay.audit.metrics.membership.result import MembershipResult
 from dpassay.audit.results import saved
 from dpassay.audit.results.saved import Saved
-from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
-from dpassay.audit.testing.laws import randomized_response
-from dpassay.audit.testing.methods import our_methods, uncorrected
-from dpassay.experiments.results.sweep import SweepResult, corrected
+from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours
+from dpassay.mechanisms.accounting import GaussianDP, PureDP
 from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
-from dpassay.mechanisms.errors import ParameterError, ResultError
-from dpassay.mechanisms.guarantees import GaussianDP, PureDP
+from dpassay.mechanisms.core.errors import ParameterError, ResultError
 
 MUTATIONS = 150
 """Of each of five types of result: 750."""

@@ -11,11 +11,11 @@ import pytest
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import Verdict, audit
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SCREENING_CONFIDENCE, SearchResult, search
-from dpassay.audit.testing.coverage import Coverage
 from dpassay.audit.trials.seeds import Stage, child_seed
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.errors import (
+from dpassay.mechanisms.core.errors import (
     AttackError,
     FingerprintError,
     NeighboursError,

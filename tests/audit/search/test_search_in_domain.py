@@ -7,12 +7,12 @@ import pytest
 
 from dpassay.audit import Verdict, audit
 from dpassay.audit.bounds.pair.joint import JointExact
+from dpassay.audit.calibration.coverage import Coverage
 from dpassay.audit.search import SearchResult, search
-from dpassay.audit.testing.coverage import Coverage
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, PureDP
 from dpassay.mechanisms.broken import LaplaceInverseScale
 from dpassay.mechanisms.catalogue import catalogue
-from dpassay.mechanisms.errors import FingerprintError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core.errors import FingerprintError, NeighboursError, ParameterError, RelationError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
@@ -296,7 +296,12 @@ def test_ledger_names_the_domain_and_the_pair():
         (Laplace(1.0), {"domain": "answers", "relation": "replace_one"}, RelationError, "holds for relation"),
         (number_of_repeats, {"domain": "numbers"}, ParameterError, "claim must be given"),
         (Laplace, {"domain": "numbers"}, ParameterError, "mechanism is the class Laplace"),
-        (lambda x, y, z, w: 0, {"domain": "numbers", "claim": PureDP(1.0)}, ParameterError, "cannot determine how to call"),
+        (
+            lambda x, y, z, w: 0,
+            {"domain": "numbers", "claim": PureDP(1.0)},
+            ParameterError,
+            "cannot determine how to call",
+        ),
     ],
 )
 def test_wrong_input_is_named_before_anything_runs(mechanism, options, error, message, monkeypatch):

@@ -9,12 +9,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit
 from dpassay.audit.trials.execution import execute
-from dpassay.audit.trials.guards.replay import ReplayGuard
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.progress import Silent
+from dpassay.audit.trials.repeated_chunks import ReplayGuard
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.base import Workers
+from dpassay.mechanisms.core.base import Workers
 
 
 class Elsewhere(SequentialBackend):

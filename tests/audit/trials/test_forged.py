@@ -12,7 +12,7 @@ from dpassay.audit import audit
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.audit.games.training import train_shadows
 from dpassay.mechanisms import Laplace, Neighbours, PureDP
-from dpassay.mechanisms.errors import DpassayError
+from dpassay.mechanisms.core.errors import DpassayError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 from dpassay.mechanisms.local import KAryRandomizedResponse

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from dpassay.audit.trials.plan import CHUNK_BYTES, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage, root_seed, stream
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 from dpassay.audit.trials import store as store_module
 from dpassay.audit.trials.folder import write_atomically
 from dpassay.audit.trials.store import TrialStore, differences
-from dpassay.mechanisms.errors import FingerprintError, StoreError
+from dpassay.mechanisms.core.errors import FingerprintError, StoreError
 
 MANIFEST = {"mechanism": {"class": "Laplace", "epsilon": 1.0}, "seed": 7}
 

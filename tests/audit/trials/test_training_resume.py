@@ -9,8 +9,8 @@ from dpassay.attacks.membership import draw_inclusion
 from dpassay.audit.games import gradient_canary_game, membership_game, train_shadows
 from dpassay.audit.games.training import plan_training
 from dpassay.audit.trials.seeds import Stage, stream
-from dpassay.mechanisms.errors import FingerprintError, ParameterError
-from dpassay.mechanisms.external.estimator import EstimatorLearner
+from dpassay.mechanisms.adapters.estimator import EstimatorLearner
+from dpassay.mechanisms.core.errors import FingerprintError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 

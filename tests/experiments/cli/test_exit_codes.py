@@ -20,13 +20,13 @@ HOSTILE = ROOT / "tests" / "audit" / "hostile_functions.py"
 DRIVER = """
 import gc, json, os, sys, tempfile
 import hostile_functions
-import dpassay.audit.power
-from dpassay.audit.power import Detectable
+import dpassay.audit.power.power
+from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli import commands as cli
 from typer.testing import CliRunner
 
 # what an audit could have detected takes longer than the audit, and no verdict depends on it
-dpassay.audit.power.detectable_epsilon = lambda *given, **options: Detectable(1.0, "any")
+dpassay.audit.power.power.detectable_epsilon = lambda *given, **options: Detectable(1.0, "any")
 cases = json.load(sys.stdin)
 assert cases[0][0] == "noisy"
 assert CliRunner().invoke(cli.app, cases[0][1]).exit_code == 0

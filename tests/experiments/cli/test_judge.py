@@ -16,8 +16,8 @@ from dpassay.audit.results.audit_result import AuditResult
 from dpassay.audit.trials import array_files
 from dpassay.experiments.cli import app
 from dpassay.experiments.cli.judge import read_evidence
-from dpassay.experiments.results.sweep import SweepResult
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.experiments.report.results.sweep import SweepResult
+from dpassay.mechanisms.core.errors import ParameterError
 
 pytestmark = pytest.mark.usefixtures("without_pixels")
 

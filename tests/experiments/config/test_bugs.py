@@ -13,8 +13,8 @@ from scipy import stats
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.planning import plan_tasks
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "bugs.md").read_text()

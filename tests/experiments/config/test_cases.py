@@ -5,7 +5,7 @@ import pytest
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import folder_name, point_seed, published, settings
-from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.core.errors import ConfigError
 
 BARE = {"name": "a", "mechanism": {"epsilon": 0.5}}
 CASE = BARE | {"published": {"StatDP": 0.1, "DP-Sniper": 0.09}}

@@ -8,8 +8,8 @@ import pytest
 
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
-from dpassay.experiments.tasks.planning import plan_tasks
-from dpassay.mechanisms.errors import ConfigError
+from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.mechanisms.core.errors import ConfigError
 
 GOOD = """\
 title = "Laplace"

@@ -11,7 +11,7 @@ from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import Source
-from dpassay.mechanisms.errors import ConfigError, ParameterError
+from dpassay.mechanisms.core.errors import ConfigError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 LEARNING = """\

@@ -10,9 +10,9 @@ import pytest
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.source import shipped
+from dpassay.experiments.config.tasks.membership import study
+from dpassay.experiments.config.tasks.planning import plan_tasks
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.membership import study
-from dpassay.experiments.tasks.planning import plan_tasks
 
 VIOLATIONS = {
     "answers-accuracy-epsilon",

@@ -4,8 +4,8 @@ from scipy import stats
 
 from dpassay.experiments.data.census import ages_law, census_blocks, female_share, population
 from dpassay.experiments.data.datasets import load
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.tables import census_domain
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.query_release.tables import census_domain
 
 FALSE_ALARM = 1e-6
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpassay.experiments.config.sections import DataSection
+from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.data import datasets
-from dpassay.experiments.tasks.build import load_data
-from dpassay.mechanisms.errors import DataError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core.errors import DataError, ParameterError, UnknownNameError
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dpassay.experiments.config.sections import DataSection
+from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.data import examples
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.tasks.build import load_data
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 
 def section(**keys):

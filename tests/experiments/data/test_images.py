@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.experiments.data.images import oriented_gradients
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 IMAGES = np.random.default_rng(0).random((3, 28, 28))
 

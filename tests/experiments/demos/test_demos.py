@@ -8,8 +8,8 @@ from lectures import check_reading, lectures, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, get, randomized_response
-from dpassay.experiments.demos.lecture import Lecture
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.experiments.demos.demo import Lecture
+from dpassay.mechanisms.core.errors import ParameterError
 
 LOG_3 = math.log(3.0)
 

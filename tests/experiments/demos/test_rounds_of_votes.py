@@ -7,8 +7,8 @@ import pytest
 
 from dpassay.experiments.demos import glyph_like
 from dpassay.experiments.demos.rounds_of_votes import one_round, two_rounds
-from dpassay.mechanisms.ensembles import ConfidentGNMax
-from dpassay.mechanisms.guarantees import ConcentratedDP, GaussianDP
+from dpassay.mechanisms.accounting import ConcentratedDP, GaussianDP
+from dpassay.mechanisms.learning.pate import ConfidentGNMax
 
 
 @pytest.fixture

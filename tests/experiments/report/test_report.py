@@ -30,11 +30,11 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.experiments.plots import draw_all
 from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
-from dpassay.experiments.results.sentences import answer, headline, reading, share_text
-from dpassay.experiments.results.sweep import SweepResult
+from dpassay.experiments.report.plots import draw_all
+from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text
+from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs.runner import AGAIN
 
 EVIL = "<script>alert('1')</script> & \"quoted\" | *starred* `code` $x_"
@@ -94,7 +94,7 @@ def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: 
 def _without_pixels() -> Iterator[None]:
     """A page holds figures as SVG."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
         yield
 
 

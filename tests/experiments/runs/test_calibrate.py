@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, SimultaneousBand
-from dpassay.audit.testing.certificate import Certificate, Plan, Setting, certify
-from dpassay.audit.testing.laws import all_equal, laplace_ratio, randomized_response
-from dpassay.audit.testing.methods import BoundMethod, uncorrected
+from dpassay.audit.calibration.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.calibration.laws import all_equal, laplace_ratio, randomized_response
+from dpassay.audit.calibration.methods import BoundMethod, uncorrected
 from dpassay.experiments.cli.commands import app
-from dpassay.experiments.plots.certificate import MissRates, Power
 from dpassay.experiments.report.certificate import place_table, summary_table
+from dpassay.experiments.report.plots.certificate import MissRates, Power
 from dpassay.experiments.runs import calibration
 from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
 
@@ -71,7 +71,7 @@ class Nesting(HTMLParser):
 def _without_pixels():
     """The PNG files of the figures are empty."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.plots.style.files._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
         yield
 
 

@@ -17,14 +17,14 @@ from dpassay.experiments.config.schema import Config
 from dpassay.experiments.config.sections import DataSection, Named, NeighboursSection
 from dpassay.experiments.config.source import Source
 from dpassay.experiments.config.sweep import point_seed, settings, swept_keys, unswept
-from dpassay.experiments.plots import Ladder
+from dpassay.experiments.config.tasks.build import build_mechanism, load_data
+from dpassay.experiments.config.tasks.one_run import OneRunTask
+from dpassay.experiments.config.tasks.pair import build_pair
+from dpassay.experiments.config.tasks.planning import plan_tasks
+from dpassay.experiments.report.plots import Ladder
 from dpassay.experiments.runs.runner import run
-from dpassay.experiments.tasks.build import build_mechanism, load_data
-from dpassay.experiments.tasks.one_run import OneRunTask
-from dpassay.experiments.tasks.pair import build_pair
-from dpassay.experiments.tasks.planning import plan_tasks
-from dpassay.mechanisms.errors import ConfigError, ParameterError
-from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP, least_noise_multiplier
+from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, least_noise_multiplier
+from dpassay.mechanisms.core.errors import ConfigError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from dpassay.mechanisms.learning.models import LinearRegression, LogisticRegression

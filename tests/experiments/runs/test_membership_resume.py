@@ -12,11 +12,11 @@ import pytest
 from made_configs import EXAMPLES, GRADIENTS, STUDY
 from typer.testing import CliRunner
 
-from dpassay.audit.power import Detectable
+from dpassay.audit.power.power import Detectable
 from dpassay.audit.trials.store import TrialStore
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.runs import runner as runs
-from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.core.errors import ConfigError
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 
 STUDIES = STUDY.replace("n_models = 8", "n_models = 16").replace(', { name = "lira", mode = "offline-tail" }', "")
@@ -31,13 +31,13 @@ KILLER = textwrap.dedent(
     import json, os, random, signal, sys
     from pathlib import Path
     from dpassay.audit.trials import store
-    import dpassay.audit.power
+    import dpassay.audit.power.power
     from dpassay.experiments.runs import runner as runs
     from dpassay.mechanisms.learning.dp_sgd.training import Trainer
-    from dpassay.audit.power import Detectable
+    from dpassay.audit.power.power import Detectable
 
     runs.write_results = lambda result, config, name, home: home.write("results.json", result.to_json()) or []
-    dpassay.audit.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
+    dpassay.audit.power.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
     real = {"fsync": os.fsync, "replace": Path.replace, "step": Trainer.add_noise}
 
     def child(what, fuse, config, out, n_jobs):
@@ -104,7 +104,7 @@ def asked(request, tmp_path):
 @pytest.fixture
 def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
-    monkeypatch.setattr("dpassay.audit.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
+    monkeypatch.setattr("dpassay.audit.power.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
     monkeypatch.setattr(
         runs, "write_results", lambda result, config, name, home: home.write("results.json", result.to_json()) or []
     )

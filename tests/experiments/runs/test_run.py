@@ -16,11 +16,11 @@ import pytest
 from made_results import elsewhere_result, laplace_result
 
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.experiments.results import provenance
-from dpassay.experiments.results.sweep import SweepResult
+from dpassay.experiments.report.results import provenance
+from dpassay.experiments.report.results.sweep import SweepResult
 from dpassay.experiments.runs import runner as run_module
 from dpassay.experiments.runs.runner import report, run
-from dpassay.mechanisms.errors import ConfigError, FingerprintError, StoreError
+from dpassay.mechanisms.core.errors import ConfigError, FingerprintError, StoreError
 
 ROOT = Path(__file__).parents[3]
 CONFIG = """\
@@ -249,7 +249,7 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
     def broken(*_, **__):
         raise StoreError("broken")
 
-    monkeypatch.setattr("dpassay.experiments.tasks.pair.audit", broken)
+    monkeypatch.setattr("dpassay.experiments.config.tasks.pair.audit", broken)
     with pytest.raises(StoreError) as caught:
         run(config)
     assert caught.value.__notes__ == ["at mechanism.epsilon = 0.5"]
@@ -270,7 +270,7 @@ def test_a_report_is_made_again_from_the_numbers_alone(config, without_pixels):
 @pytest.fixture
 def finished_run(config, one_picture, without_pixels, monkeypatch):
     """A function that runs the experiment again, and says what had to be done: "derive", "draw" or nothing."""
-    monkeypatch.setattr("dpassay.experiments.results.provenance.code", lambda: "c0de")
+    monkeypatch.setattr("dpassay.experiments.report.results.provenance.code", lambda: "c0de")
     first = run(config, settings={"audit.trials": 500})
     lines, done, derive = [], [], run_module._audits
     monkeypatch.setattr(run_module, "_audits", lambda *given: done.append("derive") or derive(*given))
@@ -316,10 +316,10 @@ def test_a_run_whose_numbers_or_trials_changed_is_derived_again(finished_run, na
 
 
 def test_a_run_by_other_code_or_versions_is_derived_again(finished_run, monkeypatch):
-    monkeypatch.setattr("dpassay.experiments.results.provenance.code", lambda: "other")
+    monkeypatch.setattr("dpassay.experiments.report.results.provenance.code", lambda: "other")
     assert finished_run() == ["derive"]
     assert finished_run() == []
-    monkeypatch.setattr("dpassay.experiments.results.provenance.versions", lambda: {"numpy": "1.0"})
+    monkeypatch.setattr("dpassay.experiments.report.results.provenance.versions", lambda: {"numpy": "1.0"})
     assert finished_run() == ["derive"]
 
 
@@ -354,7 +354,7 @@ def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_pic
         "from dpassay.experiments.cli.commands import run_app\n"
         f"try: run_app({line.split()!r})\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "late = {'dpassay.experiments.tasks', 'dpassay.experiments.plots', 'matplotlib', 'jinja2'}\n"
+        "late = {'dpassay.experiments.config.tasks', 'dpassay.experiments.report.plots', 'matplotlib', 'jinja2'}\n"
         "print(sorted(late & set(sys.modules)))"
     )
     done = subprocess.run(

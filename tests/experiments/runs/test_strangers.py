@@ -13,10 +13,10 @@ import pytest
 from made_configs import GRADIENTS, STUDY
 from typer.testing import CliRunner
 
-from dpassay.audit.power import Detectable
+from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.runs.runner import report, run
-from dpassay.mechanisms.errors import DpassayError
+from dpassay.mechanisms.core.errors import DpassayError
 
 CONFIG = """\
 title = "Laplace"
@@ -216,7 +216,7 @@ def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(
     count, name, tmp_path, monkeypatch, without_pictures
 ):
     monkeypatch.setattr(
-        "dpassay.audit.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None)
+        "dpassay.audit.power.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None)
     )  # slow
     config = tmp_path / "mine.toml"
     config.write_text(CORRUPTIBLE[name])

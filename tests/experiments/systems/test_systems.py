@@ -10,7 +10,7 @@ import pytest
 from dpassay.experiments.cli.listing import demos, entries
 from dpassay.experiments.config.source import shipped
 from dpassay.experiments.systems import FAMILIES, load, table
-from dpassay.mechanisms.errors import ConfigError
+from dpassay.mechanisms.core.errors import ConfigError
 
 CHECKOUT = Path(__file__).parents[3]
 SYSTEMS = load()

@@ -2,9 +2,9 @@
 
 import pytest
 
+from dpassay.mechanisms.accounting.composition.advanced import AdvancedComposition
 from dpassay.mechanisms.broken.accounting import odometer_reading
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees.composition.advanced import AdvancedComposition
+from dpassay.mechanisms.core.errors import ParameterError
 
 
 @pytest.mark.parametrize(  # both by hand

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 

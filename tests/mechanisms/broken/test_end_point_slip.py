@@ -2,8 +2,8 @@
 
 import pytest
 
+from dpassay.mechanisms.accounting import ClonesDP
 from dpassay.mechanisms.broken.end_point_slip import epsilon_of_directions, shuffled_epsilon_in_groups
-from dpassay.mechanisms.guarantees import ClonesDP
 
 
 @pytest.mark.parametrize(  # the first is what the README of the released program prints

@@ -10,10 +10,13 @@ from dpassay.attacks.distinguishing.canary_loss import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.broken.private_encoder import EncoderOfPrivateRecords
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.learning import DPSGD, FineTuning, LogisticRegression, SoftmaxRegression, TrainingData
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
-from dpassay.mechanisms.noise import Laplace
+from dpassay.mechanisms.learning.models.linear import LogisticRegression, SoftmaxRegression
+from dpassay.mechanisms.noise.additive.laplace import Laplace
 
 X, y = load_digits(return_X_y=True)
 HEAD = DPSGD(

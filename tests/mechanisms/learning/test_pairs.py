@@ -9,15 +9,15 @@ import pytest
 from dpassay.attacks.canaries import Dirac, Mislabelled, RandomDirection
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.base import Neighbours
-from dpassay.mechanisms.errors import NeighboursError
-from dpassay.mechanisms.guarantees import GaussianDP
+from dpassay.mechanisms.accounting import GaussianDP
+from dpassay.mechanisms.combinators.repeated import Repeated
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import NeighboursError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.directions import gradient_direction
 from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
-from dpassay.mechanisms.repeated import Repeated
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

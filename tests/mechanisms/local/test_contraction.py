@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms.broken import BiasedCoinResponse
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.local import (
     RAPPOR,
     HadamardResponse,

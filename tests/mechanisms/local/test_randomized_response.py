@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.errors import NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.local.k_ary import KAryRandomizedResponse
 from dpassay.mechanisms.local.randomized_response import RandomizedResponse
 

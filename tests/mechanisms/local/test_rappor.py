@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.local import RAPPOR, OneTimeRAPPOR
 from dpassay.mechanisms.local.murmur import murmur3
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.noise import Laplace
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.noise.additive.laplace import Laplace
 from dpassay.mechanisms.selection import BernoulliParameter
 
 FALSE_ALARM = 1e-6

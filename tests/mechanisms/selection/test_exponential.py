@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.guarantees import ExactDP, to_concentrated
-from dpassay.mechanisms.queries import Histogram, MedianUtility
+from dpassay.mechanisms.accounting import ExactDP, to_concentrated
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.noise.queries import Histogram, MedianUtility
 from dpassay.mechanisms.selection.exponential import TIGHTNESS, Exponential
 
 FALSE_ALARM = 1e-6

@@ -7,8 +7,8 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import logsumexp
 
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.selection import NoisyMaxWithGap, ReportNoisyMax
 from dpassay.mechanisms.selection.laws import laplace_log_cdf, nodes_between, pieces
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.selection import Exponential, LargeMargin
 
 FALSE_ALARM = 1e-6

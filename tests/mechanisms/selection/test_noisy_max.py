@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ExactDP
+from dpassay.mechanisms.accounting import ExactDP
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.selection import Exponential, PermuteAndFlip, ReportNoisyMax
 
 FALSE_ALARM = 1e-6

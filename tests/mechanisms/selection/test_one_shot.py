@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ExactDP, LaplaceDP, to_renyi
+from dpassay.mechanisms.accounting import ExactDP, LaplaceDP, to_renyi
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.selection import GumbelTopKCounts, LaplaceTopK, PeelingTopK
 
 FALSE_ALARM = 1e-6

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.guarantees import compose
+from dpassay.mechanisms.accounting import compose
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.selection import PublishRandomRecord
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.selection import (
     Exponential,
     GumbelTopK,

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.selection import (
-    Exponential,
-    PermuteAndFlip,
-    chance_of_shortfall,
-    expected_shortfall,
-    shortfall,
-)
+from dpassay.mechanisms.selection import Exponential, PermuteAndFlip, chance_of_shortfall, expected_shortfall, shortfall
 
 
 def test_bounds_are_known():

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .....mechanisms.errors import DataError
-from .....mechanisms.queries import Domain
-from .....mechanisms.synthesis import FixedMarginals, Generator, Measured, Table
-from .....mechanisms.synthesis.generators import (
+from .....mechanisms.core.errors import DataError
+from .....mechanisms.noise.queries import Domain
+from .....mechanisms.synthetic_data import FixedMarginals, Generator, Measured, Table
+from .....mechanisms.synthetic_data.generators import (
     DirectGenerator,
     GeneratorNetwork,
     GradualUpdate,

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from .....mechanisms.errors import ParameterError
-from .....mechanisms.queries import Domain
-from .....mechanisms.synthesis import Generator, Measured
-from .....mechanisms.synthesis.generators import (
+from .....mechanisms.core.errors import ParameterError
+from .....mechanisms.noise.queries import Domain
+from .....mechanisms.synthetic_data import Generator, Measured
+from .....mechanisms.synthetic_data.generators import (
     DirectGenerator,
     GeneratorNetwork,
     GradualUpdate,
@@ -30,9 +30,9 @@ from .....mechanisms.synthesis.generators import (
     RelaxedTable,
     misfit,
 )
-from .....mechanisms.synthesis.generators.local.polytope import overlaps, project
-from .....mechanisms.synthesis.generators.mixtures import products
-from .....mechanisms.synthesis.generators.mixtures.network import Network
+from .....mechanisms.synthetic_data.generators.local.polytope import overlaps, project
+from .....mechanisms.synthetic_data.generators.mixtures import products
+from .....mechanisms.synthetic_data.generators.mixtures.network import Network
 
 Floats: TypeAlias = NDArray[np.float64]
 Marginals: TypeAlias = Sequence[tuple[str, ...]]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from ....plots.style.canvas import style_axes
-from ....plots.style.palette import BLUE, INK, SERIES
-from ...lecture import Lecture
+from ....report.plots.style.canvas import style_axes
+from ....report.plots.style.palette import BLUE, INK, SERIES
+from ...demo import Lecture
 from .census import FIVE, Explained, census, explained, generators
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
 

@@ -20,9 +20,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import AccountingError, ParameterError
-from ....guarantees.base import Guarantee
-from ....relation import Relation
+from ....core.errors import AccountingError, ParameterError
+from ....core.guarantee import Guarantee
+from ....core.relation import Relation
 from ...base import Floats
 
 Rows = NDArray[np.intp]

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import AccountingError, ParameterError, plural
-from ....relation import Relation
-from ....validation import whole
+from ....core.errors import AccountingError, ParameterError, plural
+from ....core.relation import Relation
+from ....core.validation import whole
 from ...base import Floats
 from .base import Mask, Rows, Sampling
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....guarantees import GaussianDP
-from ....guarantees.steps.deterministic_batches import deterministic_batches
-from ....relation import Relation
-from ....validation import whole
+from ....accounting import GaussianDP
+from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
+from ....core.relation import Relation
+from ....core.validation import whole
 from .base import Draw, Rows
 from .batches import BatchSampling, Members
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....guarantees import RenyiDP
-from ....guarantees.steps.fixed_size import fixed_size_gaussian
-from ....relation import Relation
+from ....accounting import RenyiDP
+from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
+from ....core.relation import Relation
 from ...base import Floats
 from .base import Draw, Mask, Rows, gaussian_exponent
 from .batches import BatchSampling, Members, common_and_differing

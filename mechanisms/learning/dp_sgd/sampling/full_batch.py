@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....guarantees import GaussianDP
-from ....relation import Relation
-from ....validation import positive
+from ....accounting import GaussianDP
+from ....core.relation import Relation
+from ....core.validation import positive
 from ...base import Floats
 from .base import Draw, Mask, Sampling, gaussian_exponent
 

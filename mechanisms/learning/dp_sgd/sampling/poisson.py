@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....errors import ParameterError, plural
-from ....guarantees import PrivacyLossDP, RenyiDP
-from ....guarantees.base import Guarantee
-from ....guarantees.steps.moments import MomentsDP
-from ....relation import Relation
-from ....validation import positive, unit_interval
+from ....accounting import PrivacyLossDP, RenyiDP
+from ....accounting.dp_sgd.moments import MomentsDP
+from ....core.errors import ParameterError, plural
+from ....core.guarantee import Guarantee
+from ....core.relation import Relation
+from ....core.validation import positive, unit_interval
 from ...base import Floats
 from .base import Draw, Mask, Rows, Sampling, gaussian_exponent
 from .full_batch import FullBatch

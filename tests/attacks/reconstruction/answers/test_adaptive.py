@@ -15,8 +15,8 @@ from dpassay.attacks.reconstruction.answers import (
     floor_subsets,
 )
 from dpassay.mechanisms import Gaussian, Laplace
-from dpassay.mechanisms.counts import Answerer
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.noise.counts import Answerer
 
 FALSE_ALARM = 1e-6
 RUNS = 4000

@@ -15,14 +15,14 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.mechanisms import Laplace, Outputs
 from dpassay.mechanisms.broken.composed import UncomposedSubsetCounts
-from dpassay.mechanisms.counts import (
+from dpassay.mechanisms.core.errors import AttackError
+from dpassay.mechanisms.noise.counts import (
     BoundedNoiseSubsetCounts,
     GaussianSubsetCounts,
     GeometricSubsetCounts,
     LaplaceSubsetCounts,
     RoundedSubsetCounts,
 )
-from dpassay.mechanisms.errors import AttackError
 
 FALSE_ALARM = 1e-6
 N = 8

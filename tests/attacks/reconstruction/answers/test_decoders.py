@@ -20,7 +20,7 @@ from dpassay.attacks.reconstruction.answers import (
 )
 from dpassay.attacks.reconstruction.answers.exhaustive import all_columns
 from dpassay.attacks.reconstruction.answers.flips import flipped
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 EVERY = (

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 
 from dpassay.attacks.reconstruction.tables import PublishedTables
-from dpassay.mechanisms.tables import CensusDomain, GroupCount, MeanAge, MedianAge, group
+from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, MeanAge, MedianAge, group
 
 SEVEN = CensusDomain({"sex": ("female", "male"), "race": ("Black", "White")})
 SEVEN_MARRIED = CensusDomain((*SEVEN.attributes, ("status", ("single", "married"))))

@@ -15,8 +15,17 @@ from dpassay.attacks.reconstruction.tables import (
     nobody,
     somebody,
 )
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.tables import CensusDomain, Group, GroupCount, MeanAge, MedianAge, Tables, group, rows_of
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.query_release.tables import (
+    CensusDomain,
+    Group,
+    GroupCount,
+    MeanAge,
+    MedianAge,
+    Tables,
+    group,
+    rows_of,
+)
 
 SMALL = CensusDomain({"sex": ("female", "male")}, ages=(20, 26))
 WOMEN = group(sex="female")

@@ -11,8 +11,8 @@ from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
 from dpassay.attacks.reconstruction.tables import TablesReconstructor, decode, expected_block, found_people
 from dpassay.attacks.reconstruction.tables.imputer import matched
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.tables import (
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.query_release.tables import (
     CensusDomain,
     Group,
     GroupCount,

@@ -5,8 +5,8 @@ import pytest
 from blocks_by_hand import BLACK, BLACK_WOMEN, every_block, keys, seven
 
 from dpassay.attacks.reconstruction.tables import PublishedTables, solve
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.tables import (
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.query_release.tables import (
     CensusDomain,
     Group,
     GroupCount,

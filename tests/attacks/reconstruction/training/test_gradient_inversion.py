@@ -14,9 +14,9 @@ from dpassay.attacks.reconstruction.training import (
 )
 from dpassay.attacks.reconstruction.training.derivatives import turn
 from dpassay.attacks.reconstruction.training.gradient_matching import descend
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.learning import DPSGD
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models import (
     LinearRegression,
     LogisticRegression,

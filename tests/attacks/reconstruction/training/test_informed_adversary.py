@@ -12,7 +12,7 @@ from dpassay.attacks.reconstruction.training import (
     blind_success,
     solver_error,
 )
-from dpassay.mechanisms.errors import AttackError, ParameterError
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.convex import OutputPerturbation
 
 FALSE_ALARM = 1e-6

@@ -10,9 +10,10 @@ from scipy.stats import binom, multivariate_normal
 from dpassay.attacks.reconstruction import FairBits, OneOf, SecretTarget
 from dpassay.attacks.reconstruction.training import PriorAware, orthogonal_success, simplex, simplex_success
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import AttackError, ParameterError
-from dpassay.mechanisms.learning import DPSGD, LogisticRegression
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
+from dpassay.mechanisms.learning.models.linear import LogisticRegression
 
 FALSE_ALARM = 1e-6
 RNG = np.random.default_rng(2023)

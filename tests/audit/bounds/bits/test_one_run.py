@@ -32,7 +32,7 @@ from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value, least_epsil
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 LEVEL = {"delta": 0.0, "confidence": 0.95}
 

@@ -35,8 +35,8 @@ from dpassay.audit.bounds.families import epsilon_of, family_of
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.errors import AccountingError, ParameterError
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP
+from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 
 GAUSSIAN = family_of(GaussianDP(1.0))
 PURE = family_of(PureDP(1.0))

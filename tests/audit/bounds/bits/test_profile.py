@@ -10,7 +10,7 @@ from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value
 from dpassay.audit.evidence.scores import BitScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
 
 
 def guessed(n_bits, *groups):

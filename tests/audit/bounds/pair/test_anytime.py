@@ -14,7 +14,7 @@ from dpassay.audit.bounds.pair.betting import Betting
 from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
@@ -160,7 +160,7 @@ def test_an_interrupted_audit_continues_to_the_same_bytes_and_runs_nothing_more(
 
 def test_stop_is_part_of_what_a_store_belongs_to(tmp_path):
     audit(Laplace(epsilon=2.0), **BROKEN, store=tmp_path)
-    from dpassay.mechanisms.errors import FingerprintError
+    from dpassay.mechanisms.core.errors import FingerprintError
 
     with pytest.raises(FingerprintError, match="first_look"):
         audit(Laplace(epsilon=2.0), **BROKEN | {"stop": None}, bound=Betting(), store=tmp_path)

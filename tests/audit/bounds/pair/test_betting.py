@@ -16,8 +16,7 @@ from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_e
 from dpassay.audit.bounds.pair import betting
 from dpassay.audit.bounds.pair.betting import RESOLUTION, STAKES, Betting
 from dpassay.audit.bounds.pair.learned_events import rounds
-from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.audit.testing.coverage import (
+from dpassay.audit.calibration.coverage import (
     FALSE_ALARM,
     SampledLaw,
     all_equal,
@@ -27,8 +26,9 @@ from dpassay.audit.testing.coverage import (
     laplace_ratio,
     randomized_response,
 )
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ExactDP, PureDP
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
+from dpassay.mechanisms.accounting import ExactDP, PureDP
+from dpassay.mechanisms.core.errors import ParameterError
 
 ONE_BET = Betting(threshold=0.5, direction="in", stakes=(0.5,), centre=0.0)
 

@@ -12,7 +12,7 @@ from scipy import stats
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, _rectangle
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 FIXED = ClopperPearson(threshold=1.0)
 

@@ -21,12 +21,11 @@ from dpassay.audit.bounds.numerics import event_region
 from dpassay.audit.bounds.numerics.event_region import EventRegion
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.family import Family
+from dpassay.audit.calibration.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
+from dpassay.audit.calibration.laws import SampledLaw
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.audit.testing.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
-from dpassay.audit.testing.laws import SampledLaw
 from dpassay.mechanisms import Laplace, Neighbours
-from dpassay.mechanisms.errors import AccountingError, ParameterError
-from dpassay.mechanisms.guarantees import (
+from dpassay.mechanisms.accounting import (
     ApproximateDP,
     ConcentratedDP,
     ExactDP,
@@ -37,6 +36,7 @@ from dpassay.mechanisms.guarantees import (
     RenyiDP,
     compose,
 )
+from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 
 DELTA = 1e-5
 PAIR = Neighbours([0.0], [1.0], "replace_one")

@@ -18,8 +18,7 @@ from dpassay.audit.bounds.numerics import unconditional
 from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.audit.testing.coverage import (
+from dpassay.audit.calibration.coverage import (
     all_equal,
     bounds_drawn,
     gaussian,
@@ -29,9 +28,10 @@ from dpassay.audit.testing.coverage import (
     misses,
     randomized_response,
 )
+from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms import Laplace
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.core.errors import ParameterError
 
 FIXED = JointExact(threshold=1.0)
 ORDERED = JointExact(threshold=1.0, ordering=Ordering())

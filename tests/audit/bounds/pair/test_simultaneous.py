@@ -14,9 +14,9 @@ from dpassay.audit.bounds.numerics.binomial import quantile, upper
 from dpassay.audit.bounds.numerics.candidates import candidates
 from dpassay.audit.bounds.numerics.noncrossing import local_level
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
+from dpassay.audit.calibration.coverage import bounds_drawn, laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
-from dpassay.audit.testing.coverage import bounds_drawn, laplace
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 BAND = SimultaneousBand()
 

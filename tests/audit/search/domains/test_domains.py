@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpassay.audit.search import Answers, Categories, Integers, Numbers, OneValue, Records, Vectors, domain_from
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.records import check_different, check_records
-from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core.records import check_different, check_records
+from dpassay.mechanisms.core.relation import Relation
 
 NUMERIC = [Numbers(0.0, 1.0), Numbers(), Numbers(0.0), Numbers(-1.0, 1.0, special=True), Integers(0, 10), Integers()]
 VALUES = [*NUMERIC, Vectors(Numbers(0.0, 1.0), 3), Vectors(Integers(-1, 1), 4), Vectors(Numbers(), 2)]

@@ -8,7 +8,7 @@ import pytest
 from lectures import check_reading, lectures, play
 
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos.lecture import Lecture
+from dpassay.experiments.demos.demo import Lecture
 from dpassay.experiments.demos.synthesis.generators.census import ADULT, census, explained, generators, made_up
 from dpassay.experiments.demos.synthesis.generators.comparison import (
     LADDERS,
@@ -20,8 +20,8 @@ from dpassay.experiments.demos.synthesis.generators.comparison import (
     seconds,
 )
 from dpassay.experiments.demos.synthesis.generators.five_generators import draw
-from dpassay.mechanisms.errors import DataError
-from dpassay.mechanisms.synthesis import Table
+from dpassay.mechanisms.core.errors import DataError
+from dpassay.mechanisms.synthetic_data import Table
 
 SPURIOUS = {"relaxed table (clipped)", "local consistency"}
 CONVEX = {"direct", "local consistency"}

@@ -11,7 +11,7 @@ from dpassay.audit import Verdict
 from dpassay.experiments.demos.synthesis import disclosure, which_marginals
 from dpassay.experiments.demos.synthesis.disclosure import AGES, ATTACKS
 from dpassay.mechanisms import GaussianDP
-from dpassay.mechanisms.synthesis import Table
+from dpassay.mechanisms.synthetic_data import Table
 
 
 @lectures("synthesis")

@@ -14,7 +14,9 @@ from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
 from dpassay.audit import audit
 from dpassay.experiments.cli.check import Claimed, check
-from dpassay.mechanisms.base import Neighbours, Outputs
+from dpassay.mechanisms.accounting import ExactDP, GaussianDP
+from dpassay.mechanisms.accounting.conversion.calibration import least_noise_multiplier
+from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
 from dpassay.mechanisms.broken.dp_sgd.base import BrokenDPSGD
 from dpassay.mechanisms.broken.dp_sgd.calibration import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
@@ -26,17 +28,15 @@ from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, Noi
 from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
 from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
 from dpassay.mechanisms.catalogue import build, catalogue
-from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError
-from dpassay.mechanisms.guarantees import ExactDP, GaussianDP
-from dpassay.mechanisms.guarantees.conversion.calibration import least_noise_multiplier
-from dpassay.mechanisms.guarantees.steps.deterministic_batches import shuffled_epsilon_at_least
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.accounting.steps import steps_guarantee
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron
-from dpassay.mechanisms.relation import Relation
 
 FALSE_ALARM = 1e-6
 SURE = 1.0 - 1e-8

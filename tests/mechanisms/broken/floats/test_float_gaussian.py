@@ -10,7 +10,7 @@ from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.broken.floats import FloatGaussian
 from dpassay.mechanisms.broken.floats.pairs import SAMPLERS
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 samplers = pytest.mark.parametrize("sampler", SAMPLERS)

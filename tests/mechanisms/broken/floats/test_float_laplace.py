@@ -9,11 +9,11 @@ from scipy import stats
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.broken.floats import FloatLaplace
 from dpassay.mechanisms.broken.floats.laplace import SAMPLERS
 from dpassay.mechanisms.broken.floats.preimages import n_preimages
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 samplers = pytest.mark.parametrize("sampler", SAMPLERS)

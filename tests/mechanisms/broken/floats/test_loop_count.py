@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from dpassay.audit import audit
-from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.broken.floats import LoopCountReleased
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.discrete.geometric import Geometric
 
 FALSE_ALARM = 1e-6

@@ -8,10 +8,10 @@ from scipy import stats
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.base import Outputs
 from dpassay.mechanisms.broken.floats import RoundedSum
 from dpassay.mechanisms.broken.floats.ladder import LADDERS
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 
 FALSE_ALARM = 1e-6
 

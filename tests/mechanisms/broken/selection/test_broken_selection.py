@@ -9,9 +9,9 @@ from scipy import stats
 from dpassay.attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
-from dpassay.mechanisms.errors import NeighboursError
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError
 from dpassay.mechanisms.selection import Exponential, ReportNoisyMax
 
 FALSE_ALARM = 1e-6

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.mechanisms.base import Neighbours, Outputs
 from dpassay.mechanisms.broken import statistics
 from dpassay.mechanisms.broken.statistics import (
     BoundsFromData,
@@ -23,7 +22,8 @@ from dpassay.mechanisms.broken.statistics import (
     WishartNoise,
     WrappedSum,
 )
-from dpassay.mechanisms.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 
 FALSE_ALARM = 1e-6
 BROKEN = [getattr(statistics, name) for name in statistics.__all__]

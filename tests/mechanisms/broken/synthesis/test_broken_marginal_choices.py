@@ -6,9 +6,9 @@ import pytest
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.broken.synthesis import AnnealingNotBooked, BestTree, MergedByExactCounts
-from dpassay.mechanisms.queries.domain import Domain
-from dpassay.mechanisms.synthesis import AIM, MST, DirectGenerator, SelectMeasureGenerate, Table
-from dpassay.mechanisms.synthesis.catalogue import selections
+from dpassay.mechanisms.noise.queries.domain import Domain
+from dpassay.mechanisms.synthetic_data import AIM, MST, DirectGenerator, SelectMeasureGenerate, Table
+from dpassay.mechanisms.synthetic_data.catalogue import selections
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

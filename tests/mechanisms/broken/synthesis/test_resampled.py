@@ -7,8 +7,8 @@ import pytest
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.broken.synthesis import Resampled
-from dpassay.mechanisms.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.records import remove_record, replace_record
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core.records import remove_record, replace_record
 
 
 def test_63_percent_of_the_records_stand_in_the_table_verbatim():

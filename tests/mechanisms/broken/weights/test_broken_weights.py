@@ -4,8 +4,8 @@ import pytest
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.broken.weights import ExactErrors, SamplesCountedOnce, UnpaidSelection
-from dpassay.mechanisms.queries import Marginals, Workload
-from dpassay.mechanisms.release.weights import MWEM, DualQuery, OnlineWeights
+from dpassay.mechanisms.noise.queries import Marginals, Workload
+from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, OnlineWeights
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

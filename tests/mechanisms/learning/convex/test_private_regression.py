@@ -11,15 +11,15 @@ from scipy import stats
 import dpassay.mechanisms.learning.convex.regularised_logistic as regularised_logistic
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.catalogue import build
-from dpassay.mechanisms.errors import NeighboursError, ParameterError, ReleaseError
-from dpassay.mechanisms.guarantees import ApproximateDP, GaussianDP, RenyiDP
-from dpassay.mechanisms.guarantees.steps.noisy_sgd import (
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, RenyiDP
+from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import (
     largest_formula_epsilon,
     projected_sgd_standard_deviation,
     projected_sgd_step,
 )
+from dpassay.mechanisms.catalogue import build
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, ReleaseError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.convex.objective_perturbation import ObjectivePerturbation
 from dpassay.mechanisms.learning.convex.output_perturbation import OutputPerturbation

@@ -9,11 +9,13 @@ from scipy import stats
 
 from dpassay.audit import audit
 from dpassay.experiments.config.sections import Named
-from dpassay.experiments.tasks.build import build_mechanism
-from dpassay.mechanisms.base import Mechanism, Neighbours, Outputs
-from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
-from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
-from dpassay.mechanisms.guarantees.steps.fixed_size import fixed_size_gaussian
+from dpassay.experiments.config.tasks.build import build_mechanism
+from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
+from dpassay.mechanisms.accounting.dp_sgd.fixed_size import fixed_size_gaussian
+from dpassay.mechanisms.core.base import Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.core.records import remove_record, replace_record, zero_record
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import (
@@ -24,8 +26,6 @@ from dpassay.mechanisms.learning.dp_sgd.sampling import (
     ShuffledEpochs,
 )
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
-from dpassay.mechanisms.records import remove_record, replace_record, zero_record
-from dpassay.mechanisms.relation import Relation
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -8,7 +8,7 @@ from scipy import stats
 from sgd_twin import clipped_sum, train
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
 
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD, training
 from dpassay.mechanisms.learning.dp_sgd.sampling import (

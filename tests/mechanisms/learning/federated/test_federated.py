@@ -7,12 +7,14 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.reconstruction.training import invert_gradient
-from dpassay.mechanisms.base import Neighbours
+from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
 from dpassay.mechanisms.broken.federated import PerRecordClipping, RealisedClients
-from dpassay.mechanisms.errors import AccountingError, NeighboursError, ParameterError, RelationError
-from dpassay.mechanisms.guarantees import GaussianDP, PrivacyLossDP
-from dpassay.mechanisms.learning import DPSGD, LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging, split_by_client
+from dpassay.mechanisms.learning.models.linear import LogisticRegression, SoftmaxRegression
+from dpassay.mechanisms.learning.models.perceptron import MultiLayerPerceptron
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 
 FALSE_ALARM = 1e-6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sgd_twin import clip, gradient, layers_of, loss, outputs
 
-from dpassay.mechanisms.errors import ParameterError, UnknownNameError
+from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 from dpassay.mechanisms.learning.base import HasGradients, TrainingData
 from dpassay.mechanisms.learning.models import (
     LinearRegression,

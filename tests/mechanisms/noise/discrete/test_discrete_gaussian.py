@@ -9,9 +9,9 @@ import pytest
 from scipy import special, stats
 
 from dpassay.audit import audit
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.errors import ParameterError
-from dpassay.mechanisms.guarantees import ConcentratedDP, GaussianDP
+from dpassay.mechanisms.accounting import ConcentratedDP, GaussianDP
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.discrete.exact_samplers import (
     bernoulli,

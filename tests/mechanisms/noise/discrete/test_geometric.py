@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.base import Neighbours, Outputs
-from dpassay.mechanisms.errors import ParameterError
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.discrete.geometric import Geometric
 
 FALSE_ALARM = 1e-6

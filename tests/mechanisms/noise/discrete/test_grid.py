@@ -6,8 +6,8 @@ from scipy import stats
 
 from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.base import Outputs
-from dpassay.mechanisms.errors import NeighboursError, ParameterError
+from dpassay.mechanisms.core.base import Outputs
+from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.noise.discrete.grid import GridLaplace
 
 FALSE_ALARM = 1e-6

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpassay.mechanisms.errors import AccountingError
-from dpassay.mechanisms.guarantees.base import Guarantee
-from dpassay.mechanisms.learning import DPSGD, SoftmaxRegression, TrainingData
+from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core.guarantee import Guarantee
+from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.accounting import steps_guarantee
+from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings
-from dpassay.mechanisms.relation import Relation
+from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
+from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
 
 N = 6
 SAMPLE = {"sampling_probability": 0.5, "batch_size": 2, "n_records": N}

@@ -1,0 +1,152 @@
+"""Logistic regression on piecewise-linear functions: log odds = intercept + sum over columns c of f_c(x_c).
+
+Each f_c is a line with kinks (hinges) at quantiles of the pilot. A line alone is blind to symmetric differences; the
+kinks let f_c bend: a V for a change of variance, a clipped ramp for Laplace noise. The ridge penalty lies mostly on
+the kinks, so that without evidence f_c is a line, also beyond the pilot's range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import robust_scale
+from .threads import single_thread
+
+Floats = NDArray[np.float64]
+
+MAX_KINKS = 20  # a column
+MAX_TERMS = 240  # over all columns, as long as each keeps a kink
+ROWS_PER_TERM = 20
+PRIOR_TERMS = 20  # from here on the penalty grows with the number of terms: the prior spread of the score is bounded
+REACH = 10.0  # a column is clipped at this many spreads from its middle: one outlier must not tilt the line
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """Sum of piecewise-linear functions, one for each column that varies.
+
+    Args:
+        intercept: added to every score.
+        columns: indices of the columns that vary.
+        points: for each of these columns, increasing abscissae.
+        heights: for each of these columns, the values of f_c there; constant beyond the ends.
+    """
+
+    intercept: float
+    columns: tuple[int, ...]
+    points: tuple[Floats, ...]
+    heights: tuple[Floats, ...]
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """Return the log odds of each row, shape `(size,)`."""
+        total = np.full(len(rows), self.intercept)
+        for column, points, heights in zip(self.columns, self.points, self.heights, strict=True):
+            total += np.interp(rows[:, column], points, heights)
+        return total
+
+    def where(self, threshold: float, *, above: bool = True) -> Floats:
+        """Return the intervals where the log odds of the only column reach the threshold, or do not.
+
+        Returns:
+            Ends `(n, 2)`, some infinite.
+        """
+        points = self.points[0] if self.columns else np.zeros(1)
+        excess = self.intercept - threshold + (self.heights[0] if self.columns else points)
+        inside = (excess >= 0.0) == above
+        ends = [-np.inf] if inside[0] else []
+        for i in np.flatnonzero(inside[1:] != inside[:-1]):
+            share = excess[i] / (excess[i] - excess[i + 1])
+            ends.append(float(points[i] + share * (points[i + 1] - points[i])))
+        ends += [np.inf] * (len(ends) % 2)
+        return np.array(ends).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Hinges:
+    """The line and the hinges of each column that varies: the basis of piecewise-linear functions.
+
+    Columns are clipped at REACH spreads from their middle.
+
+    Args:
+        columns: indices of the columns that vary.
+        middles, spreads: `(n_columns,)` medians and spreads of all columns.
+        kinks: for each of `columns`, abscissae where its function may bend.
+    """
+
+    columns: tuple[int, ...]
+    middles: Floats
+    spreads: Floats
+    kinks: tuple[Floats, ...]
+
+    @classmethod
+    def learn(cls, rows: Floats, *, bent: bool = True) -> Hinges:
+        """Learn kinks at quantiles of `(n, n_columns)` pilot rows; lines only unless `bent`."""
+        varying = tuple(int(c) for c in np.flatnonzero((rows != rows[0]).any(axis=0)))
+        middles, spreads = robust_scale(rows)
+        n = max(1, len(varying))
+        n_kinks = max(1, min(MAX_KINKS, MAX_TERMS // n - 1, len(rows) // (ROWS_PER_TERM * n)))
+        kinks = tuple(_kinks(rows[:, c], middles[c], spreads[c], n_kinks if bent else 0) for c in varying)
+        return cls(varying, middles, spreads, kinks)
+
+    def parts(self) -> Iterator[tuple[int, float, float, Floats]]:
+        """Yield for each column that varies its index, middle, spread and kinks."""
+        for column, kinks in zip(self.columns, self.kinks, strict=True):
+            yield column, self.middles[column], self.spreads[column], kinks
+
+    def terms(self, rows: Floats) -> Floats:
+        """Return all terms of `(n, n_columns)` rows, in units of the spreads: `(n, n_terms)`."""
+        terms = [_terms(rows[:, column], middle, spread, kinks) for column, middle, spread, kinks in self.parts()]
+        return np.column_stack(terms) if terms else np.zeros((len(rows), 0))
+
+
+def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
+    """Fit by ridge-penalised maximum likelihood; deterministic, so `seed` is not used.
+
+    Args:
+        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
+        seed: not used; part of the common signature of the models.
+    """
+    rows = np.concatenate([rows0, rows1])
+    sides = np.repeat([0, 1], [len(rows0), len(rows1)])
+    basis = Hinges.learn(rows)
+    if not basis.columns:
+        return AdditiveModel(0.0, (), (), ())
+    intercept, weights = _ridge_logistic(basis.terms(rows), sides)
+    cuts = np.cumsum([1 + len(kinks) for kinks in basis.kinks])[:-1]
+    points, heights = [], []
+    for (_, middle, spread, kinks), w in zip(basis.parts(), np.split(weights, cuts), strict=True):
+        ends = middle + np.array([-REACH, REACH]) * spread
+        points.append(np.concatenate([ends[:1], kinks, ends[1:]]))
+        heights.append((_terms(points[-1], middle, spread, kinks) * w).sum(axis=1))
+    return AdditiveModel(
+        intercept - float(np.log(len(rows1) / len(rows0))), basis.columns, tuple(points), tuple(heights)
+    )
+
+
+def _kinks(column: Floats, middle: float, spread: float, n_kinks: int) -> Floats:
+    """Return the points where f may bend: quantiles of the column, strictly inside its reach."""
+    quantiles = np.unique(np.quantile(column, np.arange(1, n_kinks + 1) / (n_kinks + 1), method="inverted_cdf"))
+    inside: Floats = quantiles[np.abs(quantiles - middle) < REACH * spread]
+    return inside
+
+
+def _terms(column: Floats, middle: float, spread: float, kinks: Floats) -> Floats:
+    """Return the line and the hinges of one column, shape `(n, 1 + n_kinks)`, in units of the spread."""
+    z = np.clip((column - middle) / spread, -REACH, REACH)
+    return np.column_stack([z, np.maximum(z[:, None] - (kinks - middle) / spread, 0.0)])
+
+
+def _ridge_logistic(terms: Floats, sides: NDArray[np.int_]) -> tuple[float, Floats]:
+    """Return intercept and weights of scikit-learn's logistic regression, on one thread."""
+    from sklearn.linear_model import LogisticRegression
+
+    n_terms = terms.shape[1]
+    solver, tolerance = ("newton-cholesky", 1e-5) if n_terms <= MAX_TERMS + MAX_KINKS else ("lbfgs", 1e-3)
+    with single_thread():
+        model = LogisticRegression(C=min(1.0, PRIOR_TERMS / n_terms), solver=solver, max_iter=200, tol=tolerance)
+        model.fit(terms, sides)
+    return float(model.intercept_[0]), np.asarray(model.coef_[0], dtype=np.float64)

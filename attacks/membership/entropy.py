@@ -1,0 +1,90 @@
+"""Entropy and modified entropy, with a threshold for each class learned on the other models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.core.validation import one_of, whole
+from .base import Floats, MembershipAttack
+from .shadows import Shadows
+
+
+@dataclass(frozen=True)
+class ModifiedEntropy(MembershipAttack):
+    """Minus the modified entropy of the prediction, minus the best threshold of the class of the record.
+
+    The threshold of a class is the threshold with the best balanced accuracy over the other models.
+
+    Args:
+        signal: "modified-entropy", small only for certain and correct predictions; or "entropy", which takes a
+            certain and wrong prediction for that of a member.
+        thresholds: "class", or "none" for the signal without thresholds.
+        n_bins: number of candidate thresholds per class: quantiles of its signal.
+
+    References:
+        Song and Mittal (2021), "Systematic evaluation of privacy risks of machine learning models", USENIX Security,
+        sections 3.2 and 4.1.
+    """
+
+    name: ClassVar[str] = "modified-entropy"
+
+    signal: str = "modified-entropy"
+    thresholds: str = "class"
+    n_bins: int = 256
+
+    def __post_init__(self) -> None:
+        one_of(("modified-entropy", "entropy"), signal=self.signal)
+        one_of(("class", "none"), thresholds=self.thresholds)
+        whole(2, n_bins=self.n_bins)
+
+    @property
+    def minimum_references(self) -> int:
+        return 1 if self.thresholds == "class" else 0
+
+    def scores_of(self, shadows: Shadows) -> Floats:
+        values = shadows.signal(self.signal)
+        if self.thresholds == "none":
+            return values.copy()
+        scores = np.empty_like(values)
+        for label in np.unique(shadows.y):
+            of_class = shadows.y == label
+            thresholds = _best_thresholds(values[:, of_class], shadows.inclusion[:, of_class], shadows, self.n_bins)
+            scores[:, of_class] = values[:, of_class] - thresholds[:, None]
+        return scores
+
+
+@dataclass(frozen=True)
+class Entropy(ModifiedEntropy):
+    """Minus the entropy of the prediction, minus the best threshold of the class of the record.
+
+    It rewards confident mistakes; included because it is often reported.
+
+    References:
+        Salem et al. (2019), "ML-Leaks", NDSS; Song and Mittal (2021), section 4.1.
+    """
+
+    name: ClassVar[str] = "entropy"
+
+    signal: str = "entropy"
+
+
+def _best_thresholds(values: Floats, inclusion: NDArray[np.bool_], shadows: Shadows, n_bins: int) -> Floats:
+    """Return for each target the threshold with the best balanced accuracy over the other models, `(n_models,)`."""
+    edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
+    place = np.searchsorted(edges, values, side="right")  # edges at or below each value
+    n_models = len(values)
+    cells = np.arange(n_models)[:, None] * (len(edges) + 1) + place
+
+    def share_above(mask: NDArray[np.bool_]) -> Floats:
+        """Return the share of the values of the other models at or above each edge, `(n_models, n_edges)`."""
+        counts = np.bincount(cells[mask], minlength=n_models * (len(edges) + 1)).reshape(n_models, -1)
+        above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].astype(np.float64)
+        has_partner = np.arange(n_models) != shadows.partners
+        others = above.sum(axis=0) - above - np.where(has_partner[:, None], above[shadows.partners], 0.0)
+        return np.asarray(others[:, 1:] / np.maximum(others[:, :1], 1.0))
+
+    return np.asarray(edges[np.argmax(share_above(inclusion) - share_above(~inclusion), axis=1)])

@@ -1,0 +1,96 @@
+"""Summary statistics of a synthetic table, and a classifier trained on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....mechanisms.core.validation import one_of
+from ...base import Target
+from .base import Floats, LearnedAttack, TableFeatures, Tables, as_table
+from .estimators import histograms
+from .levels import Levels
+
+KINDS = ("naive", "histogram", "correlation", "all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groundhog(LearnedAttack):
+    """Score of a table from summary statistics that do not depend on the record.
+
+    It detects an outlier, which moves a mean or fills an empty bin; `GeneratedQueries`, which uses the record, mostly
+    detects more.
+
+    Args:
+        statistics: "naive", mean, median and variance of each column; "histogram", the share of rows in each level (ten
+            bins of a real column); "correlation", of each pair of columns; or "all".
+        model: "logistic", "boosting", "forest", "table" or "auto"; as for `Classifier`.
+
+    Raises:
+        ParameterError: unknown statistics, or an unknown model.
+        AttackError: the pair or the outputs are not tables, or fewer than 30 pilot tables on a side.
+
+    References:
+        Stadler, Oprisanu and Troncoso (2022), "Synthetic data: anonymisation groundhog day", USENIX Security. There a
+        random forest on naive, histogram and correlation features.
+
+    Example:
+        >>> from dpassay.mechanisms import Gaussian, Neighbours, Outputs
+        >>> rng, table = np.random.default_rng(0), np.array([[9, 0], [1, 1], [0, 1]])
+        >>> pair = Neighbours(table[1:], table, "add_remove")
+        >>> draw = lambda data, size: Outputs(data[rng.integers(len(data), size=(size, 3))])
+        >>> attack, target = Groundhog(statistics="naive"), Target(Gaussian(noise_multiplier=1.0), pair)
+        >>> scorer = attack.fit(target, draw(pair.d0, 200), draw(pair.d1, 200), rng)
+        >>> without, with_ = scorer.score(Outputs(np.array([[[0, 1], [0, 1], [1, 1]], [[9, 0], [0, 1], [1, 1]]])))
+        >>> bool(with_ > without)
+        True
+    """
+
+    statistics: str = "all"
+
+    def __post_init__(self) -> None:
+        one_of(KINDS, statistics=self.statistics)
+        super().__post_init__()
+
+    def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
+        """Return the statistics; levels are learned from datasets and pilot together."""
+        data = [as_table(target.neighbours.side(side)) for side in (0, 1)]
+        return Statistics.of_kind(self.statistics, Levels.learn(*data, tables0, tables1))
+
+
+DIGITS = 9
+"""Digits of correlations: sums in another order of rows differ in the last of 16, where a tree may split."""
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Statistics of each table, by name; identical to the last bit for any order of its rows."""
+
+    kinds: tuple[str, ...]
+    levels: Levels
+
+    @classmethod
+    def of_kind(cls, name: str, levels: Levels) -> Statistics:
+        """Return the statistics for a name of `KINDS`."""
+        return cls(KINDS[:-1] if name == "all" else (name,), levels)
+
+    def of(self, tables: Tables) -> Floats:
+        """Return features, `(size, n_features)`."""
+        return np.concatenate([getattr(self, f"_{kind}")(tables) for kind in self.kinds], axis=1)
+
+    def _naive(self, tables: Tables) -> Floats:
+        ordered = np.sort(tables, axis=1)
+        return np.concatenate([ordered.mean(axis=1), np.median(ordered, axis=1), ordered.var(axis=1)], axis=1)
+
+    def _histogram(self, tables: Tables) -> Floats:
+        parts = [histograms(self.levels.code(tables, column), n) for column, n in enumerate(self.levels.shape)]
+        return np.asarray(np.concatenate(parts, axis=1) / tables.shape[1])
+
+    def _correlation(self, tables: Tables) -> Floats:
+        """Return correlations of all pairs of columns; 0 if a column does not vary."""
+        centred = tables - tables.mean(axis=1, keepdims=True)
+        spread = np.sqrt(np.einsum("srd,srd->sd", centred, centred))
+        z = centred / np.where(spread > 0.0, spread, 1.0)[:, None, :]
+        pairs = np.triu_indices(tables.shape[2], 1)
+        return np.asarray(np.einsum("srd,sre->sde", z, z)[:, pairs[0], pairs[1]].round(DIGITS))

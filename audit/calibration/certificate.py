@@ -1,0 +1,335 @@
+"""The coverage-and-power certificate: every bound on every law, measured.
+
+    certificate = certify(plan, methods, seed=0)
+    certificate.holds    no bound misses significantly more often than nominal
+    certificate.cells    one row per method, law, delta, sizes and confidence
+
+Null hypothesis of a cell: an audit misses (reports more than the exact epsilon) with probability at most the
+significance. Misses of independent audits are then at most binomial, and a cell fails when they exceed the quantile
+that a binomial exceeds with probability 1e-6 / (cells of bounds): Bonferroni, so a set of bounds that all keep their
+level fails the certificate with probability at most 1e-6, under any dependence between cells. Cells are dependent: all
+methods, deltas and confidences are measured on the same samples, so that they can be compared.
+
+Fixed beforehand: laws, sizes, repeats, seed. The samples of a cell depend on the seed, its law and its sizes only, not
+on the methods, on other cells, or on the number of workers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.validation import open_unit, whole
+from ..evidence.scores import Floats
+from ..results.saved import Saved
+from ..trials.plan import plan_trials
+from ..trials.progress import Reporter, reporter_for
+from ..trials.workers import options
+from .cell import Cell, check_cell, judged
+from .coverage import FALSE_ALARM
+from .laws import Law
+from .methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
+
+BLOCK = 250
+"""Number of audits that one job simulates, with a separate random stream."""
+ROUNDING = 1e-12
+"""Relative excess over the exact epsilon that counts as rounding."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A law, with the deltas and sizes at which bounds are tested.
+
+    Args:
+        law: of the scores.
+        deltas: in [0, 1).
+        sizes: `(n_out, n_in)`, scores on each side, pilot included; at least 10 each.
+        repeats: number of audits of each size.
+        few: number of audits with slow methods; None for all, 0 for none.
+    """
+
+    law: Law
+    deltas: tuple[float, ...]
+    sizes: tuple[tuple[int, int], ...]
+    repeats: int
+    few: int | None = None
+
+    def __post_init__(self) -> None:
+        whole(1, repeats=self.repeats)
+        whole(0, few=self.audits(slow=True))
+        if not self.deltas or not self.sizes:
+            raise ParameterError(
+                f"deltas and sizes of {self.law.name!r} must not be empty.", argument=("deltas", "sizes")
+            )
+        for size in self.sizes:
+            whole(10, n_out=size[0], n_in=size[1])
+
+    def audits(self, *, slow: bool) -> int:
+        """Return the number of audits of each size for a method."""
+        return min(self.repeats, self.few) if slow and self.few is not None else self.repeats
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings, confidences and sizes of a certificate.
+
+    Args:
+        name: for the report.
+        settings: laws with their deltas, sizes and repeats.
+        confidences: nominal confidences of every bound.
+        numbers: number of audits of each setting in which slow methods compute their value; in the others they only
+            compare it to the true epsilon, which suffices for a miss. Where both are computed, either is a miss.
+    """
+
+    name: str
+    settings: tuple[Setting, ...]
+    confidences: tuple[float, ...] = (0.8, 0.95)
+    numbers: int = 100
+
+    def __post_init__(self) -> None:
+        whole(1, numbers=self.numbers)
+        for confidence in self.confidences:
+            open_unit(confidence=confidence)
+
+
+@dataclass(frozen=True)
+class Certificate(Saved):
+    """All cells of a plan.
+
+    Args:
+        plan: name of the plan.
+        seed: of all samples.
+        cells: in the order of laws, sizes, deltas, confidences, methods.
+        false_alarm: largest probability that valid bounds fail the certificate.
+    """
+
+    FORMAT: ClassVar[str] = "dpassay.certificate"
+    VERSION: ClassVar[int] = 3
+
+    plan: str
+    seed: int
+    cells: tuple[Cell, ...]
+    false_alarm: float = FALSE_ALARM
+
+    @property
+    def bounds(self) -> tuple[Cell, ...]:
+        """Cells of bounds, without peers and uncorrected methods."""
+        return tuple(cell for cell in self.cells if cell.kind == BOUND)
+
+    @property
+    def failures(self) -> tuple[Cell, ...]:
+        """Cells of bounds with too many misses."""
+        return tuple(cell for cell in self.bounds if not cell.holds)
+
+    @property
+    def holds(self) -> bool:
+        """True if no cell of a bound has too many misses."""
+        return not self.failures
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods: bounds first, then the methods compared to them."""
+        kinds = {cell.method: cell.kind for cell in self.cells}
+        return tuple(sorted(kinds, key=lambda name: (KINDS.index(kinds[name]), name)))
+
+    def of(self, method: str) -> tuple[Cell, ...]:
+        """Return the cells of one method."""
+        return tuple(cell for cell in self.cells if cell.method == method)
+
+    def check(self) -> None:
+        """Raise `ResultError` if the allowed misses of a cell do not follow from its share of the false alarm."""
+        for place, cell in enumerate(self.cells):
+            check_cell(cell, max(len(self.bounds), 1), f"cells[{place}]")
+
+
+def certify(
+    plan: Plan,
+    methods: Sequence[Method],
+    *,
+    seed: int,
+    n_jobs: int | None = 1,
+    progress: bool | Reporter = False,
+) -> Certificate:
+    """Simulate every cell of the plan.
+
+    Args:
+        plan: laws, sizes, confidences, repeats.
+        methods: the methods under test, on the same samples.
+        seed: of all samples, a whole number >= 0.
+        n_jobs: number of processes, as for joblib; does not affect the result.
+        progress: True shows a bar when stderr is a terminal; or a `Reporter`.
+
+    Example:
+        >>> from dpassay.audit.calibration.laws import randomized_response
+        >>> from dpassay.audit.calibration.methods import our_methods, uncorrected
+        >>> plan = Plan("one law", (Setting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
+        >>> certificate = certify(plan, our_methods(("simultaneous-band",)), seed=1)
+        >>> certificate.holds, len(certificate.cells)
+        (True, 2)
+    """
+    whole(0, seed=seed)
+    if not methods:
+        raise ParameterError("methods must contain at least one method, but is empty.", argument="methods")
+    jobs = _jobs(plan)
+    reporter = reporter_for(progress)
+    reporter.start("simulated", sum(job.repeats for job in jobs))
+    blocks: dict[_Job, _Block] = {}
+    try:
+        for job, block in _run_jobs(jobs, plan, methods, seed, n_jobs):
+            blocks[job] = block
+            reporter.advance(job.repeats)
+    finally:
+        reporter.close()
+    cells = [cell for place in _places(plan) for cell in _cells(plan, methods, place, blocks)]
+    n_bounds = sum(cell.kind == BOUND for cell in cells)
+    return Certificate(plan.name, seed, tuple(judged(cell, max(n_bounds, 1)) for cell in cells))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A law and its sizes, as indices into the plan."""
+
+    setting: int
+    size: int
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A block of the audits of a law and its sizes."""
+
+    place: _Place
+    block: int
+    repeats: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Output of a job, arrays of shape `(questions, methods, repeats)`.
+
+    Args:
+        numbers: reported values; NaN where none was computed.
+        above: 1 for a value above the true epsilon, 0 for another, -1 where the method did not run.
+    """
+
+    numbers: Floats
+    above: NDArray[np.int8]
+
+
+def _places(plan: Plan) -> Iterator[_Place]:
+    for index, setting in enumerate(plan.settings):
+        for size in range(len(setting.sizes)):
+            yield _Place(index, size)
+
+
+def _jobs(plan: Plan) -> list[_Job]:
+    """Return blocks of audits, the most expensive first, so that workers finish at about the same time."""
+    jobs = [
+        _Job(place, block, min(BLOCK, plan.settings[place.setting].repeats - start))
+        for place in _places(plan)
+        for block, start in enumerate(range(0, plan.settings[place.setting].repeats, BLOCK))
+    ]
+    return sorted(jobs, key=lambda job: -sum(plan.settings[job.place.setting].sizes[job.place.size]))
+
+
+def _run_jobs(
+    jobs: list[_Job], plan: Plan, methods: Sequence[Method], seed: int, n_jobs: int | None
+) -> Iterator[tuple[_Job, _Block]]:
+    if n_jobs == 1:
+        for job in jobs:
+            yield _simulate(job, plan, methods, seed)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered", **options("processes"))(
+        delayed(_simulate)(job, plan, methods, seed) for job in jobs
+    )
+
+
+def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Block]:
+    """Simulate the audits of one job; all methods use the same samples, at every delta and confidence."""
+    setting = plan.settings[job.place.setting]
+    law, (n_out, n_in) = setting.law, setting.sizes[job.place.size]
+    questions = list(product(setting.deltas, plan.confidences))
+    root = [seed, zlib.crc32(f"{law.name}|{n_out}|{n_in}".encode())]
+    rehearsal = next(law.draws(np.random.default_rng([*root, 0]), REHEARSAL, REHEARSAL))
+    limits = [float(law.curve.epsilon(delta)) * (1.0 + ROUNDING) for delta, _ in questions]
+    until = [setting.audits(slow=method.slow) - job.block * BLOCK for method in methods]
+    measures = [
+        [method.measure(Question(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
+         for method, left in zip(methods, until, strict=True)]
+        for delta, confidence in questions
+    ]  # fmt: skip
+    numbers = np.full((len(questions), len(methods), job.repeats), np.nan)
+    above = np.full(numbers.shape, -1, dtype=np.int8)
+    samples = _samples(law, n_out, n_in, np.random.SeedSequence([*root, 1, job.block]))
+    for repeat, sample in zip(range(job.repeats), samples, strict=False):
+        reports = job.block * BLOCK + repeat < plan.numbers
+        for i, j in np.ndindex(len(questions), len(methods)):
+            measure = measures[i][j]
+            if measure is None or repeat >= until[j]:
+                continue
+            if reports or not methods[j].slow:
+                numbers[i, j, repeat] = measure(sample)
+            missed = numbers[i, j, repeat] > limits[i]
+            above[i, j, repeat] = missed or (methods[j].slow and measure.exceeds(sample, limits[i]))
+    return job, _Block(numbers, above)
+
+
+def _samples(law: Law, n_out: int, n_in: int, seed: np.random.SeedSequence) -> Iterator[Sample]:
+    """Yield audits of a law, each with a pilot of the size that `audit` uses."""
+    pilot, rest, order = (np.random.default_rng(s) for s in seed.spawn(3))
+    pilot_out, pilot_in = _pilot_size(n_out), _pilot_size(n_in)
+    pilots, rests = law.draws(pilot, pilot_out, pilot_in), law.draws(rest, n_out - pilot_out, n_in - pilot_in)
+    while True:
+        yield Sample(next(pilots), next(rests), order.spawn(1)[0])
+
+
+def _pilot_size(n: int) -> int:
+    return plan_trials(n, bytes_per_run=8, learns=False, chooses=True, vectorised=True).pilot
+
+
+def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Block]) -> Iterator[Cell]:
+    """Yield the cells of one law and its sizes; `allowed` is set when the number of all cells is known."""
+    setting = plan.settings[place.setting]
+    n_out, n_in = setting.sizes[place.size]
+    jobs = sorted((job for job in blocks if job.place == place), key=lambda job: job.block)
+    numbers, above = (
+        np.concatenate([getattr(blocks[job], name) for job in jobs], axis=-1) for name in ("numbers", "above")
+    )
+    for i, (delta, confidence) in enumerate(product(setting.deltas, plan.confidences)):
+        exact = float(setting.law.curve.epsilon(delta))
+        for j, method in enumerate(methods):
+            was_run = above[i, j] >= 0
+            if not was_run.any():
+                continue
+            values = numbers[i, j][~np.isnan(numbers[i, j])]
+            low, median, high = (float(q) for q in np.quantile(values, (0.05, 0.5, 0.95)))
+            yield Cell(
+                method=method.name,
+                kind=method.kind,
+                law=setting.law.name,
+                delta=delta,
+                exact_epsilon=exact,
+                n_out=n_out,
+                n_in=n_in,
+                confidence=confidence,
+                repeats=int(np.count_nonzero(was_run)),
+                misses=int(np.count_nonzero(above[i, j] > 0)),
+                allowed=0,
+                numbers=len(values),
+                mean=float(values.mean()),
+                deviation=float(values.std()),
+                low=low,
+                median=median,
+                high=high,
+            )
+
+
+__all__ = ["Cell", "Certificate", "Plan", "Setting", "certify"]

@@ -1,0 +1,142 @@
+"""Observations on the trials of a pair other than scores: witnesses, dependence, warnings and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...mechanisms.adapters.functions.first_runs import FirstRuns
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.core.base import Mechanism, Outputs
+from ...mechanisms.core.display_names import label
+from ..bounds.base import LedgerEntry
+from ..results.witness.base import Witness
+from ..results.witness.datasets import as_json
+from ..results.witness.impossible import impossible_outputs
+from ..results.witness.no_randomness import (
+    EXPLAIN,
+    EXPLAIN_POOL,
+    Replayed,
+    doubt,
+    doubt_of_a_pool,
+    no_randomness,
+    replay,
+)
+from ..trials.independence import SHARE, Dependence, Independence
+from ..trials.reduction import EvaluationScores
+from .setup import Question
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Observations on the trials of one audit, other than their scores.
+
+    Args:
+        question: the audited question.
+        evaluation: the reduced evaluation trials.
+        n_runs: number of evaluation trials on each side.
+        independence: the test of their independence; None if they are independent by construction.
+    """
+
+    question: Question
+    evaluation: EvaluationScores
+    n_runs: int
+    independence: Independence | None
+
+    def witnesses(self, seed: int) -> tuple[Witness, ...]:
+        """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
+        impossible = impossible_outputs(
+            self.evaluation.impossible,
+            self.question.statement.claim,
+            mechanism=label(self.question.mechanism),
+            n_runs=self.n_runs,
+            seed=seed,
+            datasets=as_json(self.question.neighbours),
+        )
+        name, datasets = label(self.question.mechanism), as_json(self.question.neighbours)
+        claim = self.question.statement.claim
+        return (
+            *impossible,
+            *no_randomness(self._replayed, claim, mechanism=name, n_runs=self.n_runs, datasets=datasets),
+        )
+
+    def dependence(self) -> Dependence | None:
+        """Return the reason why these trials are not independent; None if no dependence was detected."""
+        if self.independence is None:
+            return None
+        level = self.question.guard_significance
+        return self._replayed.dependence(self.n_runs, level) or self.independence.dependence(level)
+
+    def doubted(self, refuted_by_copies: Callable[[Outputs, Outputs], bool]) -> Dependence | None:
+        """Return a reason to doubt a violation (the trials could be a few remembered runs); None if there is none.
+
+        Args:
+            refuted_by_copies: returns True if fresh runs, as outputs of both sides, refute the claim by themselves.
+        """
+        mechanism = self.question.mechanism
+        if self.independence is None or not isinstance(mechanism, FunctionMechanism):
+            return None
+        if self.evaluation.unvarying.differs:
+            suspicion, explanation = doubt(_first_runs(mechanism), self._replayed), EXPLAIN
+        elif self.independence.repeats():
+            suspicion, explanation = doubt_of_a_pool(_first_runs(mechanism), lambda: self._copies), EXPLAIN_POOL
+        else:
+            return None
+        if suspicion is None or (suspicion.copies_count and refuted_by_copies(*self._copies.outputs())):
+            return None
+        return Dependence("memory", None, 0.0, f"{explanation}: {suspicion.what}")
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return warnings on randomness from other sources, outputs that never vary, and a wrong output law."""
+        mechanism, unvarying = self.question.mechanism, self.evaluation.unvarying.sides
+        texts = list(_first_runs(mechanism).warnings)
+        if unvarying:
+            sides = "on both sides" if len(unvarying) == 2 else f"on side {unvarying[0]}"
+            texts.append(
+                f"the output never varied {sides}: no noise was added there, or an earlier result was returned again."
+            )
+        if self.evaluation.impossible.broken:
+            texts.append(
+                f"the output law of {label(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
+                "(The bounds do not depend on it.)"
+            )
+        if self.evaluation.impossible.error:
+            texts.append(
+                f"the output law of {label(mechanism)} raised {self.evaluation.impossible.error}: the search for "
+                "outputs that the other side never gives is incomplete."
+            )
+        return tuple(texts)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return observations on the first runs that do not contradict the claim."""
+        mechanism = self.question.mechanism
+        texts = _first_runs(mechanism).compared.notes
+        if isinstance(mechanism, FunctionMechanism) and mechanism.style == "one-at-a-time":
+            texts += ("each run is a separate call with size=1: calls with many runs raise, or repeat each other.",)
+        return texts
+
+    def looks(self) -> tuple[LedgerEntry, ...]:
+        """Return the ledger entry on the test of independence."""
+        if self.independence is None:
+            return ()
+        looked_at = f"tested on these trials, p {self.independence.p_value():.2g}"
+        share = f"{SHARE:.0%} of the significance, {self.question.guard_significance:.2g}; the bounds use the rest"
+        return (LedgerEntry("independence", looked_at, share),)
+
+    @cached_property
+    def _replayed(self) -> Replayed:
+        """Fresh runs, if they may show why outputs do not vary; otherwise none."""
+        unvarying = self.evaluation.unvarying
+        useful = unvarying.differs or (unvarying.sides and _first_runs(self.question.mechanism).changed)
+        return self._copies if useful else Replayed((), unvarying)
+
+    @cached_property
+    def _copies(self) -> Replayed:
+        return replay(self.question.mechanism, self.question.neighbours, self.evaluation.unvarying)
+
+
+def _first_runs(mechanism: Mechanism) -> FirstRuns:
+    """Return the observations of the first runs of a function; empty for any other mechanism."""
+    first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    return FirstRuns() if first_runs is None else first_runs

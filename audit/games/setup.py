@@ -1,0 +1,241 @@
+"""The question of an audit: all arguments, checked and complete, before any run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...attacks.base import Attack, Target
+from ...attacks.canaries.base import Canary
+from ...attacks.catalogue import choose
+from ...mechanisms.adapters.functions.function import FunctionMechanism
+from ...mechanisms.core.base import KnownCurve, Mechanism, Neighbours, Workers
+from ...mechanisms.core.display_names import label
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.fingerprint import describe
+from ...mechanisms.core.guarantee import Guarantee
+from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
+from ..bounds.choose import BoundChoice, choose_bounds
+from ..evidence.statement import Statement, check_claim
+from ..trials.independence import SHARE, independent_by_construction
+from ..trials.options import versions
+from ..trials.plan import TrialPlan, check_width, plan_trials
+from ..trials.work import probe
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """The checked and complete arguments of an audit, before any run.
+
+    `again` is True for a second audit, after a call with many runs raised in the first one: see `one_at_a_time`.
+    """
+
+    mechanism: Mechanism
+    neighbours: Neighbours
+    on_worst_case: bool
+    attack_name: str
+    attack: Attack
+    bounds: tuple[PairBound, ...]
+    statement: Statement
+    stop: str | None = None
+    again: bool = False
+
+    @classmethod
+    def ask(
+        cls,
+        mechanism: Mechanism | Callable[..., Any],
+        neighbours: Neighbours | None,
+        attack: str | Attack,
+        bound: BoundChoice,
+        delta: float | None,
+        confidence: float,
+        claim: Guarantee | None,
+        stop: str | None = None,
+        n_hypotheses: int = 1,
+    ) -> Question:
+        """Check the arguments against each other and fill in the defaults."""
+        _check_pair(neighbours)
+        if claim is not None:
+            check_claim(claim, delta)
+        mechanism = _as_mechanism(mechanism, neighbours, claim)
+        pair = mechanism.worst_case() if neighbours is None else neighbours
+        mechanism = mechanism.fitted_to(pair)
+        statement = Statement.about(
+            mechanism,
+            claim,
+            delta=delta,
+            confidence=confidence,
+            n_hypotheses=n_hypotheses,
+            relation=pair.relation,
+        )
+        name, chosen = choose(attack, Target(mechanism, pair))
+        bounds: tuple[Any, ...] = choose_bounds(bound, stop=stop)
+        question = cls(mechanism, pair, neighbours is None, name, chosen, bounds, statement, stop)
+        for each in bounds:
+            with suppress(PilotMissingError):  # options that do not fit the claim are refused before any run
+                each.fix(question.shared, None, (1, 1))
+        return question
+
+    @property
+    def target(self) -> Target:
+        """Target of the attack."""
+        return Target(self.mechanism, self.neighbours)
+
+    @cached_property
+    def guarded(self) -> bool:
+        """True if the independence of the trials is tested, as for user code."""
+        return not independent_by_construction(self.mechanism)
+
+    @property
+    def part(self) -> float:
+        """Share of the significance for the bounds: 1 - SHARE if independence is tested, SHARE in a second audit.
+
+        In the first audit a bound is wrong with probability at most 1 - SHARE of the significance, whatever the calls
+        that raised would have shown, and in the second audit with SHARE: together at most the whole significance.
+        """
+        if self.again:
+            return SHARE
+        return 1.0 - SHARE if self.guarded else 1.0
+
+    @property
+    def guard_significance(self) -> float:
+        """Significance level of the test of independence: its share of the significance per hypothesis."""
+        return SHARE * self.statement.significance / self.statement.n_hypotheses
+
+    @cached_property
+    def workers(self) -> Workers:
+        """Kind of workers for the mechanism."""
+        return workers_of(self.mechanism)
+
+    def one_at_a_time(self) -> Question | None:
+        """Return the question with one run per call, for a second audit; None if runs are not made many per call."""
+        if not isinstance(self.mechanism, FunctionMechanism) or self.mechanism.style != "many-runs":
+            return None
+        return replace(self, mechanism=self.mechanism.one_at_a_time(), again=True)
+
+    @property
+    def shared(self) -> Statement:
+        """Statement for each of several bounds, such that all of them hold simultaneously (Bonferroni)."""
+        return self.shared_at(self.part)
+
+    def shared_at(self, part: float) -> Statement:
+        """Return the statement for each bound at another share of the significance."""
+        return self.statement.shared(len(self.bounds), part)
+
+    @property
+    def strictest(self) -> Statement:
+        """Statement for each bound at the strictest level of Holm's correction over all hypotheses."""
+        return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.part)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve of the pair, if it is known; None otherwise."""
+        if self.on_worst_case:
+            return self.mechanism.exact_guarantee()
+        law = self.mechanism.output_law()
+        return law.curve(self.neighbours) if isinstance(law, KnownCurve) else None
+
+    def looks(self) -> tuple[LedgerEntry, ...]:
+        """Return the ledger entries on choices before the trials."""
+        learned = "trained on pilot trials only" if self.attack.minimum_pilot else "fixed beforehand, not trained"
+        raised = "2: a call with many runs raised, and all runs were repeated, one per call"
+        again = (
+            (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if self.again else ()
+        )
+        return (
+            *again,
+            LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
+            LedgerEntry("attack", f"1, {self.attack_name}", learned),
+        )
+
+    def plan(self, trials: int, seed: int) -> TrialPlan:
+        """Return the plan of chunks; one extra run on a separate stream measures the size of an output."""
+        options = {
+            "learns": self.attack.minimum_pilot > 0,
+            "chooses": any(bound.needs_pilot for bound in self.bounds),
+            "vectorised": self.mechanism.workers is Workers.THREADS,  # Python code makes its runs one by one
+            "anytime": self.stop is not None,
+        }
+        plan_trials(trials, bytes_per_run=1, **options)  # refuses bad numbers of trials before any run
+        output = probe(self.mechanism, self.neighbours, seed)
+        size = np.asarray(getattr(output, "values", output)).nbytes
+        check_width(size, self.attack.minimum_pilot > 0)
+        return plan_trials(trials, bytes_per_run=size, **options)
+
+    def describe(self, plan: TrialPlan, seed: int) -> dict[str, Any]:
+        """Return everything that determines the trials and their reduction."""
+        return {
+            "mechanism": describe(self.mechanism),
+            "neighbours": describe(self.neighbours),
+            "attack": describe(self.attack),
+            "bounds": describe(self.bounds),
+            "delta": self.statement.delta,
+            "confidence": self.statement.confidence,
+            "plan": describe(plan),
+            "independence": SHARE if self.guarded else "by construction",
+            "seed": seed,
+            **versions(),
+        }
+
+
+def _check_pair(neighbours: Any) -> None:
+    """Raise `ParameterError` unless `neighbours` is a pair or None."""
+    if isinstance(neighbours, Canary):
+        canary = label(neighbours)
+        raise ParameterError(
+            f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner).",
+            argument="neighbours",
+        )
+    if neighbours is not None and not isinstance(neighbours, Neighbours):
+        raise ParameterError(
+            "neighbours must be a pair such as Neighbours(d0, d1, 'add_remove'), "
+            f"but is a {type(neighbours).__name__}.",
+            argument="neighbours",
+        )
+
+
+def _as_mechanism(
+    thing: Mechanism | Callable[..., Any], neighbours: Neighbours | None, claim: Guarantee | None
+) -> Mechanism:
+    if isinstance(thing, Mechanism):
+        return thing
+    claim = check_function(thing, claim)
+    if neighbours is None:
+        raise ParameterError(
+            f"neighbours must be given for a function such as {label(thing)}: its worst case is unknown.",
+            argument="neighbours",
+        )
+    return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
+
+
+def workers_of(mechanism: Mechanism) -> Workers:
+    """Return the kind of workers for a mechanism.
+
+    A function with its own generator stays in one process: copies of the generator would all draw the same numbers.
+    """
+    first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
+    return Workers.HERE if first_runs is not None and first_runs.generators else mechanism.workers
+
+
+def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:
+    """Return the claim; raise `ParameterError` if `thing` is not a function or the claim is missing."""
+    if not callable(thing):
+        raise ParameterError(
+            f"mechanism must be a Mechanism or a function release(dataset, rng), but is {thing!r}.",
+            argument="mechanism",
+        )
+    if isinstance(thing, type):
+        raise ParameterError(
+            f"mechanism is the class {thing.__name__}: give an instance, such as {thing.__name__}(...).",
+            argument="mechanism",
+        )
+    if claim is None:
+        raise ParameterError(
+            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0).",
+            argument="claim",
+        )
+    return claim

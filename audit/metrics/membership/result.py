@@ -1,0 +1,198 @@
+"""Results of membership attacks: frozen, complete, with a versioned JSON form, and without a bound on epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ....mechanisms.core.errors import ParameterError
+from ...evidence.scores import Tally
+from ...results import consistency
+from ...results.drawing import draw
+from ...results.saved import Saved
+from .feature_baseline import FeatureBaseline
+from .records import GroupRow, RecordTable
+from .roc import RateAt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEADLINE_FPR = 0.01
+"""False positive rate at which the attacks are compared in a headline."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttackMetrics:
+    """Metrics of one attack.
+
+    Args:
+        attack: its name, with the options that are not the default.
+        auc, auc_lower, auc_upper: AUC and its confidence interval.
+        rates: true positive rates at fixed false positive rates.
+        advantage: largest TPR - FPR over the thresholds of these scores: optimistic.
+        held_out_advantage: TPR - FPR at thresholds chosen on other models (or other records): unbiased.
+        n_in, n_out: scores of members and of non-members.
+        n_missing: number of scores that the attack could not compute.
+        design_effect: variance of the true positive rate at 10 % FPR over that of independent scores.
+        tally: hits of both sides at about 300 thresholds, for the ROC curve.
+        records: vulnerability of each record; None with a single model.
+        groups: metrics of groups of records.
+    """
+
+    attack: str
+    auc: float
+    auc_lower: float
+    auc_upper: float
+    rates: tuple[RateAt, ...]
+    advantage: float
+    held_out_advantage: float
+    n_in: int
+    n_out: int
+    n_missing: int
+    design_effect: float
+    tally: Tally
+    records: RecordTable | None = None
+    groups: tuple[GroupRow, ...] = ()
+
+    def rate_at(self, fpr: float) -> RateAt:
+        """Return the true positive rate at one of the false positive rates; raise `ParameterError` at another."""
+        for rate in self.rates:
+            if math.isclose(rate.fpr, fpr):
+                return rate
+        raise ParameterError(f"fpr must be one of {[rate.fpr for rate in self.rates]}, but is {fpr!r}.", argument="fpr")
+
+
+@dataclass(frozen=True)
+class Region:
+    """Largest true positive rate that the claim allows at each false positive rate.
+
+    Args:
+        claim: the guarantee, such as "GaussianDP(mu=1)".
+        fpr, tpr: `(m,)` points of the curve.
+    """
+
+    claim: str
+    fpr: tuple[float, ...]
+    tpr: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MembershipResult(Saved):
+    """Metrics of membership attacks on the same models.
+
+    Args:
+        attacks: metrics of each attack.
+        n_models, n_records: numbers of scored models and records.
+        design: how records were assigned to models, in words.
+        confidence: of each interval.
+        feature_baseline: the baseline without any model; None without features.
+        skipped: attacks that could not be used, and the reasons.
+        region: true positive rates that the claim allows; None without a claim.
+    """
+
+    FORMAT: ClassVar[str] = "dpassay.membership-result"
+    VERSION: ClassVar[int] = 2
+
+    attacks: tuple[AttackMetrics, ...]
+    n_models: int
+    n_records: int
+    design: str
+    confidence: float
+    feature_baseline: FeatureBaseline | None = None
+    skipped: tuple[tuple[str, str], ...] = ()
+    region: Region | None = None
+
+    def __getitem__(self, attack: str) -> AttackMetrics:
+        """Return the metrics of one attack, by name; raise `ParameterError` on another name."""
+        for metrics in self.attacks:
+            if metrics.attack == attack:
+                return metrics
+        raise ParameterError(
+            f"attack must be one of {', '.join(m.attack for m in self.attacks)}, but is {attack!r}.", argument="attack"
+        )
+
+    @property
+    def confounded(self) -> bool:
+        """True if the features alone separate members from non-members, so that success does not show a leak."""
+        return self.feature_baseline is not None and self.feature_baseline.shifted
+
+    @property
+    def best(self) -> AttackMetrics:
+        """Attack with the largest AUC; chosen on these scores, hence optimistic."""
+        return max(self.attacks, key=lambda metrics: metrics.auc)
+
+    @property
+    def headline(self) -> AttackMetrics:
+        """Attack with the largest true positive rate at `HEADLINE_FPR`; chosen on these scores, hence optimistic.
+
+        A headline quotes the numbers of this attack only: its rate, its AUC and the records that it exposes.
+        """
+        return max(self.attacks, key=lambda metrics: metrics.rate_at(HEADLINE_FPR).tpr)
+
+    def summary(self) -> str:
+        """Return the result as a table in plain text."""
+        from .text import summary
+
+        return summary(self)
+
+    def plot(self) -> Any:
+        """Return a matplotlib Figure: ROC curves on logarithmic axes, and the vulnerability of the records."""
+        return draw(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per attack: AUC, rates with their intervals, advantages, counts, exposed records."""
+        import pandas as pd
+
+        return pd.DataFrame([_row(metrics) for metrics in self.attacks])
+
+    def check(self) -> None:
+        """Raise `ResultError` if the numbers contradict each other."""
+        _check(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MembershipResult) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.n_models, self.n_records, tuple(m.attack for m in self.attacks)))
+
+    def __repr__(self) -> str:
+        aucs = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
+        return f"<MembershipResult {self.n_models} models, {self.n_records:,} records; AUC: {aucs}>"
+
+
+def _row(metrics: AttackMetrics) -> dict[str, Any]:
+    """Return the columns of one attack in the table."""
+    rates = {
+        f"tpr_at_{rate.fpr:g}{end}": value
+        for rate in metrics.rates
+        for end, value in (
+            ("", rate.tpr),
+            ("_lower", rate.lower),
+            ("_upper", rate.upper),
+            ("_resolvable", rate.resolvable),
+        )
+    }
+    names = ("attack", "auc", "auc_lower", "auc_upper")
+    others = ("advantage", "held_out_advantage", "n_in", "n_out", "n_missing")
+    first, last = ({name: getattr(metrics, name) for name in part} for part in (names, others))
+    return first | rates | last | {"n_exposed": None if metrics.records is None else len(metrics.records.exposed())}
+
+
+def _check(result: MembershipResult) -> None:
+    """Raise `ResultError` if the numbers contradict each other."""
+    consistency.require(len(result.attacks) > 0, "attacks", "the list is empty")
+    consistency.within(0.0, 1.0, "", confidence=result.confidence)
+    if result.region is not None:
+        consistency.same_length("region", fpr=result.region.fpr, tpr=result.region.tpr)
+    for metrics in result.attacks:
+        consistency.check_tally(metrics.tally, metrics.attack)
+        consistency.within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
+        rates = [metrics.rates, *([group.rate] for group in metrics.groups)]
+        for rate in (rate for several in rates for rate in several):
+            consistency.within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
+        if (table := metrics.records) is not None:
+            columns = {field.name: getattr(table, field.name) for field in fields(table)}
+            consistency.same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})

@@ -1,0 +1,172 @@
+"""Membership results as plain text."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...results.text import percent
+from .records import FEWEST, GroupRow, RecordTable, models_needed
+from .roc import FEWEST_MODELS
+
+if TYPE_CHECKING:
+    from .result import AttackMetrics, MembershipResult
+    from .roc import RateAt
+
+
+TURNED = 0.4
+"""An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
+
+
+def summary(result: MembershipResult) -> str:
+    """Return the table of all attacks, followed by notes on how to read it."""
+    lines = [*(f"{name:<8}  {text}" for name, text in head(result)), "", *_table(result), "", *notes(result)]
+    for metrics in result.attacks:
+        lines += _groups(metrics)
+    return "\n".join(lines)
+
+
+def head(result: MembershipResult) -> list[tuple[str, str]]:
+    """Return rows on the setting, name and text."""
+    rows = [
+        ("models", f"{result.n_models:,}, {result.design}"),
+        ("records", f"{result.n_records:,}"),
+    ]
+    if result.feature_baseline is not None:
+        baseline = result.feature_baseline
+        auc = f"AUC {baseline.auc:.3f} ({baseline.lower:.3f} to {baseline.upper:.3f})"
+        rows.append(("features only", f"{auc} from the features only, without a model"))
+    if result.confounded:
+        rows.append(
+            (
+                "WARNING",
+                "members and non-members come from different distributions: these metrics are no evidence of a leak",
+            )
+        )
+    if result.region is not None:
+        rows.append(("claim", result.region.claim))
+    return rows
+
+
+def cells(result: MembershipResult) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return head and rows of the table of all attacks, the largest AUC first."""
+    columns = [f"TPR@{100 * rate.fpr:g}%FPR" for rate in (result.attacks[0].rates if result.attacks else ())]
+    head = ("attack", "AUC", *columns, "advantage", "held out", "exposed")
+    rows = []
+    for metrics in sorted(result.attacks, key=lambda metrics: -metrics.auc):
+        auc = f"{metrics.auc:.3f} ({metrics.auc_lower:.3f}-{metrics.auc_upper:.3f})"
+        held_out = "-" if math.isnan(metrics.held_out_advantage) else f"{metrics.held_out_advantage:.3f}"
+        exposed = f"{len(metrics.records.exposed()):,}" if metrics.records and metrics.records.resolvable else "-"
+        rates = map(_rate, metrics.rates)
+        rows.append((metrics.attack, auc, *rates, f"{metrics.advantage:.3f}", held_out, exposed))
+    return head, tuple(rows)
+
+
+def _table(result: MembershipResult) -> list[str]:
+    titles, rows = cells(result)
+    widths = [max(len(row[place]) for row in (titles, *rows)) for place in range(len(titles))]
+    lines = []
+    for name, auc, *numbers in (titles, *rows):
+        right = (text.rjust(width) for text, width in zip(numbers, widths[2:], strict=True))
+        lines.append("  ".join([name.ljust(widths[0]), auc.ljust(widths[1]), *right]))
+    return lines
+
+
+def _rate(rate: RateAt) -> str:
+    """Return a rate in percent, with a mark where it depends on too few non-members."""
+    return f"{100 * rate.tpr:.3g} %{' ' if rate.resolvable else '?'}"
+
+
+def notes(result: MembershipResult) -> list[str]:
+    """Return notes on how to read the table."""
+    texts = [
+        "No bound on epsilon follows from these numbers; dpassay.audit.games.membership_game gives one.",
+        f"Intervals: {percent(result.confidence)} confidence, one attack at a time.",
+        "advantage: at the best threshold of the same scores, so optimistic; held out: threshold of other scores.",
+    ]
+    if 1 < result.n_models < 2 * FEWEST_MODELS and any(m.auc_upper - m.auc_lower == 1.0 for m in result.attacks):
+        texts.append(
+            f"Intervals from 0 to 1: {result.n_models} models are too few to estimate their variance. At least "
+            f"{2 * FEWEST_MODELS} in pairs of complements are needed, or {FEWEST_MODELS} without."
+        )
+    if any(not rate.resolvable for metrics in result.attacks for rate in metrics.rates):
+        texts.append("?: unresolvable, fewer than 10 / FPR non-members; the rate depends on a few of them.")
+    tables = [metrics.records for metrics in result.attacks if metrics.records is not None]
+    if tables:
+        texts.append("exposed: records whose scores reveal their membership, Holm-adjusted p <= 0.05 over the records.")
+    if (table := result.headline.records) is not None and table.resolvable:
+        texts.append(worst_record(result.headline.attack, table))
+    texts += dict.fromkeys(
+        f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
+    )
+    texts += [
+        f"{metrics.attack}: single records are not tested, as its scores use reference models without complements: "
+        "train with design='pairs'."
+        for metrics in result.attacks
+        if metrics.records is None and result.n_models >= FEWEST
+    ]
+    texts += [
+        f"{metrics.attack}: {metrics.n_missing:,} scores are missing: too few references."
+        for metrics in result.attacks
+        if metrics.n_missing
+    ]
+    texts += [
+        f"{metrics.attack}: detects no member at {100 * fpr:g} % false positives, as more non-members than that share "
+        "its highest score."
+        for metrics in result.attacks
+        if (fpr := max((rate.fpr for rate in metrics.rates if _all_tied(rate)), default=0.0))
+    ]
+    texts += [
+        f"{metrics.attack}: AUC far below one half. The scores may have the wrong sign: higher must mean member; "
+        "the signal 'loss' is minus the loss."
+        for metrics in result.attacks
+        if metrics.auc < TURNED and metrics.auc_upper < 0.5
+    ]
+    texts += [f"skipped {name}: {reason}" for name, reason in result.skipped]
+    return texts
+
+
+def _all_tied(rate: RateAt) -> bool:
+    """Return whether only a threshold above all scores is allowed; without ties ten false positives would be."""
+    return rate.resolvable and rate.tpr == 0.0 and rate.false_positives == 0
+
+
+def worst_record(attack: str, table: RecordTable) -> str:
+    """Return a sentence on the most exposed record, compared to the mean over all records."""
+    worst, mean = table.worst, np.nanmean(table.auc)
+    return (
+        f"worst record, by {attack}: number {worst} (counted from 0), AUC {table.auc[worst]:.3f}, compared to "
+        f"{mean:.3f} on average; Holm-adjusted p {table.holm[worst]:.2g}."
+    )
+
+
+def too_few_models(table: RecordTable, n_models: int) -> str:
+    """Return a sentence on why no record could have been exposed, and how many models are needed."""
+    needed = models_needed(len(table), pair_weight=table.pair_weight, one_sided=table.one_sided)
+    return (
+        f"{n_models:,} models cannot expose a record: the smallest possible p-value is {table.least_p_value:.2g}, "
+        f"times {len(table):,} records. At least {needed:,} models with a score each are needed."
+    )
+
+
+def auc_with_interval(row: GroupRow) -> str:
+    """Return the AUC of a group, with its interval; a single record has no interval."""
+    interval = "one record" if math.isnan(row.lower) else f"{row.lower:.3f}-{row.upper:.3f}"
+    return f"{row.auc:.3f} ({interval})"
+
+
+def _groups(metrics: AttackMetrics) -> list[str]:
+    if not metrics.groups:
+        return []
+    width = max(5, *(len(row.group) for row in metrics.groups))
+    lines = [
+        "",
+        f"{metrics.attack} by group",
+        f"{'group':<{width}}{'scores in':>11}{'scores out':>12}  {'AUC':<22}{'TPR@1%FPR':>12}",
+    ]
+    for row in sorted(metrics.groups, key=lambda row: -row.auc):
+        auc = auc_with_interval(row)
+        lines.append(f"{row.group:<{width}}{row.n_in:>11,}{row.n_out:>12,}  {auc:<22}{_rate(row.rate):>12}")
+    return lines

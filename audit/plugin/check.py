@@ -1,0 +1,101 @@
+"""The object of the fixture `dp_audit`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .budget import confidence_at, seed_of, share
+from .options import audit_arguments, marked, merge
+from .session import CALLS, OUTCOMES, Outcome, Plan, identity
+from .summary import PROPERTY, record, underpowered
+
+if TYPE_CHECKING:
+    from .. import AuditResult
+    from ..bounds.base import LedgerEntry
+
+
+class DPAudit:
+    """Callable of the fixture `dp_audit`: call it with a mechanism, once or several times."""
+
+    def __init__(self, item: pytest.Item, plan: Plan) -> None:
+        self._item = item
+        self._plan = plan
+
+    def __call__(self, mechanism: Any, **options: Any) -> AuditResult:
+        """Audit `mechanism`, and return the result unless the claim is refuted.
+
+        Args:
+            mechanism: a mechanism of dpassay, or a function `release(dataset, rng)` or `release(dataset, size, rng)`.
+            **options: those of `@pytest.mark.dp`, which they override; `pytest --markers` lists them.
+
+        Raises:
+            PrivacyViolation: the lower bound on epsilon exceeds the claim; `.result` has the evidence.
+            DependentTrialsError: the runs are not independent, so there is no verdict.
+            DpassayError: the options are invalid.
+        """
+        __tracebackhide__ = True
+        from ...mechanisms.core.errors import DpassayError
+        from ...mechanisms.core.printable import terminal
+
+        outcome = Outcome()
+        self._item.stash[OUTCOMES].append(outcome)
+        try:
+            return self._checked(mechanism, options, outcome)
+        except DpassayError as error:
+            outcome.error = error
+            error.args = tuple(terminal(part) if isinstance(part, str) else part for part in error.args)
+            raise error.with_traceback(None)  # noqa: B904 - the traceback through the library is not informative
+        except BaseException as error:
+            outcome.error = error
+            raise
+
+    def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
+        """Return the result of the audit, or raise if it fails the test."""
+        __tracebackhide__ = True
+        from ...mechanisms.core.errors import DependentTrialsError, PrivacyViolation
+        from ..results.text import INDEPENDENT
+
+        result = self._run(mechanism, options)
+        outcome.finished = True
+        check = record(result, identity(self._item), self._item.stash[CALLS])
+        self._item.user_properties.append((PROPERTY, json.dumps(check)))
+        if check["verdict"] == "violation":
+            raise PrivacyViolation(result.evidence(), result)
+        if check["verdict"] == "dependent":
+            raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENT)
+        if check["verdict"] == "underpowered" and self._plan.strict:
+            pytest.fail(f"{underpowered(check)} (--dp-strict)", pytrace=False)
+        return result
+
+    def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult:
+        """Run the audit at the share of this call in the budget, and record the share in its ledger."""
+        from .. import audit
+
+        self._item.stash[CALLS] += 1
+        plan, test, call = self._plan, identity(self._item), self._item.stash[CALLS]
+        significance = share(plan.false_alarm, plan.n_tests, call)
+        arguments = audit_arguments(mechanism, merge(*marked(self._item), options))
+        if plan.trials is not None:
+            arguments["trials"] = plan.trials
+        if plan.stop is not None and "bound" not in arguments:
+            arguments.setdefault("stop", plan.stop)
+        confidence, seed = confidence_at(significance), seed_of(plan.seed, test, call)
+        result = audit(mechanism, confidence=confidence, seed=seed, **arguments)
+        entry = _ledger_entry(plan, test, call, significance)
+        return dataclasses.replace(result, ledger=(*result.ledger, entry))
+
+
+def _ledger_entry(plan: Plan, test: str, call: int, significance: float) -> LedgerEntry:
+    from ..bounds.base import LedgerEntry
+
+    return LedgerEntry(
+        what="test session",
+        looked_at=f"check {call} of {test}, one of {plan.n_tests} privacy tests",
+        correction=f"union bound over the session: significance {significance:.3g} = {plan.false_alarm:g} / "
+        f"{plan.n_tests} * 6 / (pi^2 j^2) with j = {call}",
+    )

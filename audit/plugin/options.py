@@ -1,0 +1,89 @@
+"""Options of a check: their names, merged from marks and call, and as arguments of `audit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from ...mechanisms.core.errors import ParameterError
+
+OPTIONS = {
+    "epsilon": "the claimed epsilon; with delta > 0 the claim is (epsilon, delta)-DP",
+    "delta": "the delta of the claim, at which it is tested",
+    "claim": "a guarantee, such as GaussianDP(mu=1), instead of epsilon",
+    "d0": "the dataset without the record",
+    "d1": "the dataset with the record",
+    "relation": "how d0 and d1 differ: 'add_remove', 'replace_one' or 'zero_out'",
+    "neighbours": "a Neighbours, instead of d0, d1 and relation",
+    "trials": "runs per side, pilot trials included",
+    "attack": "name of an attack, or an attack",
+    "bound": "name of a bound, or a bound, or a list of them",
+    "stop": "'anytime', to stop as soon as the claim is refuted; None, to run all trials",
+}
+ALTERNATIVES = (({"claim"}, {"epsilon"}), ({"neighbours"}, {"d0", "d1", "relation"}))
+
+
+def _refused(message: str, *arguments: str) -> ParameterError:
+    from ...mechanisms.core.errors import ParameterError
+
+    return ParameterError(message, argument=arguments)
+
+
+def marked(item: pytest.Item) -> list[Mapping[str, Any]]:
+    """Return the options of the dp marks on this test, those of the module first, those of the function last."""
+    marks = list(item.iter_markers("dp"))[::-1]
+    for mark in marks:
+        if mark.args:
+            raise _refused(
+                f"pytest.mark.dp accepts options by name only, but got {mark.args!r}. Known: {', '.join(OPTIONS)}.",
+                "pytest.mark.dp",
+            )
+    return [mark.kwargs for mark in marks]
+
+
+def merge(*sources: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the options of all sources; later ones override, and `neighbours` also overrides d0, d1, relation."""
+    merged: dict[str, Any] = {}
+    for source in sources:
+        _check_names(source)
+        for one, other in (*ALTERNATIVES, *(pair[::-1] for pair in ALTERNATIVES)):
+            if not one.isdisjoint(source):
+                if not other.isdisjoint(source):
+                    both = f"{' and '.join(sorted(one))} or {' and '.join(sorted(other))}"
+                    raise _refused(
+                        f"pass either {both}, not both.", *sorted(one & source.keys()), *sorted(other & source.keys())
+                    )
+                merged = {name: value for name, value in merged.items() if name not in other}
+        merged |= source
+    return merged
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in OPTIONS:
+            from ...mechanisms.core.errors import unknown_name_message
+
+            raise _refused(unknown_name_message("option of a privacy check:", name, OPTIONS), name)
+
+
+def audit_arguments(mechanism: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `dpassay.audit.audit`: epsilon becomes a claim, d0 and d1 become neighbours."""
+    from ...mechanisms.accounting import ApproximateDP, PureDP
+    from ...mechanisms.core.base import Neighbours
+
+    arguments = dict(options)
+    if "epsilon" in arguments:
+        epsilon, delta = arguments.pop("epsilon"), arguments.get("delta")
+        arguments["claim"] = ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)
+    d0, d1, relation = (arguments.pop(name, None) for name in ("d0", "d1", "relation"))
+    if ("d0" in options) != ("d1" in options):
+        raise _refused("a pair needs both d0 and d1, but only one of them is set.", "d0", "d1")
+    if "d0" in options:
+        relation = relation or getattr(mechanism, "relation", None)
+        if relation is None:
+            raise _refused(f"relation is missing; it states {OPTIONS['relation']}.", "relation")
+        arguments["neighbours"] = Neighbours(d0, d1, relation)
+    return arguments

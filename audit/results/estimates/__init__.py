@@ -1,0 +1,14 @@
+"""Numbers without coverage: for plots and comparison, never for a verdict.
+
+base.py        Estimate: read this first
+posterior.py   bayesian: joint posterior of the two error rates
+katz.py        katz_log: normal interval for the logarithm of a ratio
+bootstrap.py   plug_in: observed rates, resampled
+"""
+
+from .base import Estimate
+from .bootstrap import plug_in
+from .katz import katz_log
+from .posterior import bayesian
+
+__all__ = ["Estimate", "bayesian", "katz_log", "plug_in"]

@@ -1,0 +1,256 @@
+"""Construction of the objects of a configuration: datasets, mechanisms, attacks, bounds, claims.
+
+The catalogues convert tables with a `name` to objects; this includes tables in the options of a mechanism, such as
+query = {name = "count", above = 15.0} or, for a mechanism that wraps another one, base = {name = "laplace", ...}.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ....attacks.base import Attack
+from ....attacks.canaries.base import Canary
+from ....attacks.canaries.catalogue import catalogue as canaries
+from ....attacks.canaries.initial import worst_case_initial
+from ....attacks.catalogue import catalogue as attacks
+from ....attacks.membership.base import MembershipAttack
+from ....attacks.membership.catalogue import catalogue as membership_attacks
+from ....attacks.reconstruction.base import Reconstructor
+from ....attacks.reconstruction.catalogue import catalogue as reconstructors
+from ....audit.bounds.base import Bound
+from ....audit.bounds.catalogue import catalogue as bounds
+from ....mechanisms.catalogue import catalogue as mechanisms
+from ....mechanisms.core.base import Dataset, Mechanism
+from ....mechanisms.core.errors import ParameterError, unknown_name_message
+from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.registry import Catalogue
+from ....mechanisms.learning.dp_sgd.capabilities import StartsAnywhere
+from ....mechanisms.learning.dp_sgd.catalogue import samplings, schedules
+from ....mechanisms.learning.models.base import Model
+from ....mechanisms.learning.models.catalogue import catalogue as models
+from ....mechanisms.noise.queries.catalogue import catalogue as queries
+from ....mechanisms.noise.studies.populations import populations
+from ....mechanisms.query_release.matrix.catalogue import strategies
+from ....mechanisms.query_release.tables.catalogue import table_sets
+from ....mechanisms.selection.tuning.catalogue import repetitions
+from ....mechanisms.synthetic_data.catalogue import generators, selections
+from ...data import datasets, examples
+from ..sections import DataSection, Named
+
+guarantees = Catalogue(
+    "guarantee",
+    {
+        "pure": "dpassay.mechanisms.accounting:PureDP",
+        "approximate": "dpassay.mechanisms.accounting:ApproximateDP",
+        "gaussian": "dpassay.mechanisms.accounting:GaussianDP",
+        "laplace": "dpassay.mechanisms.accounting:LaplaceDP",
+        "concentrated": "dpassay.mechanisms.accounting:ConcentratedDP",
+        "bounded-range": "dpassay.mechanisms.accounting:BoundedRange",
+    },
+)
+INSIDE = {
+    "query": queries,
+    "population": populations,
+    "base": mechanisms,
+    "aggregator": mechanisms,
+    "randomizer": mechanisms,
+    "model": models,
+    "sampling": samplings,
+    "learning_rate": schedules,
+    "tables": table_sets,
+    "workload": queries,
+    "marginals": queries,
+    "repetitions": repetitions,
+    "selection": selections,
+    "generator": generators,
+    "strategy": strategies,
+}
+"""Catalogue of the allowed tables, by the option of a mechanism."""
+NO_NAME_ALONE = ("query", "population", "base", "aggregator", "randomizer", "repetitions", "selection", "generator")
+"""Options that no mechanism accepts as a plain name."""
+
+
+def build_mechanism(
+    section: Named,
+    train: Callable[[Model, Mapping[str, Any]], Any] | None = None,
+    rest: Callable[[], Dataset] | None = None,
+) -> Mechanism:
+    """Build the mechanism of [mechanism].
+
+    For the table initial = {name = "worst-case", ...}, `train(model, options)` trains the parameters on records of the
+    dataset that are not audited; public = "rest" stands for the features of these records, which `rest()` returns.
+    """
+    options = dict(section.options)
+    if options.get("public") == "rest":
+        if rest is None:
+            raise ParameterError(
+                "public is 'rest', the records of [data] beyond n_records: add [data] with n_records.",
+                argument="public",
+            )
+        options["public"] = rest()[0]
+    elif isinstance(options.get("public"), str):
+        raise ParameterError(
+            argument="public",
+            value=options["public"],
+            allowed="be 'rest', the records of [data] beyond n_records, or rows of numbers",
+        )
+    initial = options.get("initial")
+    if not isinstance(initial, Mapping):
+        return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
+    del options["initial"]
+    mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
+    if initial.get("name") != "worst-case" or not isinstance(mechanism, StartsAnywhere):
+        raise ParameterError(
+            f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
+            f"{dict(initial)!r}.",
+            argument="initial",
+        )
+    if train is None:
+        raise ParameterError(
+            "initial is 'worst-case', which is trained on public records: add [data] with n_records.",
+            argument="initial",
+        )
+    trained = train(mechanism.network, {key: value for key, value in initial.items() if key != "name"})
+    started: Mechanism = mechanism.starting_from(trained)
+    return started
+
+
+def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> Any:
+    """Train worst-case initial parameters on public records; raise `ParameterError` for an unknown option."""
+    allowed = [p for p in inspect.signature(worst_case_initial).parameters if p not in ("model", "X", "y")]
+    for option in options:
+        if option not in allowed:
+            raise ParameterError(unknown_name_message("option of initial:", option, allowed), argument=option)
+    if not isinstance(public, tuple):
+        raise ParameterError("public records need features and labels, but the dataset has no target. Add target.")
+    X, y = public
+    return worst_case_initial(model, X, y, **options)
+
+
+def build_claim(section: Named | None) -> Guarantee | None:
+    """Build the guarantee of [claim]; None for the guarantee of the mechanism."""
+    return None if section is None else guarantees.build(section.name, **section.options)
+
+
+def build_attack(section: Named) -> str | Attack:
+    """Build the attack of [attack]; "auto" is resolved by `audit`."""
+    if section.name == "auto":
+        if section.options:
+            raise ParameterError(
+                f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.",
+                argument="attack",
+            )
+        return "auto"
+    attack: Attack = attacks.build(section.name, **_options(section.options))
+    return attack
+
+
+def build_reconstructor(section: Named) -> str | Reconstructor:
+    """Build the reconstruction attack of [attack]; "auto" is resolved by the game."""
+    if section.name == "auto":
+        if section.options:
+            raise ParameterError(
+                f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.",
+                argument="attack",
+            )
+        return "auto"
+    attack: Reconstructor = reconstructors.build(section.name, **_options(section.options))
+    return attack
+
+
+def build_bound(entry: Any) -> str | Bound[Any]:
+    """Build a bound of [audit] from a name, or a table with a name and options; "auto" is resolved by `audit`."""
+    if entry == "auto":
+        return "auto"
+    bound: Bound[Any] = build_listed("bounds", entry, bounds)
+    return bound
+
+
+def load_data(section: DataSection) -> Dataset:
+    """Load the dataset of [data], or its chosen columns and records; an `(X, y)` pair if there is a target."""
+    data = datasets.load(section.name, **section.options)
+    if section.column is not None and section.columns is not None:
+        raise ParameterError("set either column or columns, but not both.", argument=("column", "columns"))
+    if section.column is not None:
+        examples.complete(datasets.columns(data, [section.column], "column", name=section.name), name=section.name)
+        return datasets.columns(data, [section.column], "column", name=section.name)[section.column].to_numpy()
+    if section.columns is not None:
+        names = [*section.columns, *([section.target] if section.target else [])]
+        data = datasets.columns(data, names, "columns", name=section.name)
+    data = examples.complete(data, name=section.name)
+    if section.target is not None:
+        data = examples.with_target(data, section.target, name=section.name)
+    data = examples.with_classes(data, section.classes, name=section.name)
+    data = examples.first(data, section.n_records, name=section.name)
+    data = examples.scaled(data, section.scale, name=section.name)
+    return examples.with_dead_features(data, section.dead_features, name=section.name)
+
+
+def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
+    """Load the records that `load_data` leaves out because of n_records, which count as public; the first `n`.
+
+    Raises:
+        ParameterError: nothing is left out, or fewer than `n`.
+    """
+    data = load_data(section.model_copy(update={"n_records": None}))
+    n_available = len(data[0]) if isinstance(data, tuple) else len(data)
+    n_rest = 0 if section.n_records is None else max(0, n_available - section.n_records)
+    if not n_rest:
+        raise ParameterError(
+            f"n_records must leave public records, but uses all {n_available:,}. Reduce n_records in [data].",
+            argument="n_records",
+        )
+    if n is not None and n > n_rest:
+        raise ParameterError(
+            f"population must be at most {n_rest:,}, the records that n_records of [data] leaves out, but is {n:,}.",
+            argument="population",
+        )
+    rest = slice(section.n_records, None if n is None else n_available - n_rest + n)
+    return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
+
+
+def build_canary(section: Named) -> Canary:
+    """Build the canary of [neighbours]."""
+    canary: Canary = canaries.build(section.name, **_options(section.options))
+    return canary
+
+
+def build_member_attack(entry: Any) -> MembershipAttack:
+    """Build an attack of [membership] from a name, or a table with a name and options."""
+    attack: MembershipAttack = build_listed("attacks", entry, membership_attacks)
+    return attack
+
+
+def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
+    """Build an entry of the list `key` from a name, or a table with a name and options."""
+    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"{key} must contain names, or tables with a name, but contain {entry!r}.", argument=key)
+    return catalogue.build(name, **_options(options))
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert options: lists to tuples, and tables with a catalogue to objects."""
+    return {key: _option(key, value) for key, value in options.items()}
+
+
+def _option(key: str, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_option("", item) for item in value)
+    if isinstance(value, str) and key in NO_NAME_ALONE:
+        known = INSIDE[key]
+        hint = f'Write {key} = {{ name = "{value}" }}.' if value in known else f"Known names: {', '.join(known)}."
+        raise ParameterError(
+            argument=key, value=value, allowed="be a table with a name and options, not only a name", advice=hint
+        )
+    if not isinstance(value, Mapping) or key not in INSIDE:
+        return value
+    options = _options({k: v for k, v in value.items() if k != "name"})
+    if not isinstance(value.get("name"), str):
+        raise ParameterError(
+            f"{key} must be a table with a name, such as {{name = ...}}, but is {dict(value)!r}.", argument=key
+        )
+    return INSIDE[key].build(value["name"], **options)

@@ -1,0 +1,136 @@
+"""Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim.
+
+The models are those of a trainer, or the tables of a synthesiser (shadow_tables.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+from ....attacks.membership.base import MembershipAttack
+from ....audit.games.training import train_shadows
+from ....audit.metrics.membership.evaluate import evaluate
+from ....audit.metrics.membership.result import MembershipResult
+from ....audit.trials.progress import Reporter
+from ....mechanisms.core.errors import AccountingError, ParameterError
+from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.relation import Relation
+from ....mechanisms.learning.base import Learner
+from ..config_errors import pointing_at
+from ..schema import Config
+from ..sections import DataSection, MembershipSection
+from ..source import Source
+from . import build, shadow_tables
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Shadow models and attacks, ready to run.
+
+    Args:
+        learner: trained on random halves of the records.
+        records: the scored records: `(X, y)`, or a table for a synthesiser.
+        section: number of models, and design.
+        attacks: None for all applicable attacks.
+        population: records of the same distribution that no model uses; None for none.
+        groups: the group of each record; None for none.
+        claim: guarantee of the accountant, for the region in the plot; None if there is none.
+        confidence: of each interval.
+        seed: of coins and training.
+    """
+
+    learner: Learner
+    records: Any
+    section: MembershipSection
+    _: KW_ONLY
+    attacks: tuple[MembershipAttack, ...] | None
+    population: Any
+    groups: Sequence[str] | None
+    claim: Guarantee | None
+    confidence: float
+    seed: int
+
+    def answer(
+        self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
+    ) -> MembershipResult:
+        """Train the shadow models, run the attacks, and compute the metrics; options as in `train_shadows`."""
+        shadows = train_shadows(
+            self.learner,
+            self.records,
+            self.section.n_models,
+            seed=self.seed,
+            design=self.section.design,
+            population=self.population,
+            n_jobs=n_jobs,
+            store=store,
+            progress=progress,
+        )
+        return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
+
+
+def study(config: Config, source: Source) -> Study:
+    """Build the study of [membership]; raise `ConfigError` if it cannot be run."""
+    section, data = config.membership, config.data
+    if section is None or data is None:
+        raise source.error(("membership",), "[membership] needs records for members and non-members: add [data].")
+    with pointing_at(source, "mechanism", config.mechanism):
+        mechanism = build.build_mechanism(config.mechanism)
+        tables = shadow_tables.makes_tables(mechanism)
+        if not tables and not isinstance(mechanism, Learner):
+            raise ParameterError(
+                "name must be that of a trainer, such as dp-sgd, or of a synthesiser, such as select-measure-generate "
+                f"with view = 'table', but {config.mechanism.name!r} is neither.",
+                argument="name",
+            )
+    with pointing_at(source, "membership", section):
+        if section.design == "pairs" and section.n_models % 2:
+            raise ParameterError(
+                f"n_models must be even for pairs of complements, but is {section.n_models}. Use "
+                f"{section.n_models + 1}, or design = 'bernoulli'.",
+                argument="n_models",
+            )
+    prepare = shadow_tables.asked if tables else _model_fields
+    study_fields = prepare(mechanism, section, data, source)
+    with pointing_at(source, "membership", section):
+        for attack in sorted(study_fields["attacks"] or (), key=lambda attack: -attack.minimum_references):
+            attack.check_references(section.n_models, paired=section.design == "pairs")
+    return Study(
+        **study_fields, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
+    )
+
+
+def _model_fields(learner: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
+    """Return learner, records, attacks, population and groups for models that predict labels."""
+    with pointing_at(source, "membership", section):
+        for entry in section.attacks or ():
+            shadow_tables.check_model_attack(entry)
+        attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
+        if section.by_attribute is not None:
+            raise ParameterError(
+                "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",
+                argument="by_attribute",
+            )
+    with pointing_at(source, "data", data):
+        records = build.load_data(data)
+        if not isinstance(records, tuple):
+            raise ParameterError("[membership] needs features and labels, but the dataset has no target. Add target.")
+    with pointing_at(source, "membership", section):
+        population = None
+        if section.population is not None:
+            population = build.load_rest(data, n=section.population)
+    groups = [f"label {label}" for label in records[1]] if section.by_label else None
+    return {"learner": learner, "records": records, "attacks": attacks, "population": population, "groups": groups}
+
+
+def _claim(mechanism: Any) -> Guarantee | None:
+    """Return the claim on membership; None under "replace_one", and without noise or clipping."""
+    if mechanism.relation is Relation.REPLACE_ONE:
+        return None
+    try:
+        claim: Guarantee = mechanism.guarantee()
+    except AccountingError:
+        return None
+    return claim

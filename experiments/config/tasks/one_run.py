@@ -1,0 +1,155 @@
+"""[game] name = "one-run": one run, or a few, with a coin for each of many canaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from ....attacks.membership.base import MembershipAttack
+from ....audit.bounds.base import Evidence
+from ....audit.evidence.scores import BitScores
+from ....audit.games.canaries import check_relation, gradient_canary_game, membership_game
+from ....mechanisms.core.base import Dataset, Mechanism
+from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.learning.base import Learner, TrainingData
+from ....mechanisms.learning.dp_sgd.capabilities import TakesCanaries, has
+from ..config_errors import pointing_at
+from ..schema import Config
+from ..sections import GameSection, Named, NeighboursSection, Whole
+from ..source import Source
+from . import build
+from .base import PlayedTask
+
+
+class OneRunSection(GameSection):
+    """[game] name = "one-run"."""
+
+    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
+    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
+    n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
+    n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneRunTask(PlayedTask):
+    """Audit by one run, or a few, with a coin for each of many canaries, and reference runs.
+
+    Args:
+        canaries: examples, or gradient records, each included by a fair coin.
+        records: records of every run.
+        attack: on examples; gradients are attacked by the likelihood ratio of every step.
+        n_runs, n_references: as for `dpassay.audit.games.membership_game`.
+    """
+
+    section: ClassVar[type[GameSection] | None] = OneRunSection
+    makes: ClassVar[type[Evidence]] = BitScores
+    counted: ClassVar[str] = "n_runs"
+
+    canaries: TrainingData
+    records: TrainingData
+    attack: MembershipAttack | None
+    n_runs: int
+    n_references: int
+
+    @classmethod
+    def plan(
+        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+    ) -> Self:
+        """Build the learner, its canaries, and an attack with enough references."""
+        game: Any = here.game
+        with pointing_at(source, "game", game):
+            canaries, records = _canaries(game, here.neighbours, data, mechanism)
+        with pointing_at(source, "attack", here.attack):
+            attack = _attack(here.attack, canaries, game.n_references)
+        return cls(
+            **shared,
+            mechanism=mechanism,
+            canaries=canaries,
+            records=records,
+            attack=attack,
+            n_runs=game.n_runs,
+            n_references=game.n_references,
+        )
+
+    @property
+    def attack_name(self) -> str:
+        return "likelihood-ratio" if self.attack is None else self.attack.name
+
+    def play(self, **options: Any) -> BitScores:
+        """Toss the coins, train the models, and return the scores."""
+        options |= {"n_runs": self.n_runs, "seed": self.seed}
+        gradients, learner = self.canaries.gradients, self.mechanism
+        if gradients is not None:
+            return gradient_canary_game(learner, gradients, records=self.records, **options)
+        assert isinstance(learner, Learner)
+        records, attack = self.records if len(self.records) else None, self.attack or "loss"
+        options |= {"records": records, "attack": attack, "n_references": self.n_references}
+        return membership_game(learner, self.canaries, **options)
+
+
+def _canaries(
+    game: OneRunSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
+) -> tuple[TrainingData, TrainingData]:
+    """Return the canaries, each included by a fair coin, and the records of every run."""
+    if not has(mechanism, TakesCanaries) or not isinstance(mechanism, Learner):
+        raise ParameterError(
+            f"name is 'one-run', which needs a trainer, such as dp-sgd, not {type(mechanism).__name__}.",
+            argument="name",
+        )
+    if data is None or section.canary is None:
+        raise ParameterError(
+            "name is 'one-run', which needs [data], and canary in [neighbours] for the kind of canary.", argument="name"
+        )
+    check_relation(mechanism)
+    whole_datasets = section.d0 is not None or section.d1 is not None
+    if section.record != "worst-case" or section.replacement is not None or whole_datasets:
+        raise ParameterError(
+            "canary selects its records: set record inside its table, and no replacement, d0 or d1.",
+            argument="canary",
+        )
+    canaries, records = build.build_canary(section.canary).several(data, mechanism, game.n_canaries)
+    view = "noisy_gradients" if canaries.n_gradients else "final"
+    trainer: Any = mechanism
+    if trainer.view != view:
+        kind = (
+            "a gradient, which is visible in every step"
+            if canaries.n_gradients
+            else "an example, on which the model is queried"
+        )
+        raise ParameterError(
+            f'canary is {kind}: set view = "{view}" in [mechanism], which is {trainer.view!r} now.',
+            argument=("canary", "view"),
+        )
+    if canaries.n_gradients and game.n_references:
+        raise ParameterError(
+            f"n_references is {game.n_references}, but gradients need no references: leave it out.",
+            argument="n_references",
+        )
+    return canaries, records
+
+
+def _attack(section: Named, canaries: TrainingData, n_references: int) -> MembershipAttack | None:
+    """Build the attack on canaries that are examples; None for gradients, whose likelihood ratio is known.
+
+    "auto" stands for the loss of the record.
+    """
+    if canaries.n_gradients:
+        if section.name not in ("auto", "likelihood-ratio") or section.options:
+            raise ParameterError(
+                f"name must be 'likelihood-ratio' for canaries that are gradients in one run, but is {section.name!r}.",
+                argument="name",
+            )
+        return None
+    attack = build.build_member_attack({"name": "loss" if section.name == "auto" else section.name, **section.options})
+    if n_references < attack.minimum_references:
+        raise ParameterError(
+            f"name is {section.name!r}, an attack that needs {attack.minimum_references} other models or more: set "
+            f"n_references = {attack.minimum_references} or more in [game], which is {n_references}.",
+            argument="name",
+        )
+    return attack
+
+
+__all__ = ["OneRunSection", "OneRunTask"]

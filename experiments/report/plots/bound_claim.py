@@ -1,0 +1,96 @@
+"""Lower bounds and claims: epsilon against the swept parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+
+from ....audit.evidence.verdict import Verdict
+from ....audit.results.audit_result import AuditResult
+from ..results.formatting import delta_text, distinct_texts, long_key
+from .lines import Lines, Series
+from .number_line import draw_number_line
+from .style.canvas import axes_or_new
+from .sweep_lines import draw_lines
+
+if TYPE_CHECKING:
+    from ..results.sweep import SweepPoint, SweepResult
+
+
+@dataclass(frozen=True)
+class BoundClaim(Lines):
+    """Lower bound, claim, exact value and ceiling along a sweep; the arguments are those of `Lines`."""
+
+    @classmethod
+    def from_result(cls, result: AuditResult) -> BoundClaim:
+        """Return the figure of one audit, a single point."""
+        row = _series("", [(0.0, result, result.verdict is Verdict.VIOLATION)])
+        assumed = bool(result.bound.assumptions)
+        return cls((row,), "", delta_text([result.delta]), result.confidence, assumed)
+
+    @classmethod
+    def from_sweep(cls, sweep: SweepResult) -> BoundClaim:
+        """Return the figure of all audits of a sweep that `fits`; the x axis is a swept number, preferably epsilon."""
+        points, key = sweep.points, x_key(sweep.points)
+        if len(points) == 1:
+            return cls.from_result(points[0].result)
+        if key is None:
+            raise ValueError(f"none of {', '.join(sweep.parameter_names)} is a number: draw a Ladder instead.")
+        groups: dict[str, list[tuple[float, AuditResult, bool]]] = {}
+        others = [{k: v for k, v in point.parameters.items() if k != key} for point in points]
+        for point, name in zip(points, distinct_texts(others), strict=True):
+            row = (float(point.parameters[key]), point.result, point.verdict is Verdict.VIOLATION)
+            groups.setdefault(name, []).append(row)
+        results = [point.result for point in points]
+        return cls(
+            series=tuple(_series(name, sorted(rows, key=lambda row: row[0])) for name, rows in groups.items()),
+            x_name=long_key(key),
+            delta=delta_text(result.delta for result in results),
+            confidence=results[0].confidence,
+            assumed=any(result.bound.assumptions for result in results),
+        )
+
+    @staticmethod
+    def fits(sweep: SweepResult) -> bool:
+        """Return True for a single audit or a swept number; other sweeps are drawn as a `Ladder`."""
+        return len(sweep.points) == 1 or x_key(sweep.points) is not None
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the figure; a single audit becomes a number line."""
+        ax = axes_or_new(ax)
+        draw = draw_number_line if self.n_points == 1 else draw_lines
+        draw(self, ax)
+        return ax
+
+
+def _series(name: str, rows: Sequence[tuple[float, AuditResult, bool]]) -> Series:
+    nan = math.nan
+    return Series(
+        name=name,
+        x=tuple(x for x, _, _ in rows),
+        bound=tuple(r.bound.epsilon for _, r, _ in rows),
+        claim=tuple(r.claim for _, r, _ in rows),
+        exact_epsilon=tuple(nan if r.exact_epsilon is None else r.exact_epsilon for _, r, _ in rows),
+        ceiling=tuple(r.ceiling for _, r, _ in rows),
+        violation=tuple(v for _, _, v in rows),
+        free=tuple(nan if r.assumption_free_bound is None else r.assumption_free_bound.epsilon for _, r, _ in rows),
+        guess=tuple(r.estimates[0].value if r.estimates else nan for _, r, _ in rows)
+        if any(r.estimates for _, r, _ in rows)
+        else (),
+    )
+
+
+def x_key(points: Sequence[SweepPoint]) -> str | None:
+    """Return the swept number with the most values, preferably an epsilon; None if no parameter is a number."""
+    names = list(points[0].parameters) if points else []
+    values = {name: [point.parameters.get(name) for point in points] for name in names}
+    numbers = [n for n in names if all(_is_number(v) for v in values[n]) and len(set(values[n])) > 1]
+    return max(numbers, key=lambda n: (n.endswith("epsilon"), len(set(values[n]))), default=None)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,160 @@
+"""Figures of an experiment, and the overview of one audit."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from matplotlib.axes import Axes
+
+from ....audit.evidence.game import Game
+from ....audit.evidence.verdict import Verdict
+from ....audit.results.audit_result import AuditResult
+from ....audit.results.explained import Explained
+from ....mechanisms.core.errors import DpassayError
+from ..results.formatting import cut, number, parameters_text
+from .bound_claim import BoundClaim
+from .ladder import Ladder
+from .profile import Profile
+from .reconstruction_success import SuccessCeiling
+from .reconstruction_sweep import SuccessSweep
+from .scores import ScoreHistogram
+from .style.canvas import SMALL, NotebookFigure, new_figure
+from .style.files import FONT, save
+from .style.palette import INK, MUTED
+from .tradeoff import Tradeoff
+
+if TYPE_CHECKING:
+    from ..results.sweep import SweepPoint, SweepResult
+
+SHOWN = 6
+"""Number of audits of a sweep with separate figures: violations first, then spread over the sweep."""
+
+
+class Plot(Protocol):
+    """Numbers of a figure, which can be drawn and described."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def caption(self) -> str: ...
+    def plot(self, ax: Axes | None = None) -> Axes: ...
+
+
+OF_AN_AUDIT: dict[str, Callable[[AuditResult], Plot]] = {
+    "tradeoff": Tradeoff.from_result,
+    "profile": Profile.from_result,
+    "scores": ScoreHistogram.from_result,
+    "success": SuccessCeiling.from_result,
+}
+"""File name -> constructor of the plot of one audit."""
+OF_A_GAME = {
+    Game.DISTINGUISHING: ("tradeoff", "profile", "scores"),
+    Game.MEMBERSHIP: ("tradeoff", "scores"),
+    Game.RECONSTRUCTION: ("success",),
+    Game.RECONSTRUCTION_OF_BITS: ("success", "scores"),
+}
+"""Game -> plots that its evidence allows: scores of one run are not independent, and successes have no scores."""
+
+
+def plots_of(result: AuditResult) -> dict[str, Plot]:
+    """Return the plots of one audit, by file name."""
+    return {name: OF_AN_AUDIT[name](result) for name in names_of(result)}
+
+
+def names_of(result: AuditResult) -> list[str]:
+    """Return the file names of the plots of one audit."""
+    return [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
+
+
+def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
+    """Draw the figures of an experiment into `directory`, each as SVG and PNG.
+
+    Args:
+        sweep: the result.
+        directory: created if missing; figures of the same name are replaced.
+
+    Returns:
+        The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the other plots of
+        the game for the audits selected by `shown`, where NN is the index in the sweep, from 1. A figure that cannot
+        be drawn is omitted with a `RuntimeWarning`; no number depends on it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    explained = Explained(through=(OSError, DpassayError))
+    files = explained.step("the figure bound-claim", partial(_overview, sweep, directory), [])
+    files += explained.step("the figure success", partial(_success, sweep, directory), [])
+    digits = max(2, len(str(len(sweep.points))))
+    for place in shown(sweep.points):
+        point, number_ = sweep.points[place], f"audit-{place + 1:0{digits}}"
+        for name in names_of(point.result):
+            make = partial(_figure, point, name, directory / f"{number_}-{name}")
+            files += explained.step(f"the figure {number_}-{name}", make, [])
+    for text in explained.warnings:
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+    return files
+
+
+def _overview(sweep: SweepResult, directory: Path) -> list[Path]:
+    plot = overview(sweep)
+    return _draw(plot, directory / "bound-claim", width=7.6, height=plot.height)
+
+
+def _success(sweep: SweepResult, directory: Path) -> list[Path]:
+    if not SuccessSweep.fits(sweep):
+        return []
+    success = SuccessSweep.from_sweep(sweep)
+    return _draw(success, directory / "success", width=7.6, height=success.height)
+
+
+def _figure(point: SweepPoint, name: str, stem: Path) -> list[Path]:
+    return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=parameters_text(point.parameters))
+
+
+def draw_result(result: AuditResult) -> NotebookFigure:
+    """Return one figure with all plots of one audit, two per row."""
+    plots: list[Plot] = [BoundClaim.from_result(result), *plots_of(result).values()]
+    rows = max(2, math.ceil(len(plots) / 2))
+    figure = new_figure(11.0, 4.3 * rows)
+    grid = figure.add_gridspec(rows, 2)
+    for place, plot in enumerate(plots):
+        plot.plot(figure.add_subplot(grid[place]))
+    headline = f"{result.verdict.value}: {cut(result.mechanism, 100)}"
+    figure.suptitle(
+        headline, x=0.01, ha="left", color=INK.light, fontfamily=FONT, fontsize=12, fontweight="bold", parse_math=False
+    )
+    return figure
+
+
+def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
+    """Return the indices of the audits with separate figures, in the order of the sweep.
+
+    Up to half of them are violations; the rest is spread evenly from the first audit to the last.
+    """
+    if len(points) <= limit:
+        return list(range(len(points)))
+    refuted = [i for i, point in enumerate(points) if point.verdict is Verdict.VIOLATION][: limit // 2]
+    spare = limit - len(refuted)
+    spread = [round(i * (len(points) - 1) / (spare - 1)) for i in range(spare)]
+    return sorted({*refuted, *spread})
+
+
+def overview(sweep: SweepResult) -> BoundClaim | Ladder:
+    """Return the plot of bounds and claims: along a swept number, or a ladder if no swept parameter is a number."""
+    return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else Ladder.from_sweep(sweep)
+
+
+def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "") -> list[Path]:
+    """Draw and save a figure; `of` names the audit where there are several."""
+    figure = new_figure(width, height)
+    plot.plot(figure.add_subplot())
+    if of:
+        style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}
+        figure.suptitle(cut(of, 80), x=0.012, ha="left", **style)
+    return save(figure, stem, title=f"{of}: {plot.title}" if of else plot.title, description=plot.caption)
+
+
+__all__ = ["SHOWN", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]

@@ -1,0 +1,279 @@
+"""Ladder of named audits: the lower bound of each one and its claimed epsilon."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
+
+from ....audit.evidence.verdict import Verdict
+from ....audit.results.audit_result import AuditResult
+from ....audit.results.text import percent
+from ..results.formatting import (
+    DAGGER,
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    cut,
+    delta_text,
+    number,
+    parameters_text,
+    percent_range,
+    refuted_text,
+)
+from .style.canvas import SMALL, axes_or_new, style_axes, write
+from .style.palette import BOUND, CLAIM, EXACT, MUTED, VIOLATION, Colour
+
+if TYPE_CHECKING:
+    from ..results.sweep import SweepPoint, SweepResult
+
+NAME_WIDTH = 34
+"""Characters per line of the name of a rung."""
+TALL = 50
+"""Number of rungs above which they are drawn closer together, and only some are named."""
+REACH = 1.6
+"""Exact values beyond this many times the largest claim or bound are drawn as arrows at the edge."""
+COLUMN = 48.0
+"""Points from one column of numbers to the next."""
+PALE, HATCH = 0.35, "////"
+"""Opacity and hatching of the part of a bar that assumes a family of curves."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One audit.
+
+    Args:
+        name: distinguishing name, such as the power of the adversary.
+        shown: the largest of the computed lower bounds on epsilon.
+        without: the largest lower bound without an assumption about the trade-off curve; NaN if there is none.
+        claim: the claimed epsilon.
+        exact_epsilon: the true epsilon; NaN where it is unknown.
+        violation: True if the verdict, corrected over all rungs, is a violation.
+    """
+
+    name: str
+    shown: float
+    without: float
+    claim: float
+    exact_epsilon: float
+    violation: bool
+
+    @classmethod
+    def of(cls, name: str, result: AuditResult, *, violation: bool) -> Rung:
+        """Return the rung of one audit."""
+        free = result.assumption_free_bound
+        exact = math.nan if result.exact_epsilon is None else result.exact_epsilon
+        return cls(name, result.bound.epsilon, free.epsilon if free else math.nan, result.claim, exact, violation)
+
+    @property
+    def elsewhere(self) -> bool:
+        """True if the claim is refuted, but not at the delta of the bound."""
+        return self.violation and self.shown <= self.claim
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Lower bounds and claims as horizontal bars, one per audit, the first on top.
+
+    Args:
+        rungs: one or more.
+        delta: " at delta = ..." if all rungs share it, else empty.
+        confidence: confidence of each bound.
+        assumed: True if any bound assumes a family of trade-off curves.
+    """
+
+    rungs: tuple[Rung, ...]
+    delta: str
+    confidence: float
+    assumed: bool
+
+    @classmethod
+    def of(cls, named: Iterable[tuple[str, AuditResult, Verdict]]) -> Ladder:
+        """Return the ladder of named audits with their jointly valid verdicts."""
+        rows = list(named)
+        results = [result for _, result, _ in rows]
+        return cls(
+            rungs=tuple(Rung.of(n, result, violation=verdict is Verdict.VIOLATION) for n, result, verdict in rows),
+            delta=delta_text(result.delta for result in results),
+            confidence=results[0].confidence,
+            assumed=any(result.bound.assumptions for result in results),
+        )
+
+    @classmethod
+    def from_sweep(cls, sweep: SweepResult) -> Ladder:
+        """Return the ladder of the audits of a sweep, in their order."""
+        return cls.of((_name(point), point.result, point.verdict) for point in sweep.points)
+
+    @property
+    def title(self) -> str:
+        """Number of refuted claims, or the share of the claims that the bounds reach."""
+        if wrong := [rung for rung in self.rungs if rung.violation]:
+            return refuted_text(len(wrong), len(self.rungs), sum(rung.elsewhere for rung in wrong))
+        known = [rung for rung in self.rungs if 0.0 < rung.claim < math.inf]
+        if not known:
+            return "No claim is refuted"
+        claims = "claim" if len({rung.claim for rung in self.rungs}) == 1 else "claims"
+        reached = f"The lower bounds reach {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
+        if not self.assumed:
+            return reached
+        free = [rung.without / rung.claim for rung in known if not math.isnan(rung.without)]
+        return f"{reached}, {IN_FAMILY}" + (f"; {percent_range(free)} with {NOTHING_ASSUMED}" if free else "")
+
+    @property
+    def caption(self) -> str:
+        """Explanation of the figure."""
+        assuming = self._names[1]
+        family = (
+            f" “{assuming}” is valid only if the trade-off curve belongs to the family of the claim." * self.assumed
+        )
+        exact = (
+            " “exact” is the true epsilon where it is known; an arrow means that it lies beyond the plot."
+            if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs)
+            else ""
+        )
+        elsewhere = (
+            f" {DAGGER}: the claim is refuted at a delta other than that of this plot; see the table."
+            if any(rung.elsewhere for rung in self.rungs)
+            else ""
+        )
+        return (
+            "Each bar ends at a lower bound on epsilon, which is at most the true epsilon with "
+            f"{percent(self.confidence)} confidence.{family} If the claims are true, a bar crosses “claim” only by "
+            f"chance.{exact}{elsewhere}"
+        )
+
+    @property
+    def _names(self) -> tuple[str, str, str]:
+        """Legend texts of bounds without an assumption, of bounds that assume a family, and of refuted claims."""
+        assumption_free = f"lower bound, {NOTHING_ASSUMED}" if self.assumed else "lower bound"
+        return assumption_free, f"lower bound, {IN_FAMILY}", "the claim is refuted"
+
+    @property
+    def height(self) -> float:
+        """Height of the figure in inches."""
+        return 1.5 + 0.36 * min(len(self.rungs), TALL)
+
+    @property
+    def top(self) -> float:
+        """Largest epsilon that has to be visible."""
+        finite = [v for rung in self.rungs for v in (rung.claim, rung.shown) if math.isfinite(v)]
+        largest = max(finite, default=0.0) or 1.0
+        return max([largest] + [rung.exact_epsilon for rung in self.rungs if rung.exact_epsilon <= REACH * largest])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bars on a linear axis, on which their share of the claim is visible."""
+        ax = axes_or_new(ax)
+        stride = math.ceil(len(self.rungs) / TALL)
+        limit = 1.06 * self.top
+        for place, rung in enumerate(self.rungs):
+            self._draw_bar(ax, place, rung)
+            ax.plot([rung.claim] * 2, [place - 0.5, place + 0.5], color=CLAIM.light, linewidth=1.8)
+            _draw_exact(ax, place, rung.exact_epsilon, limit)
+        handles = self._handles()
+        style_axes(ax, title=self.title, x=f"epsilon{self.delta}", y="", handles=handles, columns=2)
+        named = range(0, len(self.rungs), stride)
+        names = [_wrapped(self.rungs[i].name) if stride == 1 else cut(self.rungs[i].name, NAME_WIDTH) for i in named]
+        ax.set_yticks(list(named), names, parse_math=False)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(False, axis="y")
+        ax.set(xlim=(-0.008 * limit, limit), ylim=(len(self.rungs) - 0.4, -0.6))
+        for column, cells in enumerate(self._columns()):
+            _write_column(ax, column, [cells[0], *cells[1:][::stride]], list(named))
+        return ax
+
+    def _draw_bar(self, ax: Axes, place: int, rung: Rung) -> None:
+        """Draw the bound that may assume a family, and over it the bound that does not."""
+        colour, free = _colour(rung), rung.without if self.assumed else rung.shown
+        pale: dict[str, Any] = {
+            "height": 0.62,
+            "alpha": PALE,
+            "hatch": HATCH,
+            "edgecolor": colour.light,
+            "linewidth": 0,
+        }
+        if self.assumed:
+            ax.barh(place, rung.shown, color=colour.light, **pale)
+        ax.barh(place, 0.0 if math.isnan(free) else free, height=0.62, color=colour.light)
+        if rung.shown == 0.0:
+            ax.plot([0.0, 0.0], [place - 0.31, place + 0.31], color=colour.light, linewidth=2.5)
+
+    def _handles(self) -> list[Any]:
+        """Return the legend entries of the marks that occur."""
+        any_unrefuted, any_refuted = (
+            any(rung.violation is violation for rung in self.rungs) for violation in (False, True)
+        )
+        bound, (assumption_free, assuming, refuted) = BOUND if any_unrefuted else VIOLATION, self._names
+        handles: list[Any] = [
+            Patch(color=bound.light, label=assumption_free if any_unrefuted else f"{assumption_free}: refuted")
+        ]
+        if self.assumed:
+            hatched: dict[str, Any] = {"alpha": PALE, "hatch": HATCH, "linewidth": 0}
+            handles.append(Patch(facecolor=bound.light, edgecolor=bound.light, label=assuming, **hatched))
+        if any_unrefuted and any_refuted:
+            handles.append(Patch(color=VIOLATION.light, label=refuted))
+        handles.append(Line2D([], [], color=CLAIM.light, linewidth=1.8, label="claim"))
+        if any(not math.isnan(rung.exact_epsilon) for rung in self.rungs):
+            handles.append(Line2D([], [], label="exact", **_DIAMOND))
+        return handles
+
+    def _columns(self) -> list[list[tuple[str, Colour]]]:
+        """Return the columns of numbers next to the bars, each with its name first."""
+        columns = []
+        if any(not math.isnan(r.exact_epsilon) for r in self.rungs):
+            columns.append([("exact", MUTED), *((number(r.exact_epsilon), EXACT) for r in self.rungs)])
+        bounds = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
+        if not self.assumed:
+            return [*columns, [("bound", MUTED), *bounds]]
+        free = [(number(r.without), _colour(r)) for r in self.rungs]
+        return [*columns, [("nothing\nassumed", MUTED), *free], [("if in the\nfamily", MUTED), *bounds]]
+
+
+_DIAMOND: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 5,
+    "color": EXACT.light,
+    "markerfacecolor": "none",
+    "markeredgewidth": 1.4,
+}
+
+
+def _colour(rung: Rung) -> Colour:
+    return VIOLATION if rung.violation else BOUND
+
+
+def _draw_exact(ax: Axes, place: int, exact: float, limit: float) -> None:
+    """Draw a diamond at the exact value, or an arrow at the edge if it lies beyond."""
+    if math.isnan(exact):
+        return
+    if exact <= limit:
+        ax.plot([exact], [place], zorder=4, clip_on=False, **_DIAMOND)
+        return
+    ends = ((1.005, place), (0.955, place))
+    arrow = {"arrowstyle": "->", "color": EXACT.light, "linewidth": 1.4, "shrinkA": 0.0, "shrinkB": 0.0}
+    across = ax.get_yaxis_transform()
+    ax.annotate("", ends[0], ends[1], xycoords=across, textcoords=across, arrowprops=arrow)
+
+
+def _write_column(ax: Axes, column: int, cells: list[tuple[str, Colour]], places: list[int]) -> None:
+    """Write texts to the right of the axes, next to their rungs; the first is the name of the column."""
+    across = ScaledTranslation((COLUMN * (column + 1)) / 72, 0.0, ax.figure.dpi_scale_trans)  # not a share of the axes
+    style: dict[str, Any] = {"transform": ax.get_yaxis_transform() + across, "ha": "right", "fontsize": SMALL}
+    for (text, colour), place in zip(cells, (-0.6, *places), strict=True):
+        write(ax, 1.0, place, text, colour, va="bottom" if place < 0 else "center_baseline", **style)
+
+
+def _wrapped(name: str) -> str:
+    return textwrap.fill(name, NAME_WIDTH)
+
+
+def _name(point: SweepPoint) -> str:
+    """Return the swept parameters of an audit, or the name of its mechanism."""
+    return parameters_text(point.parameters) or point.result.mechanism

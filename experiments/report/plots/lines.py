@@ -1,0 +1,126 @@
+"""Numbers of the plots of bounds and claims, with their titles and captions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ....audit.results.text import percent
+from ..results.formatting import IN_FAMILY, NOTHING_ASSUMED, percent_range, refuted_text
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: the audits that share every swept parameter except that on the x axis, ordered by x.
+
+    Args:
+        name: the shared parameters, such as "k = 4"; empty when there is only one line.
+        x, bound, claim, exact_epsilon, ceiling: `(n,)` swept values and epsilons; exact_epsilon is NaN if unknown.
+        free: `(n,)` the largest lower bound without an assumption about the curve; NaN where there is none.
+        guess: `(n,)` best guesses, without a guarantee; NaN where there is none, empty if none was requested.
+        violation: `(n,)` True where the verdict, corrected over the sweep, is a violation.
+    """
+
+    name: str
+    x: tuple[float, ...]
+    bound: tuple[float, ...]
+    claim: tuple[float, ...]
+    exact_epsilon: tuple[float, ...]
+    ceiling: tuple[float, ...]
+    violation: tuple[bool, ...]
+    free: tuple[float, ...]
+    guess: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lower bound, claim, exact value and ceiling along a sweep, or of one audit, with title and caption.
+
+    Args:
+        series: one or more lines.
+        x_name: the parameter on the x axis.
+        delta: " at δ = ..." if all audits share it, else empty.
+        confidence: confidence of each bound.
+        assumed: True if any bound assumes a family of trade-off curves.
+    """
+
+    series: tuple[Series, ...]
+    x_name: str
+    delta: str
+    confidence: float
+    assumed: bool
+
+    @property
+    def height(self) -> float:
+        """Height in inches: smaller for a single audit, which is a few bars."""
+        return 2.6 if self.n_points == 1 else 4.2
+
+    @property
+    def bound_name(self) -> str:
+        """Name of the bounds in legends."""
+        return f"lower bound, {IN_FAMILY}" if self.assumed else "lower bound"
+
+    @property
+    def with_free(self) -> bool:
+        """True if bounds without an assumption are drawn as well."""
+        return self.assumed and any(math.isfinite(v) for s in self.series for v in s.free)
+
+    @property
+    def n_points(self) -> int:
+        return sum(len(s.x) for s in self.series)
+
+    @property
+    def title(self) -> str:
+        """Number of refuted claims, or the share of the claims that the bounds reach."""
+        if refuted := sum(sum(s.violation) for s in self.series):
+            return refuted_text(refuted, self.n_points, self._elsewhere)
+        shares = [b / c for s in self.series for b, c in zip(s.bound, s.claim, strict=True) if 0.0 < c < math.inf]
+        if not shares:
+            return "No claim is refuted" if self.n_points > 1 else "The claim is not refuted"
+        family = f", {IN_FAMILY}" if self.assumed else ""
+        more = "" if self._below() else "; the excess is within sampling error"
+        claims = "claims" if self.n_points > 1 else "claim"
+        bounds = "lower bounds reach" if self.n_points > 1 else "lower bound reaches"
+        return f"The {bounds} {percent_range(shares)} of the {claims}{family}{more}"
+
+    @property
+    def caption(self) -> str:
+        """Explanation of the figure."""
+        known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.exact_epsilon)
+        exact = " “exact” is the true epsilon of the pair, where it is known." if known else ""
+        family = f" “{self.bound_name}” is valid only if the trade-off curve belongs to that family." * self.assumed
+        free = f" “lower bound, {NOTHING_ASSUMED}” is valid for every trade-off curve." * self.with_free
+        elsewhere = " A violation whose bound is below its claim is refuted at another delta: see the table."
+        return (
+            f"Each lower bound is at most the true epsilon with {percent(self.confidence)} confidence; the claim "
+            "states that the true epsilon is at most the claim. A bound above its claim refutes the claim; a bound "
+            "close below it shows that the analysis is tight. The ceiling is the largest bound that this number of "
+            "trials could give."
+            f"{family}{free}{exact}{elsewhere * bool(self._elsewhere)}"
+        )
+
+    def shared(self, name: str) -> tuple[float, ...] | None:
+        """Return the values that all lines share, such as one claim for all of them; None if they differ."""
+        first, *others = [(s.x, getattr(s, name)) for s in self.series]
+        return first[1] if others and all(repr(other) == repr(first) for other in others) else None
+
+    @property
+    def exact(self) -> bool:
+        """True if the claims equal the exact values, so that one line shows both."""
+        return all(
+            math.isclose(c, t, rel_tol=1e-6) for s in self.series for c, t in zip(s.claim, s.exact_epsilon, strict=True)
+        )
+
+    @property
+    def top(self) -> float:
+        """Largest finite epsilon that has to be visible, without the ceilings."""
+        drawn = [v for s in self.series for v in (*s.bound, *s.claim, *s.exact_epsilon, *s.free) if math.isfinite(v)]
+        return max(drawn, default=1.0) or 1.0
+
+    @property
+    def _elsewhere(self) -> int:
+        """Number of violations whose bound is at most the claim: they are refuted at another delta."""
+        return sum(v and b <= c for s in self.series for v, b, c in zip(s.violation, s.bound, s.claim, strict=True))
+
+    def _below(self) -> bool:
+        return all(b <= c for s in self.series for b, c in zip(s.bound, s.claim, strict=True))

@@ -1,0 +1,222 @@
+"""Program of a fresh interpreter: run new copies of a function on each side, and record the sources of randomness.
+
+    drawn     the given rng, and the random states of numpy, Python and torch that all code shares: those whose state
+              differs after the run, each with a digest of this state
+    outside   "entropy" if the function requested random bytes from the operating system through Python; data files,
+              connections and processes that it opened, by name; "the hash of a text", which is the same in one
+              interpreter only
+
+Entropy that a compiled library requests from the system directly is not detected.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import json
+import os
+import pickle
+import random
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from ...accounting.kinds.pure import PureDP
+from .first_runs import BY_VALUE, INSTALLED, Address, Snapshot, digest_of, generators_of, is_users
+from .function import FunctionMechanism
+from .guard import Guard
+from .same_seed import seeded
+
+CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib", ".pth", ".json", ".toml", ".cfg")
+"""Suffixes of files that belong to code if they lie below a folder of packages."""
+TAG = 0xF4E5
+"""Constant that separates the seeds of these runs from all others."""
+IMPORTS = 20
+"""Number of imports of a module that show whether its globals are constants."""
+EVENTS = ("open", "socket.connect", "sqlite3.connect", "subprocess.Popen", "os.posix_spawn", "os.fork")
+
+
+class Watch:
+    """Recorder of what is read from outside while it is `on`."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.read: set[str] = set()
+        self._code = tuple(str(Path(path).resolve()) for path in (sys.prefix, sys.base_prefix, *sys.path) if path)
+        os.urandom = self._counting(os.urandom)
+        random._urandom = os.urandom  # type: ignore[attr-defined]
+        if hasattr(os, "getrandom"):
+            os.getrandom = self._counting(os.getrandom)
+        builtins.hash = self._hashing(builtins.hash)
+        sys.addaudithook(self._hook)
+
+    def _hashing(self, source: Callable[[object], int]) -> Callable[[object], int]:
+        def hashed(value: object, /) -> int:
+            caller = sys._getframe(1)
+            is_library = str(caller.f_globals.get("__name__")).partition(".")[0] == "dpassay"
+            installed = caller.f_code.co_filename.lower().startswith(INSTALLED)
+            if self.on and not isinstance(value, (int, float)) and not is_library and not installed:
+                self.read.add("the hash of a text")
+            return source(value)
+
+        return hashed
+
+    def _counting(self, source: Callable[..., bytes]) -> Callable[..., bytes]:
+        def counted(*args: Any) -> bytes:
+            if self.on:
+                self.read.add("entropy")
+            return source(*args)
+
+        return counted
+
+    def _hook(self, event: str, args: tuple[Any, ...]) -> None:
+        if not self.on or event not in EVENTS:
+            return
+        name = os.fsdecode(args[0]) if args and isinstance(args[0], (str, bytes, os.PathLike)) else ""
+        if event == "open" and (not name or self._is_code(name)):
+            return
+        self.read.add(f"{event} {name}".strip())
+
+    def _is_code(self, name: str) -> bool:
+        return name.endswith(CODE) and os.path.abspath(name).startswith(self._code)  # noqa: PTH100 - quick, and text
+
+
+def states(rng: np.random.Generator) -> dict[str, str]:
+    """Return a digest of the state of each generator, by name."""
+    torch = sys.modules.get("torch")
+    states_by_name: dict[str, Any] = {
+        "the given rng": rng.bit_generator.state,
+        "the global random state of numpy": _parts(np.random.get_state()),  # noqa: NPY002
+        "the global random state of Python": random.getstate(),
+    }
+    if torch is not None:
+        states_by_name["the global random state of torch"] = torch.get_rng_state().tolist()
+    return {
+        name: hashlib.blake2b(repr(state).encode(), digest_size=16).hexdigest()
+        for name, state in states_by_name.items()
+    }
+
+
+def _parts(state: Any) -> list[Any]:
+    return [part.tolist() if isinstance(part, np.ndarray) else part for part in state]
+
+
+class Copies:
+    """Copies of a function that have not run before.
+
+    A function with an address is copied by a new import of its modules, any other from its pickle.
+
+    Args:
+        kept: the address, or the pickle.
+        given: the arguments of the mechanism, pickled, since datasets may be of classes of these modules.
+    """
+
+    def __init__(self, kept: bytes | Address, given: bytes) -> None:
+        self._kept, self._given = kept, given
+        self._before = set(sys.modules)
+
+    def next(self) -> FunctionMechanism:
+        """Return a mechanism with a new copy of the function."""
+        function = self._function()
+        return FunctionMechanism(function, claim=PureDP(1.0), **pickle.loads(self._given))
+
+    def constants(self, addresses: dict[str, Address]) -> dict[str, str]:
+        """Return digests of the globals, by name, that are the same in several imports of their modules."""
+        digests_by_name: dict[str, set[str]] = {name: set() for name in addresses}
+        for _ in range(IMPORTS if addresses else 0):
+            self._forget()
+            for name, address in addresses.items():
+                with suppress(Exception):
+                    digests_by_name[name].add(digest_of(address, _imported(*address[:2])))
+        return {name: digests.pop() for name, digests in digests_by_name.items() if len(digests) == 1}
+
+    def _function(self) -> Callable[..., Any]:
+        self._forget()
+        if isinstance(self._kept, bytes):
+            return cast("Callable[..., Any]", pickle.loads(self._kept))
+        module, file, name = self._kept
+        return cast("Callable[..., Any]", getattr(_imported(module, file), name))
+
+    def _forget(self) -> None:
+        """Remove the modules that were imported for the last copy."""
+        for name in [name for name in sys.modules if name not in self._before and is_users(sys.modules[name])]:
+            del sys.modules[name]
+
+
+def _imported(module: str, file: str) -> ModuleType:
+    """Return a module by its name if the name leads to the same file; otherwise load it from the file."""
+    if module in sys.modules:
+        return sys.modules[module]
+    spec_by_name = None if module.startswith(BY_VALUE) else find_spec(module)
+    if spec_by_name is not None and spec_by_name.origin == file:
+        return import_module(module)
+    spec = spec_from_file_location(module, file)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[module] = loaded = module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def main(request: str, answer: str) -> None:
+    """Read a request from one file, and write the observations to another."""
+    function, arguments, options = pickle.loads(
+        Path(request).read_bytes()
+    )  # written by the process that started this one
+    watch, copies, clock = Watch(), Copies(function, arguments), time.monotonic()
+    runs: list[list[dict[str, Any]]] = [[], []]
+    kept: dict[str, str] = {}
+    try:
+        for number in range(options["copies"]):
+            for place, side in enumerate(options["sides"]):
+                mechanism = copies.next()
+                kept = kept or {name: digest.hex() for name, digest in Snapshot.of(mechanism.function).kept.items()}
+                runs[place].append(_run(mechanism, side, (options["seed"], number), watch))
+            if time.monotonic() - clock > options["seconds"]:
+                break
+    except Exception:
+        if not runs[1]:
+            raise
+    observations = {"runs": runs, "kept": kept, "constants": copies.constants(options["globals"])}
+    Path(answer).write_text(json.dumps(observations), encoding="utf-8")
+
+
+def _run(mechanism: FunctionMechanism, side: int, seed: tuple[int, int], watch: Watch) -> dict[str, Any]:
+    """Return one run as JSON data; the first run on each side with its sources of randomness."""
+    number = seed[1]
+    seeds = np.random.SeedSequence([TAG, *seed, side])
+    rng, shared = np.random.default_rng(seeds), int(seeds.generate_state(1)[0])
+    for place, generator in enumerate(generators_of(mechanism.function)):
+        reseed(generator, shared + place)
+    with Guard(mechanism.name), seeded(shared):  # states are read before they are restored
+        before = {} if number else states(rng)
+        watch.read, watch.on = set(), True
+        outputs = mechanism.release(mechanism.neighbours.side(side), 1, rng)
+        watch.on = False
+        after = {} if number else states(rng)
+    return {
+        "values": outputs.values.reshape(-1).astype(float).tolist(),
+        "shape": outputs.values.shape[1:],
+        "event": "" if outputs.events is None else str(outputs.events[0]),
+        "drawn": {name: state for name, state in after.items() if before.get(name) != state},
+        "outside": sorted(watch.read),
+    }
+
+
+def reseed(generator: Any, seed: int) -> None:
+    """Set a generator of numpy, Python or torch to a state given by `seed`."""
+    bits = getattr(generator, "bit_generator", generator)
+    if isinstance(bits, np.random.BitGenerator):
+        bits.state = type(bits)(seed).state
+    elif hasattr(generator, "manual_seed"):
+        generator.manual_seed(seed)
+    else:
+        generator.seed(seed % 2**32)

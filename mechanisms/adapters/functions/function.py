@@ -1,0 +1,410 @@
+"""Any Python function as a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
+from ...core.errors import (
+    AlwaysRaisesError,
+    DpassayError,
+    ManyRunsError,
+    ParameterError,
+    RelationError,
+    ReleaseError,
+    plural,
+)
+from ...core.guarantee import Guarantee
+from ...core.records import check_different, check_records
+from ...core.validation import one_of
+from .coincidence import CERTAIN, same, surprise
+from .first_runs import FirstRuns, Snapshot
+from .forms import Form, Raised, Row, by_name, usual_form
+from .fresh_runs import keep
+from .guard import Guard, current
+from .labels import class_name, cut, in_words, shown
+from .mutation import content_digest, is_small
+from .outcomes import collect, collect_array, read, taken, unmasked
+from .same_seed import SameSeed, compare, seeded
+from .style import STYLES, name_of, style_of
+
+PROBES = 5
+"""Largest number of runs on each side that determine the usual form of a result."""
+MANY = 64
+"""Number of runs in a call that tests whether a function can make many runs at once."""
+SEEDS = 4
+"""Number of seeds with which single runs are made on both sides."""
+
+
+@dataclass(frozen=True)
+class FunctionMechanism(Mechanism):
+    """Python function as a mechanism, with its author's claim and the pair on which it is audited.
+
+    The function is called in one of three ways, determined by its parameters:
+
+        one-run          f(dataset, rng)         returns one result
+        many-runs        f(dataset, size, rng)   returns `size` results, an array with one row per run; fast
+        own-randomness   f(dataset)              returns one result; no seed can repeat its runs
+
+    A function of many runs whose first calls raise, or return the same for every rng, is called `one-at-a-time`: as
+    f(dataset, 1, rng), so that an exception is the outcome of one run, and a repetition can be detected.
+
+    A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
+    exception (including `SystemExit` and `KeyboardInterrupt`), or that return an unusual form are events, and are
+    kept. If the first runs show exceptional values (NaN, None, strings), or lengths that vary, rows keep all of
+    their numbers: see `dpassay.mechanisms.adapters.functions.outcomes`. Running out of memory is an error, not an event.
+
+    Args:
+        function: see above. It must be picklable (with cloudpickle) to run on several workers: functions of a module,
+            lambdas and closures all are.
+        claim: the guarantee that is tested.
+        neighbours: the pair; `relation` is taken from it.
+        style: one of these names; None determines it by the parameters and the first runs.
+        form: the usual form of a result; None determines it by a few runs of `function` at construction.
+        first_runs: other findings of these runs; None determines them with the form.
+        records: True if the datasets are collections of records, which are then checked to be neighbours; False for
+            anything else, such as vectors of counts.
+
+    Raises:
+        ParameterError: `function` is not callable, or its parameters do not determine how to call it.
+        RelationError: the claim and the pair have different relations.
+        ReleaseError: the first runs show that the function cannot be called in this way: wrong number of results, an
+            exception in every run, results that cannot be read, or a dataset that it changes.
+        NeighboursError: `records` is True, and the pair is not neighbouring.
+
+    Example:
+        >>> from dpassay.mechanisms.accounting import PureDP
+        >>> def release(dataset, size, rng):
+        ...     return sum(dataset) + rng.laplace(scale=2.0, size=size)
+        >>> pair = Neighbours([1, 0, 1], [1, 0, 1, 1], "add_remove")
+        >>> mechanism = FunctionMechanism(release, claim=PureDP(0.5), neighbours=pair)
+        >>> mechanism.release(pair.d1, 4, np.random.default_rng(0)).values.shape
+        (4,)
+    """
+
+    function: Callable[..., Any]
+    _: KW_ONLY
+    claim: Guarantee
+    neighbours: Neighbours = field(repr=False)
+    style: str | None = field(default=None, repr=False)
+    form: Form | None = field(default=None, repr=False)
+    first_runs: FirstRuns | None = field(default=None, repr=False)
+    records: bool = field(default=True, repr=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}.",
+                argument="function",
+            )
+        object.__setattr__(self, "relation", self.neighbours.relation)
+        if self.claim.relation is not None and self.claim.relation is not self.relation:
+            raise RelationError(
+                f"claim holds for relation {self.claim.relation.value!r}, neighbours have {self.relation.value!r}. "
+                "Give both the same relation."
+            )
+        is_style_given = self.style is not None
+        if self.style is None:
+            object.__setattr__(self, "style", style_of(self.function))
+        one_of(STYLES, style=self.style)
+        self.fitted_to(self.neighbours)
+        if self.form is None:
+            with Guard(self.name):
+                vectorised = self.style == "many-runs" and not is_style_given
+                object.__setattr__(self, "first_runs", self._run_first(vectorised=vectorised))
+
+    def __str__(self) -> str:
+        return f"{self.name}()"
+
+    @property
+    def name(self) -> str:
+        """Name of the function, for messages."""
+        return name_of(self.function)
+
+    @property
+    def workers(self) -> Workers:
+        """Processes; `HERE` for own-randomness, whose runs are independent in one process only."""
+        return Workers.HERE if self.style == "own-randomness" else Workers.PROCESSES
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Return the outputs of `size` runs.
+
+        Raises:
+            ReleaseError: a many-runs function raises or does not return `size` results; memory runs out; or the
+                dataset, unless it is large, was changed.
+        """
+        before = content_digest(dataset) if is_small(dataset) else None
+        with Guard(self.name):
+            outputs = self._release(dataset, size, rng)
+        if before is not None and content_digest(dataset) != before:
+            self._refuse_change()
+        return outputs
+
+    def _release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        assert self.form is not None
+        if self.style == "many-runs":
+            results = self._many(dataset, size, rng)
+            return collect_array(results, self.form) if isinstance(results, np.ndarray) else collect(results, self.form)
+        results = [self._one(dataset, rng) for _ in range(size)]
+        current().put_back()
+        return collect(results, self.form)
+
+    def guarantee(self) -> Guarantee:
+        """Return the claim."""
+        return self.claim
+
+    def worst_case(self) -> Neighbours:
+        """Return the given pair, which need not be the worst."""
+        return self.neighbours
+
+    def exact_guarantee(self) -> None:
+        """Return None: the exact curve is not known."""
+        return
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        if not self.records:
+            check_different(neighbours)
+        else:
+            try:
+                check_records(neighbours)
+            except ParameterError as error:
+                raise type(error)(
+                    f"{error} Given were d0 = {cut(repr(neighbours.d0))} and d1 = {cut(repr(neighbours.d1))}. If the "
+                    "datasets are not collections of records, wrap the function in "
+                    "FunctionMechanism(..., records=False)."
+                ) from error
+        return self
+
+    def one_at_a_time(self) -> FunctionMechanism:
+        """Return the same mechanism with one call per run, and new first runs."""
+        return replace(self, style="one-at-a-time", form=None, first_runs=None)
+
+    def _one(self, dataset: Dataset, rng: np.random.Generator) -> Any:
+        """Return the result of one run, or `Raised` in its place."""
+        if self.style == "one-at-a-time":
+            try:
+                return taken(self._many(dataset, 1, rng)[0])
+            except ManyRunsError as error:
+                return Raised.by(error.__cause__ or error)
+        guard = current()
+        guard.begin()
+        try:
+            return taken(self.function(dataset) if self.style == "own-randomness" else self.function(dataset, rng))
+        except MemoryError as error:
+            raise ReleaseError(
+                f"{self.name} ran out of memory ({in_words(error)}), which depends on this machine more than on the "
+                "dataset, and is not an outcome. Reduce its work, or catch MemoryError in it."
+            ) from error
+        except BaseException as error:
+            return Raised.by(error)
+        finally:
+            guard.end()
+
+    def _many(self, dataset: Dataset, size: int, rng: np.random.Generator) -> np.ndarray[Any, Any] | list[Any]:
+        """Return `size` results: a numeric array with one row per run, or a list with one entry per run."""
+        guard = current()
+        guard.begin()
+        try:
+            results = self.function(dataset, size, rng)
+            if size > 1:  # after single runs, at the end of their chunk
+                guard.put_back()
+            try:
+                return self._rows(results, size)
+            except DpassayError:
+                raise
+            except BaseException as error:
+                raise ReleaseError(
+                    f"{self.name} returned a {class_name(results)}, which raised {in_words(error)} when it was read."
+                ) from error
+        except DpassayError:
+            raise
+        except BaseException as error:
+            kind = ReleaseError if isinstance(error, MemoryError) else ManyRunsError
+            raise kind(
+                f"{self.name}(dataset, size={size}, rng) raised {in_words(error)}. If single runs may "
+                "fail, write a function release(dataset, rng) of one run: an exception then counts as the outcome of "
+                "that run."
+            ) from error
+        finally:
+            guard.end()
+
+    def _rows(self, results: Any, size: int) -> np.ndarray[Any, Any] | list[Any]:
+        """Return the result of a function of many runs, one row or entry per run."""
+        if isinstance(results, dict):
+            results = self._columns(results)
+        array = results if isinstance(results, list) else np.asarray(unmasked(getattr(results, "values", results)))
+        shape = (len(array),) if isinstance(array, list) else array.shape
+        if not shape or shape[0] != size:
+            raise ReleaseError(
+                f"{self.name} was asked for size={plural(size, 'run')} and returned shape {shape}: expected one row "
+                f"per run, ({size},) or ({size}, ...). Write a function release(dataset, rng) if it does one run at a "
+                "time."
+            )
+        if isinstance(array, list):
+            return array
+        return array if array.dtype.kind in "biuf" else list(array)
+
+    def _columns(self, results: dict[str, Any]) -> np.ndarray[Any, Any] | list[dict[str, Any]]:
+        """Return a dict of arrays as one array with one row per run, in the order of its keys.
+
+        If not all are numbers, return one dict per run.
+        """
+        parts = {key: np.asarray(unmasked(results[key])) for key in sorted(results, key=by_name)}
+        if len({len(part) if part.ndim else -1 for part in parts.values()}) != 1 or any(
+            not part.ndim for part in parts.values()
+        ):
+            shapes = ", ".join(f"{key}: {part.shape}" for key, part in parts.items())
+            raise ReleaseError(
+                f"{self.name} returned a dict whose entries must all have one row per run, but they are {shapes}."
+            )
+        if any(part.dtype.kind not in "biuf" for part in parts.values()):
+            return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
+        return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
+
+    def _run_first(self, *, vectorised: bool) -> FirstRuns:
+        """Determine the form, and return the findings of the first runs.
+
+        A function of many runs whose calls raise, or repeat each other, is called one run at a time from then on,
+        unless its style was given; then `vectorised` is False.
+        """
+        keep(self.function)
+        before = Snapshot.of(self.function)
+        compared = None
+        if vectorised:
+            try:
+                form, repeated, drew = self._usual_form()
+                compared = self._at_once(form)
+            except ManyRunsError:
+                compared = None
+            if compared is None:
+                object.__setattr__(self, "style", "one-at-a-time")
+        if compared is None:
+            form, repeated, drew = self._usual_form()
+        object.__setattr__(self, "form", form)
+        findings = before.seen_after(self.function, repeated=repeated)
+        if compared is None and self.style != "many-runs":
+            compared = self._compared()
+        return replace(findings, ignores_rng=not drew, compared=compared or SameSeed())
+
+    def _at_once(self, form: Form) -> SameSeed | None:
+        """Return the findings of calls of many runs with the same seeds on both sides.
+
+        Returns None if calls with different seeds repeat each other on some side, although their runs differ.
+
+        Raises `ManyRunsError` where one of them raises.
+        """
+        results: list[list[list[Any]]] = [[], []]
+        for seed in (1, 2):
+            for side in (0, 1):
+                with seeded(seed):
+                    rows = self._many(self.neighbours.side(side), MANY, np.random.default_rng([MANY, seed]))
+                results[side].append([taken(row) for row in rows])
+        for first, second in results:
+            outputs1, outputs2 = collect(first, form), collect(second, form)
+            if same(outputs1, outputs2) and surprise(outputs1) > CERTAIN:
+                return None
+        return compare(results[0][0], results[1][0], self.function)
+
+    def _compared(self) -> SameSeed:
+        """Return the findings of single runs with the same seeds on both sides."""
+        results: list[list[Any]] = [[], []]
+        for seed in range(SEEDS):
+            for side in (0, 1):
+                with seeded(seed):
+                    rng = np.random.default_rng([MANY, seed])
+                    results[side].append(self._one(self.neighbours.side(side), rng))
+        return compare(results[0], results[1], self.function)
+
+    def _usual_form(self) -> tuple[Form, bool, bool]:
+        """Return the form of the first results, and two flags: the same rng repeats them; some run drew from it.
+
+        If no result is ordinary, the form is that of a number.
+
+        Raises `ReleaseError` if every run on both sides raised, which is an error in the call, not a leak, and if
+        a dataset was changed.
+        """
+        before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
+        rows: list[Row] = []
+        n_raised = n_results = 0
+        drew = self.style == "own-randomness"
+        for attempt in range(PROBES):
+            probed = [self._probe(side, attempt) for side in (0, 1)]
+            results = [result for side, _ in probed for result in side]
+            drew = drew or any(moved for _, moved in probed)
+            if attempt == 0:
+                first = results
+            if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
+                self._refuse_change()
+            new_rows = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
+            rows += new_rows
+            n_raised += sum(isinstance(result, Raised) for result in results)
+            n_results += len(results)
+            regular = len(new_rows) == len(results) and usual_form(new_rows).plain
+            if regular and (self.style == "many-runs" or usual_form(new_rows).shape == ()):
+                break
+            if self.style == "many-runs" and attempt == 1:
+                break
+        if n_raised == n_results:
+            self._explain_failure(results)
+        form = usual_form(rows)
+        again, _ = self._probe(0, 0)
+        return form, same(collect(again, form), collect(first[: len(again)], form)), drew
+
+    def _probe(self, side: int, attempt: int) -> tuple[list[Any], bool]:
+        """Return one result (some for many runs) on one side, with a fixed rng, and whether the rng was used."""
+        dataset, rng = self.neighbours.side(side), np.random.default_rng([attempt, side])
+        before = rng.bit_generator.state
+        if self.style == "many-runs":
+            results = [taken(result) for result in self._many(dataset, (2, 2 * PROBES)[attempt], rng)]
+        else:
+            results = [self._one(dataset, rng)]
+        return results, rng.bit_generator.state != before
+
+    def _refuse_change(self) -> None:
+        raise ReleaseError(
+            f"{self.name} changes its dataset, so that its runs are not independent: work on a copy, as in "
+            "data = copy.deepcopy(dataset)."
+        )
+
+    def _explain_failure(self, results: list[Any]) -> None:
+        """Run once more on each side, and raise an error that shows the exceptions.
+
+        For a function of many runs, `results` has its results instead.
+        """
+        if self.style == "many-runs":
+            failed = [read(result).label for result in (results[0], results[-1])]
+            raise AlwaysRaisesError(
+                f"{self.name}: each of the first runs failed on both sides: {failed[0]}. Fix it, or the way it is "
+                "called: a failure counts as an outcome only if some run succeeds.",
+                alike=failed[0] == failed[1],
+            )
+        errors = [self._error(side) for side in (0, 1)]
+        if errors[0] is None or errors[1] is None:
+            return
+        words = [in_words(error) for error in errors if error is not None]
+        (kind, _, text), (kind1, _, _) = (word.partition(": ") for word in words)
+        message = text if words[0] == words[1] else f"{words[0]!r} on side 0, {words[1]!r} on side 1"
+        call = {"own-randomness": "dataset", "one-at-a-time": "dataset, 1, rng"}.get(self.style or "", "dataset, rng")
+        raised = kind if kind == kind1 else "an exception"
+        raise AlwaysRaisesError(
+            f"{self.name}({call}) raised {raised} in each of {2 * PROBES} first runs, on both sides: {message}. Fix "
+            "the function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
+            "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
+            "form=dpassay.mechanisms.adapters.functions.outcomes.Form().",
+            alike=words[0] == words[1],
+        ) from errors[0]
+
+    def _error(self, side: int) -> BaseException | None:
+        """Return the exception that the function raises on one side, or None."""
+        rng = np.random.default_rng(0)
+        arguments = {"own-randomness": (), "one-at-a-time": (1, rng)}.get(self.style or "", (rng,))
+        try:
+            self.function(self.neighbours.side(side), *arguments)
+        except BaseException as error:
+            return error
+        return None

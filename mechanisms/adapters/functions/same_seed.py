@@ -1,0 +1,153 @@
+"""Runs with the same seed on both sides: their differences are due to the data, their common part to the seed.
+
+    results on side 0 with seeds 1, 2, ...      v0 = f(d0) + z1, f(d0) + z2, ...
+    results on side 1 with the same seeds       v1 = f(d1) + z1, f(d1) + z2, ...
+
+If noise is added, the difference v1 - v0 is the same for every seed: the distance of the noise-free parts on this
+pair, which is a lower bound on the sensitivity. None of this is a violation by itself: a correct function may use its
+seed differently on each side, or refuse to answer depending on the seed. The results are notes, and a warning if a
+declared sensitivity is too small.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import plural
+from .forms import Event, Floats, Row
+from .outcomes import read
+
+SENSITIVITIES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
+"""Possible names of an argument that declares a sensitivity."""
+ROUNDING = 1e-9
+"""Tolerance of differences due to floating point, relative to the largest number."""
+
+
+@dataclass(frozen=True)
+class SameSeed:
+    """Findings of runs with the same seeds on both sides.
+
+    Args:
+        notes, warnings: one sentence each.
+    """
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Set the random states that all code of this process shares from `seed`, and restore them afterwards."""
+    torch = sys.modules.get("torch")
+    states = np.random.get_state(), random.getstate(), torch.get_rng_state() if torch else None  # noqa: NPY002
+    try:
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        if torch:
+            torch.manual_seed(seed)
+        yield
+    finally:
+        np.random.set_state(states[0])  # noqa: NPY002
+        random.setstate(states[1])
+        if torch:
+            torch.set_rng_state(states[2])
+
+
+def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable[..., Any]) -> SameSeed:
+    """Return the findings of results with the same seeds, in the same order; `function` may declare a sensitivity.
+
+    Example:
+        >>> compare([1.5, 2.25, 0.5], [4.5, 5.25, 3.5], print).notes[0][:68]
+        'with the same seed, the outputs of the two sides differ by 3 in ever'
+    """
+    outcomes = [(read(row0), read(row1)) for row0, row1 in zip(results0, results1, strict=True)]
+    pairs = [(row0, row1) for row0, row1 in outcomes if isinstance(row0, Row) and isinstance(row1, Row)]
+    if len(pairs) < len(outcomes) or any(row0.label != row1.label or _marked(row0, row1) for row0, row1 in pairs):
+        return SameSeed(_forms(outcomes))
+    if len({row.numbers.size for both in pairs for row in both}) != 1:
+        return SameSeed()
+    distance = _distance(np.array([row0.numbers for row0, _ in pairs]), np.array([row1.numbers for _, row1 in pairs]))
+    return SameSeed() if distance is None else _additive(distance, function)
+
+
+def _marked(row0: Row, row1: Row) -> bool:
+    return bool(row0.marks.any() or row1.marks.any())
+
+
+def _forms(outcomes: Sequence[tuple[Row | Event, Row | Event]]) -> tuple[str, ...]:
+    """Return a note on the forms that differ between the sides under the same seed."""
+    named = [tuple(part.label if isinstance(part, Event) else part.event() for part in both) for both in outcomes]
+    differ = Counter(both for both in named if both[0] != both[1])
+    if not differ:
+        return ()
+    (form0, form1), _ = differ.most_common(1)[0]
+    return (
+        f"with the same seed, side 0 gave {form0} and side 1 {form1}: results of different forms in "
+        f"{differ.total()} of {plural(len(outcomes), 'run')}.",
+    )
+
+
+def _distance(values0: Floats, values1: Floats) -> Floats | None:
+    """Return the difference between the two sides, `(k,)`, if it is the same in every run.
+
+    Returns None if the difference varies or is zero, or if the numbers never vary.
+    """
+    if len(values0) < 2 or values0.shape != values1.shape or not values0.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        differences = values1 - values0
+        largest = max(float(np.abs(values0).max()), float(np.abs(values1).max()))
+        constant = float(np.ptp(differences, axis=0).max()) <= ROUNDING * largest
+        varies = float(np.ptp(values0, axis=0).max()) > ROUNDING * largest
+        difference: Floats = np.median(differences, axis=0)
+    return difference if constant and varies and float(np.abs(difference).max()) > ROUNDING * largest else None
+
+
+def _additive(difference: Floats, function: Callable[..., Any]) -> SameSeed:
+    l1, l2 = float(np.abs(difference).sum()), float(np.sqrt(np.square(difference).sum()))
+    distance = (
+        f"{l1:.6g}" if len(difference) == 1 else f"{l1:.6g} (sum of absolute values; {l2:.6g} in the Euclidean norm)"
+    )
+    note = (
+        f"with the same seed, the outputs of the two sides differ by {distance} in every run: noise is added to parts "
+        "at this distance, which the sensitivity must cover."
+    )
+    return SameSeed((note,), _too_small(function, l1, l2))
+
+
+def _too_small(function: Callable[..., Any], l1: float, l2: float) -> tuple[str, ...]:
+    """Return a warning if the distance exceeds a declared sensitivity."""
+    name, declared = _declared(function)
+    distance = l1 if name == "l1_sensitivity" else l2
+    if declared is None or distance <= declared * (1.0 + ROUNDING):
+        return ()
+    return (
+        f"{name} is {declared:g}, but the parts to which noise is added lie {distance:.6g} apart on this pair: noise "
+        "for a smaller distance gives less privacy than claimed.",
+    )
+
+
+def _declared(function: Callable[..., Any]) -> tuple[str, float | None]:
+    """Return name and value of the argument that declares a sensitivity: bound by a partial, or a default."""
+    try:
+        arguments = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    except Exception:  # no signature
+        arguments = {}
+    if isinstance(function, functools.partial):
+        arguments |= function.keywords
+    for name in SENSITIVITIES:
+        value = arguments.get(name)
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return name, float(value)
+    return "", None

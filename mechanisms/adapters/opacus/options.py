@@ -1,0 +1,118 @@
+"""Options of a training with Opacus, and the quantities that Opacus derives from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...core.errors import ParameterError, plural
+from ...core.relation import Relation
+from ...core.validation import non_negative, one_of, positive, whole
+from ...learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
+from . import loading
+
+CONSTANTS = ("opacus", "public")
+VIEWS = ("final", "noisy_gradients")
+RELATIONS = (Relation.ADD_REMOVE, Relation.REPLACE_ONE)
+ACCOUNTANTS = ("prv", "rdp", "gdp")
+
+
+@dataclass(frozen=True, eq=False)
+class OpacusOptions:
+    """Options of a training; see `OpacusTraining` for their meaning."""
+
+    make_model: Callable[[], Any]
+    _: KW_ONLY
+    make_optimizer: Callable[[Any], Any]
+    n_records: int
+    batch_size: int
+    noise_multiplier: float
+    max_grad_norm: float = 1.0
+    epochs: int = 1
+    loss: Any = None
+    poisson_sampling: bool = True
+    constants: str = "opacus"
+    grad_sample_mode: str = "hooks"
+    initial: ArrayLike | None = field(default=None, repr=False)
+    relation: Relation = Relation.ADD_REMOVE
+    view: str = "final"
+    directions: ArrayLike | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("make_model", "make_optimizer"):
+            factory = getattr(self, name)
+            if not callable(factory) or (hasattr(factory, "state_dict") and not isinstance(factory, type)):
+                raise ParameterError(
+                    f"{name} must be a function that returns a new object for each run, but is a "
+                    f"{type(factory).__name__}."
+                )
+        whole(1, n_records=self.n_records, batch_size=self.batch_size, epochs=self.epochs)
+        if self.batch_size > self.n_records:
+            raise ParameterError(
+                f"batch_size must be at most n_records, but is {self.batch_size} of {self.n_records}. For full batches "
+                f"use batch_size={self.n_records}."
+            )
+        non_negative(noise_multiplier=self.noise_multiplier)
+        positive(max_grad_norm=self.max_grad_norm)
+        one_of(CONSTANTS, constants=self.constants)
+        one_of(VIEWS, view=self.view)
+        one_of(RELATIONS, relation=str(self.relation))
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+
+    # --- what the options mean ----------------------------------------------------------------------------------------
+
+    @property
+    def sampling_probability(self) -> float:
+        """Probability of Poisson sampling: Opacus uses 1 / len(`DataLoader`), not batch_size / n_records."""
+        return 1.0 / -(-self.n_records // self.batch_size)
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """Number of steps of an epoch: the length of the `DataLoader`.
+
+        With Poisson sampling it is sometimes 1 less, because Opacus rounds 1 / sampling_probability down.
+        """
+        return int(1.0 / self.sampling_probability) if self.poisson_sampling else round(1.0 / self.sampling_probability)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of a whole training."""
+        return self.epochs * self.batches_per_epoch
+
+    @property
+    def divisor(self) -> int:
+        """Divisor of a sum of gradients: Opacus uses the expected batch size, rounded down."""
+        return self.n_records // self.batches_per_epoch
+
+    @property
+    def scheme(self) -> Sampling:
+        """Sampling scheme of the batches."""
+        if self.poisson_sampling or self.batches_per_epoch == 1:
+            return PoissonSampling(
+                sampling_probability=self.sampling_probability, expected_batch_size=float(self.divisor)
+            )
+        return ShuffledEpochs(batch_size=self.batch_size, n_records=self.n_records)
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Number of trainable parameters of the module."""
+        return int(loading.training().n_parameters(self.make_model))
+
+    @cached_property
+    def seen_directions(self) -> NDArray[np.float64]:
+        """Observed directions, `(m, n_parameters)`; the first is that of the canary of `canary_pair`."""
+        if self.directions is None:
+            return np.array(np.arange(self.n_parameters) == 0, dtype=np.float64)[None, :]
+        directions = np.atleast_2d(np.asarray(self.directions, dtype=np.float64))
+        norms = np.linalg.norm(directions, axis=-1)
+        if directions.ndim != 2 or directions.shape[1] != self.n_parameters or not (np.abs(norms - 1.0) < 1e-6).all():
+            raise ParameterError(
+                f"directions must be unit vectors of {plural(self.n_parameters, 'number')}, one per parameter, but "
+                f"have shape {directions.shape} and norms {norms}."
+            )
+        return directions

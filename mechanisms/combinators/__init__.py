@@ -1,0 +1,25 @@
+"""Mechanisms that are made of others, with the guarantee that a theorem gives.
+
+parallel.py         disjoint parts of the records, each with its own mechanism
+post_processed.py   a function of the outputs that does not look at the data
+user_level.py       all records of one person are added, removed or replaced together
+subsampled.py       a mechanism that runs on a secret random sample of the records
+repeated.py          A mechanism that is run several times on the same dataset and releases all outputs
+"""
+
+from .parallel import Parallel
+from .post_processed import PostProcessed
+from .subsampled import Subsampled, SubsampledDP, simplified_epsilon
+from .user_level import UserLevel, check_users, remove_user, replace_user
+
+__all__ = [
+    "Parallel",
+    "PostProcessed",
+    "Subsampled",
+    "SubsampledDP",
+    "UserLevel",
+    "check_users",
+    "remove_user",
+    "replace_user",
+    "simplified_epsilon",
+]

@@ -1,0 +1,141 @@
+"""A mechanism that is run several times on the same dataset and releases all outputs."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..accounting import GaussianDP, compose
+from ..accounting.kinds.profile import ProfileGuarantee
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..core.errors import ParameterError
+from ..core.guarantee import Floats, Guarantee
+from ..core.relation import Relation
+from ..core.validation import whole
+
+
+@dataclass(frozen=True)
+class Repeated(Mechanism):
+    """`times` independent releases of one mechanism, with the guarantee that a composition theorem gives.
+
+    Repeating a query is the simplest composition, and averaging the answers is the simplest attack on it.
+
+    Args:
+        base: the mechanism.
+        times: number of releases, >= 1.
+        accounting: the theorem, as for `dpassay.mechanisms.accounting.compose`: "basic", "advanced", "optimal", "renyi"
+            or "privacy-loss".
+        form: of "advanced", as for `compose`; None for the others.
+
+    Guarantees:
+        * The claim holds for the joint output, by the theorem; it is exact if the theorem is, and otherwise an upper
+          bound. `exact_guarantee()` is exact up to the grid of the privacy-loss distribution (1e-4 in epsilon per
+          release).
+
+    Example:
+        >>> from dpassay.mechanisms import Laplace
+        >>> mechanism = Repeated(Laplace(epsilon=0.5), times=4)
+        >>> mechanism.release(0.0, 10, np.random.default_rng(0)).values.shape
+        (10, 4)
+        >>> mechanism.guarantee().epsilon(0.0)
+        2.0
+    """
+
+    base: Mechanism
+    times: int
+    _: KW_ONLY
+    accounting: str = "basic"
+    form: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Mechanism):
+            raise ParameterError(
+                f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
+            )
+        whole(1, times=self.times)
+        object.__setattr__(self, "relation", self.base.relation)
+        _ = self._composed
+
+    @property
+    def workers(self) -> Workers:
+        """Kind of workers of the base mechanism."""
+        return self.base.workers
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Run `size` rounds of `times` releases; values have shape `(size, times, ...)`."""
+        outputs = self.base.release(dataset, size * self.times, rng)
+        values = outputs.values.reshape(size, self.times, *outputs.values.shape[1:])
+        return Outputs(values) if outputs.events is None else _joined(values, outputs.events.reshape(size, self.times))
+
+    def guarantee(self) -> Guarantee:
+        """Return the composed claim."""
+        return self._composed
+
+    @cached_property
+    def _composed(self) -> Guarantee:
+        return compose([self.base.guarantee()] * self.times, accounting=self.accounting, form=self.form)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the composition of the exact curves on the worst-case pair, by privacy-loss distributions."""
+        once = self.base.exact_guarantee()
+        if once is None or self.times == 1 or isinstance(once, GaussianDP):
+            return None if once is None else compose([once] * self.times)
+        curve = compose([once] * self.times, accounting="privacy-loss", fixed_sides=True)
+        return _Capped(curve, largest=self.times * once.epsilon(0.0), relation=once.relation)
+
+    def worst_case(self) -> Neighbours:
+        """Return the worst case of the base: the same pair is worst in every release."""
+        return self.base.worst_case()
+
+    def fitted_to(self, neighbours: Neighbours) -> Repeated:
+        """Return the mechanism with the base fitted to the pair."""
+        base = self.base.fitted_to(neighbours)
+        return self if base is self.base else replace(self, base=base)
+
+    def output_law(self) -> LogDensity | None:
+        """Return the joint law of the independent releases, or None if the law of the base is not known."""
+        law = self.base.output_law()
+        return None if law is None else _Independent(law, self.times)
+
+
+@dataclass(frozen=True)
+class _Independent:
+    """Joint law of `times` independent releases with the same law."""
+
+    base: LogDensity
+    times: int
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Return the sum of the log densities of the releases, shape `(size,)`."""
+        releases = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
+        return np.asarray(self.base.log_density(releases, dataset).reshape(-1, self.times).sum(axis=1))
+
+
+def _joined(values: NDArray[np.generic], events: NDArray[np.str_]) -> Outputs:
+    """Return outputs with one event per round: the labels of its releases, "ok" if ordinary; "" if all are."""
+    exceptional = (events != "").any(axis=1)
+    labels = [", ".join(label or "ok" for label in row) if any(row) else "" for row in events.tolist()]
+    zeroed = np.where(exceptional.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
+    return Outputs(zeroed, np.array(labels, dtype=np.str_))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Capped(ProfileGuarantee):
+    """A curve with the exact largest loss, which the grid of a privacy-loss distribution only approximates."""
+
+    curve: Guarantee
+    largest: float
+    relation: Relation | None = None
+    exact = True
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.where(epsilon < self.largest, self.curve.delta(epsilon), 0.0)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.minimum(self.curve.epsilon(delta), self.largest)
+
+    def _parameters(self) -> dict[str, object]:
+        return {"curve": str(self.curve), "largest": self.largest}

@@ -1,0 +1,15 @@
+"""Core.
+
+base.py              Interfaces of this package: read this module first
+display_names.py     Short display names of objects
+errors.py            Errors that the library raises on purpose
+fingerprint.py       Fingerprints: a description of an object that changes with its behaviour, and the digest of this d
+guarantee.py         Interface of a guarantee: three equivalent views
+memory.py            Available memory, and a `MemoryError` instead of a killed process when an allocation does not fit
+printable.py         Untrusted text, escaped for the medium on which it is shown
+record_edits.py      Edits of one entry of a column (an array, a list, a tuple, a DataFrame or a Series): remove, repla
+records.py           Collections of records: pairs built from one dataset, and the check that a pair is neighbouring
+registry.py          Catalogues: public names, and the locations of the classes behind them
+relation.py          Neighbouring relations
+validation.py        Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both
+"""

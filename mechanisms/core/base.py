@@ -1,0 +1,210 @@
+"""Interfaces of this package: read this module first.
+
+    Relation     how two neighbouring datasets may differ: relation.py
+    Neighbours   a pair of datasets and the relation between them
+    Outputs      the outputs of `size` runs of a mechanism, exceptional outputs included
+    Mechanism    a randomised algorithm with a claimed guarantee
+    LogDensity   the output distribution of a mechanism, where it is known
+    KnownCurve   an output distribution with a known exact curve on any pair
+    known_law    the output distribution of a mechanism, or a named error
+    Workers      how a mechanism may be run: in threads, in processes, or in this process only
+
+A mechanism has eight public members; a subclass defines the first four, and overrides the others where it can:
+
+    relation            the relation that its guarantee holds for
+    release             performs `size` independent runs on a dataset in one call
+    guarantee           the claim
+    worst_case          a pair on which the claim is tight or nearly tight
+    fitted_to           checks a pair, and adapts the mechanism to the pair if necessary
+    exact_guarantee     the exact curve on the worst case, where it is known; differs from the claim in `broken/`
+    output_law          the output distribution, where it is known, for the likelihood ratio
+    workers             the kind of workers that suits `release`
+
+Side 0 ("out") runs on `d0`, without the record under attack; side 1 ("in") runs on `d1`, with this record.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ParameterError, RelationError
+from .relation import Relation
+from .validation import Options
+
+if TYPE_CHECKING:
+    from .guarantee import Guarantee
+
+Dataset: TypeAlias = Any
+"""Input of a mechanism: an array, a DataFrame, an `(X, y)` pair, or a vector of query answers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """A pair of datasets that differ in one record.
+
+    Args:
+        d0: the dataset of side 0, without the record.
+        d1: the dataset of side 1, with it.
+        relation: a `Relation` or its name: "add_remove", "replace_one" or "zero_out".
+
+    Raises:
+        ParameterError: an unknown relation.
+
+    The constructor does not check that the datasets are neighbours: `Mechanism.fitted_to` does.
+    """
+
+    d0: Dataset
+    d1: Dataset
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+
+    def side(self, side: int) -> Dataset:
+        """Return `d1` for side 1, `d0` for side 0."""
+        return self.d1 if side else self.d0
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Outputs of `size` independent runs; axis 0 is the run.
+
+    Args:
+        values: `(size, ...)` numbers; zeros in a row whose output is exceptional.
+        events: None when every run returned an ordinary finite value; otherwise `(size,)` strings: "" for an
+            ordinary run, else the exceptional output, such as "nan", "None", "raised ValueError".
+
+    No run is ever dropped: an event on one side only is a leak.
+    """
+
+    values: NDArray[Any]
+    events: NDArray[np.str_] | None = None
+
+    def __post_init__(self) -> None:
+        if self.events is not None and self.events.shape != self.values.shape[:1]:
+            raise ParameterError(
+                f"events must have one entry a run, {self.values.shape[:1]}, but have shape {self.events.shape}.",
+                argument="events",
+            )
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+
+class Mechanism(metaclass=Options):
+    """A randomised algorithm with a claimed guarantee.
+
+    Subclasses are frozen dataclasses: their fields are the configuration; datasets and `rng` are call arguments.
+    """
+
+    relation: Relation
+    """The relation that the guarantee holds for."""
+
+    @abstractmethod
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Run the mechanism `size` times, independently, on `dataset`.
+
+        Args:
+            dataset: the input of the mechanism.
+            size: number of runs, >= 1.
+            rng: the only source of randomness.
+
+        Returns:
+            Outputs whose `values` have shape `(size, ...)`.
+        """
+
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """Return the claim: epsilon(delta) and the trade-off curve that theory or the author states."""
+
+    @abstractmethod
+    def worst_case(self) -> Neighbours:
+        """Return a pair on which the claim is tight or nearly tight."""
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        """Check the pair and return the mechanism to run on it; most mechanisms return self.
+
+        Raises:
+            RelationError: the claim holds for another relation.
+            NeighboursError: the datasets are not neighbours under this relation.
+        """
+        if neighbours.relation is not self.relation:
+            raise RelationError(
+                f"the guarantee of {type(self).__name__} holds for relation {self.relation.value!r}, but the pair has "
+                f"{neighbours.relation.value!r}. Give a pair under {self.relation.value!r}, or a mechanism whose "
+                f"guarantee holds under {neighbours.relation.value!r}."
+            )
+        return self
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve on `worst_case()`, or None if unknown; it differs from the claim in `broken/`."""
+        claim = self.guarantee()
+        return claim if claim.exact else None
+
+    def output_law(self) -> LogDensity | None:
+        """Return the distribution of the outputs, or None if it is not known."""
+        return None
+
+    @property
+    def workers(self) -> Workers:
+        """Kind of workers that suits `release`: threads, unless `release` spends its time in Python code."""
+        return Workers.THREADS
+
+
+class LogDensity(Protocol):
+    """Distribution of the outputs of a mechanism; it can be pickled, since workers receive it."""
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Return the log density or log probability of each output under `dataset`, `(size,)`; -inf if impossible."""
+        ...
+
+
+@runtime_checkable
+class KnownCurve(Protocol):
+    """Output law whose exact curve is known on any pair, not only on the worst case."""
+
+    def curve(self, neighbours: Neighbours) -> Guarantee | None:
+        """Return the exact curve of the pair, or None if it cannot be computed."""
+        ...
+
+
+def known_law(mechanism: Mechanism) -> LogDensity:
+    """Return the output law of a mechanism.
+
+    Raises:
+        ParameterError: the law is not known.
+    """
+    law = mechanism.output_law()
+    if law is None:
+        raise unknown_law(mechanism)
+    return law
+
+
+def unknown_law(mechanism: Mechanism) -> ParameterError:
+    """Return the error for a mechanism whose output law is not known."""
+    return ParameterError(
+        f"the law of the outputs of {type(mechanism).__name__} is not known: its output_law() is None. "
+        "Choose a mechanism whose law is known, or an attack that needs no densities, such as 'classifier'.",
+        argument="mechanism",
+        value=mechanism,
+    )
+
+
+class Workers(StrEnum):
+    """Kinds of workers that may run a mechanism."""
+
+    THREADS = "threads"
+    """For mechanisms that spend their time in numpy, which releases the interpreter lock."""
+    PROCESSES = "processes"
+    """For mechanisms that spend their time in Python code."""
+    HERE = "here"
+    """For mechanisms whose runs are independent in one process only."""

@@ -1,0 +1,52 @@
+"""Teachers that vote: models of disjoint parts of the data, whose noisy vote is released.
+
+teacher_votes.py   TeacherVotes: nearest-neighbour teachers, one a part
+sample_and_aggregate.py  SampleAndAggregate: the vote of a statistic of every part
+teachers.py        Teachers: nearest records, kernels, scikit-learn
+students.py        LabelSpreading: what a student makes of public points without an answer
+pate.py            PATE: private records in, a student out
+aggregator.py        Base class of the aggregators, which answer each query by a label computed from a table of votes
+confident.py         GNMax after a noisy check that enough teachers agree
+data_dependent.py    Data-dependent epsilon of the answers to a table of votes
+disjoint_parts.py    Base class of sample-and-aggregate and PATE: models of disjoint parts of the records, whose votes
+noisy_max.py         Label with the most noisy votes: Laplace noise (LNMax) and Gaussian noise (GNMax)
+noisy_votes.py       Base classes of the noisy majority votes of teachers
+private_epsilon.py   Data-dependent epsilon of answers, published with noise in proportion to its smooth sensitivity
+renyi.py             Renyi divergences of one answer on fixed votes, from an upper bound q on the probability that the
+repeated_queries.py  Exact curve of one query that is asked many times, possibly until a limit on the number of answers
+smooth_sensitivity.py Smooth sensitivity of a data-dependent bound to a change of the votes of one teacher
+vote_counts.py       Tables of votes: counting and checks
+winners.py           Probability that each label has the most noisy votes
+"""
+
+from .confident import ConfidentGNMax, InteractiveGNMax
+from .data_dependent import DataDependent, data_dependent
+from .noisy_max import GNMax, LNMax
+from .noisy_votes import NoisyVotes
+from .pate import PATE
+from .private_epsilon import PrivateEpsilon
+from .sample_and_aggregate import SampleAndAggregate
+from .students import LabelSpreading
+from .teacher_votes import TeacherVotes
+from .teachers import EstimatorTeachers, KernelTeachers, NearestTeachers, Teachers
+from .vote_counts import count_votes
+
+__all__ = [
+    "PATE",
+    "ConfidentGNMax",
+    "DataDependent",
+    "EstimatorTeachers",
+    "GNMax",
+    "InteractiveGNMax",
+    "KernelTeachers",
+    "LNMax",
+    "LabelSpreading",
+    "NearestTeachers",
+    "NoisyVotes",
+    "PrivateEpsilon",
+    "SampleAndAggregate",
+    "TeacherVotes",
+    "Teachers",
+    "count_votes",
+    "data_dependent",
+]

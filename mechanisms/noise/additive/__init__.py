@@ -1,0 +1,32 @@
+"""Mechanisms that add noise to numbers.
+
+additive.py      what every mechanism that adds independent noise to numbers shares
+calibration.py   how much noise a wanted (epsilon, delta) takes
+counters.py      Gaussian noise on several counters, each with a sensitivity of its own
+gaussian.py      Gaussian noise on a number or a vector of numbers
+laplace.py       Laplace noise on a number or a vector of numbers
+prefix_sums.py   running sums of noisy numbers
+snapping.py      Laplace noise that is rounded so coarsely that floats give nothing away
+staircase.py     the least noise that epsilon allows
+uniforms.py      uniform numbers with every bit that a float has room for
+"""
+
+from ..discrete.discrete_gaussian import DiscreteGaussian
+from ..discrete.geometric import Geometric
+from ..discrete.grid import GridLaplace
+from .gaussian import Gaussian
+from .laplace import Laplace
+from .prefix_sums import PrefixSums
+from .snapping import Snapping
+from .staircase import Staircase
+
+__all__ = [
+    "DiscreteGaussian",
+    "Gaussian",
+    "Geometric",
+    "GridLaplace",
+    "Laplace",
+    "PrefixSums",
+    "Snapping",
+    "Staircase",
+]

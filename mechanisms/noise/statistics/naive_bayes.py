@@ -1,0 +1,150 @@
+"""A naive Bayes classifier from noisy counts."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...accounting import PureDP
+from ...combinators.repeated import Repeated
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ..queries.base import Floats
+
+
+@dataclass(frozen=True)
+class NaiveBayesCounts(Mechanism):
+    """Naive Bayes: for each of D features the joint counts of class and value, each plus Laplace noise.
+
+    A record is counted in one cell per feature. Adding or removing it moves D cells by 1, replacing it up to 2 D: the
+    noise has scale D / epsilon, or 2 D / epsilon. This equals D separate releases of epsilon / D, one per feature
+    (`composed`). Everything else, such as probabilities and `classify`, is computed from the noisy counts.
+
+    Args:
+        epsilon: the claim, > 0.
+        n_classes: number of classes, >= 2.
+        n_values: number of values of each feature, D whole numbers >= 2. A record is (class, x_1, ..., x_D), all
+            counted from 0; a dataset has shape `(n_records, D + 1)`.
+        relation: add_remove or replace_one.
+
+    Guarantees:
+        * epsilon-DP, attained on `worst_case()` by the event that all cells that move lie beyond both counts; its
+          probability is 2^-D, or 2^-(2 D) for replace_one, so many features make it hard to detect.
+
+    Example:
+        >>> mechanism = NaiveBayesCounts(epsilon=0.1, n_values=(2,) * 5)
+        >>> mechanism.scale, mechanism.composed().base.scale
+        (50.0, 50.0)
+        >>> NaiveBayesCounts(epsilon=0.1, n_values=(2,) * 5, relation="replace_one").scale
+        100.0
+    """
+
+    epsilon: float = 1.0
+    _: KW_ONLY
+    n_classes: int = 2
+    n_values: tuple[int, ...] = (2, 3)
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        object.__setattr__(self, "n_values", tuple(self.n_values))
+        positive(epsilon=self.epsilon)
+        whole(2, n_classes=self.n_classes)
+        whole(2, **{f"n_values[{j}]": n for j, n in enumerate(self.n_values)})
+        if not self.n_values or self.relation is Relation.ZERO_OUT:
+            name = "relation" if self.n_values else "n_values"
+            raise ParameterError(
+                "n_values must have at least one feature, and relation be add_remove or replace_one, but they are "
+                f"{self.n_values!r} and {self.relation.value!r}.",
+                argument=name,
+            )
+
+    @property
+    def n_moved(self) -> int:
+        """Number of cells that one record can move: D, or 2 D for replace_one."""
+        return len(self.n_values) * (2 if self.relation is Relation.REPLACE_ONE else 1)
+
+    @property
+    def scale(self) -> float:
+        """Noise scale, n_moved / epsilon."""
+        return self.n_moved / self.epsilon
+
+    def composed(self) -> Repeated:
+        """Return the basic composition of a count of epsilon / n_moved for each cell that moves."""
+        return Repeated(Laplace(self.epsilon / self.n_moved, relation=self.relation), self.n_moved)
+
+    def counts(self, dataset: Dataset) -> Floats:
+        """Return joint counts, feature by feature, class by class, shape `(n_classes * sum(n_values),)`."""
+        records = np.asarray(dataset)
+        limits = np.array([self.n_classes, *self.n_values])
+        shaped = records.ndim == 2 and records.shape[1] == len(limits)
+        if not shaped or np.any((records < 0) | (records >= limits) | (records != np.floor(records))):
+            raise ParameterError(
+                f"the dataset must have shape (n_records, {len(limits)}) and hold whole numbers from 0 to below "
+                f"{limits.tolist()}, but is {dataset!r}.",
+                argument="dataset",
+            )
+        whole_numbers = records.astype(np.int64)
+        tables = [
+            np.bincount(whole_numbers[:, 0] * n + whole_numbers[:, j + 1], minlength=self.n_classes * n)
+            for j, n in enumerate(self.n_values)
+        ]
+        return np.concatenate(tables).astype(np.float64)
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` vectors of noisy counts, shape `(size, n_classes * sum(n_values))`."""
+        counts = self.counts(dataset)
+        return Outputs(draw_laplace(self.scale, (size, len(counts)), rng) + counts)
+
+    def output_law(self) -> LogDensity:
+        """Return self, whose `log_density` is exact."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Return the log density of each output under `dataset`, shape `(size,)`."""
+        noise = np.subtract(outputs.values, self.counts(dataset), dtype=np.float64)
+        return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))
+
+    def classify(self, noisy: ArrayLike, features: ArrayLike) -> NDArray[np.int64]:
+        """Return the most likely class of each example given one vector of noisy counts, shape `(n_examples,)`.
+
+        Counts below 1/2 are raised to 1/2. The prior of a class is proportional to its mean count over the features.
+
+        Args:
+            noisy: one output, shape `(n_classes * sum(n_values),)`.
+            features: shape `(n_examples, D)`.
+        """
+        values = np.asarray(features, dtype=np.int64)
+        ends = np.cumsum([self.n_classes * n for n in self.n_values])[:-1]
+        scores, totals = np.zeros((len(values), self.n_classes)), np.zeros(self.n_classes)
+        for j, table in enumerate(np.split(np.maximum(np.asarray(noisy, dtype=np.float64), 0.5), ends)):
+            cells = table.reshape(self.n_classes, -1)
+            totals += cells.sum(axis=1) / len(self.n_values)
+            scores += np.log(cells / cells.sum(axis=1, keepdims=True)).T[values[:, j]]
+        return np.asarray((scores + np.log(totals)).argmax(axis=1))
+
+    def guarantee(self) -> Guarantee:
+        """Return `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """Return a pair with one record of class 0 and features 0, which on side 0 is missing or of class 1."""
+        d1 = np.zeros((1, len(self.n_values) + 1), dtype=np.int64)
+        d0 = d1[:0] if self.relation is Relation.ADD_REMOVE else d1 + np.eye(1, d1.shape[1], dtype=np.int64)
+        return Neighbours(d0, d1, self.relation)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the curve of `n_moved` independent counts that each move by 1; exact up to 1e-4 in epsilon."""
+        return self.composed().exact_guarantee()
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        return self

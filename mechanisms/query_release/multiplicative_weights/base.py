@@ -1,0 +1,149 @@
+"""Base class of the mechanisms for a public workload of linear queries, with a public number of records.
+
+Under replace_one and zero_out the number of records is equal on both sides: it is `n_records`, and a dataset of another
+length is rejected. Under add_remove it is private: `n_records` is then a public constant that scales the distribution
+over cells, and the dataset may have any length. A data-dependent choice of this constant would leak.
+
+Answers are counts. Between neighbours the answer to one query changes by at most the `move` of the workload:
+
+    add_remove    the largest |entry|
+    replace_one   the largest distance between two entries of one row
+    zero_out      the largest distance of an entry from the entry of the blank record, which is in cell 0
+
+One query is chosen or measured at a time, so that the sensitivity is this number, not a norm of a whole column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.errors import ParameterError, plural
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import whole
+from ...noise.queries.base import Floats
+from ...noise.queries.workload import Workload
+
+MOST_MOVED, MOST_CROWDS = 3, 8
+"""Numbers of queries and of cells among which the worst pair is searched."""
+SHOWN = 0.03
+"""Value of delta, at epsilon 1, at which the epsilons of pairs are compared: see `shown`."""
+
+
+PairCells: TypeAlias = tuple[int | None, int, int, int]
+
+
+def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
+    """Return the key by which pairs are compared: epsilon at delta = 0.03 min(1, epsilon), and delta at epsilon 0.
+
+    The largest epsilon at delta = 0 may belong to an event that is too rare to occur in trials. An event with a
+    probability of a few percent is observed even if a broken mechanism makes it rarer.
+
+    Args:
+        curve: the exact curve of the pair.
+        epsilon: the claim.
+    """
+    return float(curve.epsilon(SHOWN * min(1.0, epsilon))), float(curve.delta(0.0))
+
+
+@dataclass(frozen=True)
+class WorkloadRelease(Mechanism):
+    """Base class of mechanisms that depend on the records only through the answers to a workload.
+
+    Args:
+        workload: the queries, over the cells of a domain.
+        n_records: public, >= 1; see the module docstring.
+        relation: the neighbouring relation of the claim.
+    """
+
+    workload: Workload
+    n_records: int
+    _: KW_ONLY
+    relation: Relation = Relation.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        whole(1, n_records=self.n_records)
+        if not isinstance(self.workload, Workload):
+            raise ParameterError(
+                argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"
+            )
+        if self.move == 0.0:
+            raise ParameterError(
+                f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "
+                "equal for every record, and needs no noise. Give a query that distinguishes records, or use "
+                "relation='add_remove'.",
+                argument="workload",
+            )
+
+    @cached_property
+    def move(self) -> float:
+        """Largest change of the answer to one query between neighbours, the L-infinity sensitivity."""
+        matrix = self.workload.matrix
+        if self.relation is Relation.ADD_REMOVE:
+            return float(np.abs(matrix).max())
+        if self.relation is Relation.REPLACE_ONE:
+            return float(np.ptp(matrix, axis=1).max())
+        return float(np.abs(matrix - matrix[:, :1]).max())
+
+    def answers(self, dataset: Dataset) -> Floats:
+        """Return the exact answers, as counts, shape `(n_queries,)`."""
+        records = self.workload.domain.records(dataset)
+        if self.relation is not Relation.ADD_REMOVE and len(records) != self.n_records:
+            raise ParameterError(
+                f"n_records is {self.n_records}, but the dataset has {plural(len(records), 'record')}. Set "
+                f"n_records={len(records)}: under {self.relation.value!r} the number is public.",
+                argument="n_records",
+            )
+        return self.workload.of(self.workload.domain.histogram(records))
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        check_records(neighbours)
+        _ = self.answers(neighbours.d0), self.answers(neighbours.d1)
+        return self
+
+    def pairs(self) -> list[Neighbours]:
+        """Return pairs in which some answer changes by `move`, with the other records in one or two cells.
+
+        The differing record is in a cell, or moves between two cells, for which a query changes most.
+        """
+        return [self._pair(cells, (self.n_records - 1) // 2) for cells in self._pair_cells()]
+
+    def _pair_cells(self) -> list[PairCells]:
+        """Return for each of `pairs` the cells of the differing record, and the two cells of the others."""
+        crowds = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CROWDS]
+        return [
+            (cell0, cell1, crowd, second)
+            for cell0, cell1 in self._moved_cells()
+            for crowd, second in {(a, b) for a in crowds for b in (a, cell0, cell1) if b is not None}
+        ]
+
+    def _pair(self, cells: PairCells, n_second: int) -> Neighbours:
+        """Return the pair with these cells, with `n_second` of the other records in the last cell."""
+        cell0, cell1, crowd, second = cells
+        others = [crowd] * (self.n_records - 1 - n_second) + [second] * n_second
+        side0, side1 = ([] if cell is None else [cell] for cell in (cell0, cell1))
+        return Neighbours(self._records(side0 + others), self._records(side1 + others), self.relation)
+
+    def _moved_cells(self) -> list[tuple[int | None, int]]:
+        """Return the cells of the differing record on both sides, for the `MOST_MOVED` queries that change most."""
+        matrix, blank = self.workload.matrix, self.workload.matrix[:, :1]
+        if self.relation is Relation.REPLACE_ONE:
+            rows = np.argsort(-np.ptp(matrix, axis=1), kind="stable")[:MOST_MOVED]
+            return sorted({(int(matrix[row].argmin()), int(matrix[row].argmax())) for row in rows})
+        moves = np.abs(matrix if self.relation is Relation.ADD_REMOVE else matrix - blank)
+        rows = np.argsort(-moves.max(axis=1), kind="stable")[:MOST_MOVED]
+        first = None if self.relation is Relation.ADD_REMOVE else 0
+        return sorted({(first, int(moves[row].argmax())) for row in rows}, key=lambda cells: cells[1])
+
+    def _records(self, cells: list[int]) -> NDArray[np.int64]:
+        domain = self.workload.domain
+        return domain.records_in(np.array(cells, dtype=np.int64)).reshape(len(cells), len(domain.shape))

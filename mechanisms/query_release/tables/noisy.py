@@ -1,0 +1,130 @@
+"""Tables of noisy counts: differentially private, with integer noise."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...accounting import ExactDP
+from ...accounting.numerics.binomial import response_logs
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.records import check_records
+from ...core.relation import Relation
+from ...core.validation import positive
+from ...noise.discrete.geometric import Geometric
+from .census import census_tables
+from .domain import Ints
+from .statistics import GroupCount
+from .tables import Tables
+
+
+@dataclass(frozen=True)
+class NoisyTables(Mechanism):
+    """Every published count plus independent two-sided geometric noise; all cells of a person share epsilon.
+
+    Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is the largest number of counts in which two
+    types of people differ: the L1 sensitivity when a person is replaced, computed over all pairs of types. The number
+    of people in the dataset is public under this relation.
+
+    Args:
+        epsilon: the claim, > 0.
+        tables: the published tables: only counts, of which at least one separates two types, and no suppression.
+
+    Guarantees:
+        * epsilon-DP under `replace_one` (Ghosh, Roughgarden and Sundararajan 2012).
+        * The whole curve is exact: for each of the t <= s counts that differ, only two outcomes matter, at most the
+          smaller count or above it, and more such counts give more information.
+
+    Example:
+        >>> mechanism = NoisyTables(epsilon=1.0)
+        >>> mechanism.sensitivity, round(mechanism.guarantee().epsilon(0.0), 9)
+        (10, 1.0)
+    """
+
+    epsilon: float
+    _: KW_ONLY
+    tables: Tables = field(default_factory=lambda: census_tables(n_blocks=1))
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        other = [str(s) for s in self.tables.statistics if not isinstance(s, GroupCount)]
+        if other or self.tables.threshold > 1:
+            unsupported = other[0] if other else f"a threshold of {self.tables.threshold}"
+            raise ParameterError(
+                f"tables must hold only counts and suppress none, but have {unsupported}: publish noisy counts, and "
+                "compute the rest from them.",
+                argument="tables",
+            )
+        if self.sensitivity == 0:
+            raise ParameterError("tables must separate two types of people, but separate none.", argument="tables")
+
+    @cached_property
+    def in_cells(self) -> NDArray[np.bool_]:
+        """Mask of the types in each count, shape `(n_counts, n_types)`."""
+        return np.array([self.tables.members[s.people] for s in self.tables.statistics])
+
+    @cached_property
+    def _farthest(self) -> tuple[int, int, int]:
+        """Two types that differ in the most counts, and the number of these counts."""
+        rows, type_index = np.unique(self.in_cells.T, axis=0, return_index=True)
+        membership = rows.astype(np.int64)
+        sizes = membership.sum(axis=1)
+        n_different = sizes[:, None] + sizes[None, :] - 2 * membership @ membership.T
+        first, second = np.unravel_index(int(n_different.argmax()), n_different.shape)
+        return int(type_index[first]), int(type_index[second]), int(n_different.max())
+
+    @property
+    def sensitivity(self) -> int:
+        """Largest number s of counts in which two people can differ."""
+        return self._farthest[2]
+
+    @cached_property
+    def noise(self) -> Geometric:
+        """Noise mechanism that is applied to all counts."""
+        return Geometric(
+            self.epsilon,
+            sensitivity=self.sensitivity,
+            n_queries=len(self.tables.statistics),
+            relation=self.relation,
+        )
+
+    def counts(self, dataset: Dataset) -> NDArray[np.float64]:
+        """Return the exact counts, shape `(n_counts,)`; a number if there is one count."""
+        counts = np.asarray(self.in_cells @ self.tables.domain.histogram(dataset), dtype=np.float64)
+        return counts if len(counts) > 1 else np.asarray(counts[0])
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Return noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
+        return self.noise.release(self.counts(dataset), size, rng)
+
+    def output_law(self) -> LogDensity:
+        """Return self, whose `log_density` is exact."""
+        return self
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Return the log probability of each output under `dataset`, shape `(size,)`."""
+        return self.noise.log_density(outputs, self.counts(dataset))
+
+    def guarantee(self) -> Guarantee:
+        """Return the exact curve of s counts that move by 1: the number that point to side 1 is binomial."""
+        law = response_logs(self.sensitivity, self.noise.rate)
+        return ExactDP.of_logs(law[::-1], law, relation=self.relation)
+
+    def worst_case(self) -> Neighbours:
+        """Return a pair of one person each, of two types that differ in s counts."""
+        types: Ints = self.tables.domain.every_type
+        first, second, _ = self._farthest
+        return Neighbours(types[[first]], types[[second]], self.relation)
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        super().fitted_to(neighbours)
+        for side in (0, 1):
+            self.tables.domain.checked(neighbours.side(side))
+        check_records(neighbours)
+        return self

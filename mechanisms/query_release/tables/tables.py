@@ -1,0 +1,104 @@
+"""A set of tables: the statistics that are published about every block, and the suppressed cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import ParameterError
+from ...core.validation import whole
+from .domain import CensusDomain, Group, Ints
+from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, Statistic
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Statistics that are published about a block.
+
+    Args:
+        domain: the possible people.
+        statistics: the statistics, at least one.
+        threshold: every number about fewer than `threshold` people is suppressed, and a share if its group is that
+            small; 0 suppresses nothing.
+        zeros_shown: True if a count of 0 is published in spite of the threshold.
+
+    Example:
+        >>> from .domain import group
+        >>> domain = CensusDomain({"sex": ("female", "male")})
+        >>> tables = Tables(domain, rows_of([group(), group(sex="female")]), threshold=3)
+        >>> block = domain.people([(30, "female"), (40, "female"), (51, "male")])
+        >>> tables.of(block[None])
+        array([[ 3. , 40. , 40.3, -1. , -1. , -1. ]])
+        >>> print(tables)
+        6 cells, suppressed below 3
+    """
+
+    domain: CensusDomain
+    statistics: tuple[Statistic, ...]
+    _: KW_ONLY
+    threshold: int = 0
+    zeros_shown: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", tuple(self.statistics))
+        whole(0, threshold=self.threshold)
+        if not self.statistics or len(set(self.statistics)) < len(self.statistics):
+            raise ParameterError(
+                f"statistics must be distinct, at least one, but are {[str(s) for s in self.statistics]}.",
+                argument="statistics",
+            )
+        for statistic in self.statistics:  # an impossible group is refused when its members are computed
+            if (self.members[statistic.people] & ~self.members[statistic.base]).any():
+                raise ParameterError(
+                    f"the group of a share must lie within its base, but {statistic.people} does not lie within "
+                    f"{statistic.base}. Give the attributes of the base to the group too.",
+                    argument="statistics",
+                )
+
+    def __str__(self) -> str:
+        """Return a short text for lines that name a mechanism: "2 cells, suppressed below 3"."""
+        n = len(self.statistics)
+        suppression = f", suppressed below {self.threshold}" if self.threshold else ""
+        return f"{n} cell{'s' * (n > 1)}{suppression}"
+
+    @cached_property
+    def members(self) -> dict[Group, NDArray[np.bool_]]:
+        """Mask of the types in each named group, shape `(n_types,)` each."""
+        groups = dict.fromkeys(g for s in self.statistics for g in (s.people, s.base))
+        return {people: self.domain.members(people) for people in groups}
+
+    def of(self, blocks: Ints) -> Floats:
+        """Return the tables of many blocks of the same size.
+
+        Args:
+            blocks: checked, shape `(size, n_people, 1 + n_attributes)`.
+
+        Returns:
+            Shape `(size, n_statistics)`; NOT_PUBLISHED (-1) for a suppressed or undefined cell.
+        """
+        types, ages = self.domain.types(blocks), blocks[..., 0]
+        inside = {people: members[types] for people, members in self.members.items()}
+        return np.column_stack([self._cell(s, ages, inside[s.people], inside[s.base]) for s in self.statistics])
+
+    def _cell(
+        self, statistic: Statistic, ages: Ints, inside: NDArray[np.bool_], in_base: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        values = statistic.of(ages, inside, in_base)
+        size = inside.sum(axis=1)
+        suppressed = size < self.threshold
+        if self.zeros_shown and isinstance(statistic, GroupCount):
+            suppressed &= size > 0
+        return np.where(suppressed, NOT_PUBLISHED, values)
+
+
+def rows_of(groups: Iterable[Group]) -> tuple[Statistic, ...]:
+    """Return count, median age and mean age of each group, as in a published table with one row per group."""
+    return tuple(
+        statistic for people in groups for statistic in (GroupCount(people), MedianAge(people), MeanAge(people))
+    )

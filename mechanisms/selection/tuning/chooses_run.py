@@ -1,0 +1,147 @@
+"""Base class of the mechanisms that choose among private runs."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ...accounting import ExactDP
+from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...noise.queries.base import Floats
+from .base import Trial
+from .candidate import NoisyCandidate
+
+
+@dataclass(frozen=True)
+class ChoosesRun(Mechanism):
+    """A mechanism that publishes one of several runs.
+
+    Args:
+        base: one run; its outputs end with a score. None: `NoisyCandidate` with `epsilon` and `n_candidates`.
+        epsilon, n_candidates: parameters of the default run, used if `base` is None.
+    """
+
+    base: Trial | None = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    n_candidates: int = 16
+
+    def __post_init__(self) -> None:
+        run = NoisyCandidate(self.epsilon, self.n_candidates) if self.base is None else self.base
+        if not isinstance(run, Trial):
+            raise ParameterError(
+                f"base must be a Trial, whose outputs end with a score, such as NoisyCandidate(0.5, 10) or "
+                f"RandomMechanism(...), but is {run!r}.",
+                argument="base",
+            )
+        object.__setattr__(self, "base", run)
+        object.__setattr__(self, "relation", run.relation)
+
+    @property
+    def run(self) -> Trial:
+        """Mechanism of one run."""
+        assert self.base is not None
+        return self.base
+
+    @property
+    def workers(self) -> Workers:
+        """Kind of workers of one run."""
+        return self.run.workers
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """Scores at which the density of the output jumps."""
+        return ()
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve on `worst_case()`, of outputs rounded to cells of negligible size.
+
+        Known for `NoisyCandidate`; None for other runs.
+        """
+        cells = self.run.cells(self.worst_case(), self.jumps)
+        if cells is None:
+            return None
+        sides = (self.worst_case().d0, self.worst_case().d1)
+        log_densities = [self.log_density(Outputs(cells.outputs), dataset) for dataset in sides]
+        possible = np.minimum(*log_densities) > -np.inf
+        laws = []
+        for dataset, log_density in zip(sides, log_densities, strict=True):
+            masses = (np.log(cells.weights) + log_density)[possible]
+            with np.errstate(divide="ignore"):
+                log_nothing = np.log(self.nothing(dataset))
+            laws.append(np.append(masses + (math.log1p(-self.nothing(dataset)) - logsumexp(masses)), log_nothing))
+        return ExactDP.of_logs(laws[0], laws[1], relation=self.relation)
+
+    def output_law(self) -> LogDensity | None:
+        """Return the mechanism if the law of one run and the law of its score are known, else None."""
+        known = self.run.output_law() is not None
+        return self if known and self.run.chances(np.zeros(1), self.worst_case().d0) is not None else None
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+        """Return the log density of the published output: of one run, times the weight of being published.
+
+        Returns:
+            Shape `(size,)`; the log probability for the event that there is no output.
+
+        Raises:
+            ParameterError: the law of one run, or of its score, is not known.
+        """
+        law, chances = known_law(self.run), self.run.chances(outputs.values[:, -1], dataset)
+        if chances is None:
+            raise unknown_law(self)
+        density = law.log_density(Outputs(outputs.values), dataset) + self.log_weight(outputs, dataset, *chances)
+        if outputs.events is None:
+            return np.asarray(density)
+        with np.errstate(divide="ignore"):
+            return np.where(outputs.events == "", density, np.log(self.nothing(dataset)))
+
+    @abstractmethod
+    def log_weight(self, outputs: Outputs, dataset: Dataset, worse: Floats, better: Floats) -> Floats:
+        """Return the log ratio of the density of the published run and of one run.
+
+        `worse` and `better` are the probabilities that another run has a lower and a higher score.
+        """
+
+    def nothing(self, dataset: Dataset) -> float:
+        """Return the probability that nothing is published."""
+        del dataset
+        return 0.0
+
+    def worst_case(self) -> Neighbours:
+        """Return the worst case of one run."""
+        return self.run.worst_case()
+
+    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+        """Return the mechanism with the run fitted to the pair."""
+        fitted = self.run.fitted_to(neighbours)
+        assert isinstance(fitted, Trial)
+        return self if fitted is self.run else replace(self, base=fitted)
+
+
+def best_of(base: Trial, times: NDArray[np.int64], dataset: Dataset, rng: np.random.Generator) -> Outputs:
+    """Return the best of `times[i]` runs for each i, from one sorted batch of all runs.
+
+    Ties of the score are broken by the other numbers of the output, so that the best value does not depend on the order
+    of the runs.
+
+    Returns:
+        `(size, k)` values, zeros and the event "no run" where `times` is 0.
+    """
+    runs = base.release(dataset, max(int(times.sum()), 1), rng)
+    if runs.events is not None:
+        raise ParameterError("base gave an exceptional output, which has no score.", argument="base")
+    values = runs.values[: int(times.sum())]
+    owner = np.repeat(np.arange(len(times)), times)
+    order = np.lexsort((*values[:, :-1].T, values[:, -1], owner))
+    last = np.cumsum(times) - 1
+    best = np.zeros((len(times), values.shape[1]))
+    nonempty = times > 0
+    best[nonempty] = values[order[last[nonempty]]]
+    return Outputs(best) if nonempty.all() else Outputs(best, np.where(nonempty, "", "no run"))

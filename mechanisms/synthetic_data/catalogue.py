@@ -1,0 +1,27 @@
+"""Names of the selections and of the generators. Adding one takes one file and one line in this module."""
+
+from ..core.registry import Catalogue
+
+selections = Catalogue(
+    "selection of marginals",
+    {
+        "fixed": "dpassay.mechanisms.synthetic_data.selection.fixed:FixedMarginals",
+        "mst": "dpassay.mechanisms.synthetic_data.selection.mst:MST",
+        "aim": "dpassay.mechanisms.synthetic_data.selection.aim:AIM",
+        "broken-mst-best-tree": "dpassay.mechanisms.broken.synthesis.tree:BestTree",
+        "broken-mst-merged-by-exact-counts": "dpassay.mechanisms.broken.synthesis.compression:MergedByExactCounts",
+        "broken-aim-annealing-not-booked": "dpassay.mechanisms.broken.synthesis.annealing:AnnealingNotBooked",
+    },
+)
+generators = Catalogue(
+    "generator",
+    {
+        "direct": "dpassay.mechanisms.synthetic_data.generators.direct:DirectGenerator",
+        "generator-network": "dpassay.mechanisms.synthetic_data.generators.mixtures.network:GeneratorNetwork",
+        "gradual-update": "dpassay.mechanisms.synthetic_data.generators.local.consistency:GradualUpdate",
+        "graphical": "dpassay.mechanisms.synthetic_data.generators.graphical:GraphicalModel",
+        "local-consistency": "dpassay.mechanisms.synthetic_data.generators.local.consistency:LocalConsistency",
+        "relaxed-table": "dpassay.mechanisms.synthetic_data.generators.mixtures.relaxed:RelaxedTable",
+        "tree": "dpassay.mechanisms.synthetic_data.generators.tree_model:TreeModel",
+    },
+)

@@ -1,0 +1,110 @@
+"""Guarantee of a randomised privacy test: the best of one (epsilon, delta) for each number of records t."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...accounting.kinds.approximate import ApproximateDP
+from ...accounting.kinds.profile import ProfileGuarantee
+from ...accounting.kinds.pure import response_delta, response_epsilon
+from ...core.errors import ParameterError
+from ...core.guarantee import Floats
+from ...core.relation import Relation
+from ...core.validation import positive, whole
+from .definition import check_gamma
+
+
+@dataclass(frozen=True, repr=False)
+class DeniabilityDP(ProfileGuarantee):
+    """Guarantee of a synthetic record released if k' >= k + Laplace(1 / epsilon0) records could have produced it.
+
+    For every whole number t from 1 to k - 1 the release is (epsilon_t, delta_t)-DP with
+
+        epsilon_t = epsilon0 + ln(1 + gamma / t)        delta_t = e^(-epsilon0 (k - t))
+
+    The curve is the best over all t at each point. (Bindschaedler, Shokri and Gunter 2017, theorem 1.)
+
+    Args:
+        k: number of records that could have produced a released record, >= 2.
+        gamma: largest ratio of the probabilities of two of them, > 1.
+        epsilon0: epsilon of the noise on the threshold, > 0.
+        relation: the neighbouring relation; None takes the relation of the pair.
+
+    Guarantees:
+        * An upper bound (`exact` is False), for events of released records. The outcome that nothing is released is
+          covered if half of all runs are withheld, whatever the data: see `DeniableRelease`.
+        * Under add_remove both datasets must have at least k records; under replace_one there is no such condition.
+
+    Example:
+        >>> claim = DeniabilityDP(50, 4.0, 1.0)
+        >>> [(round(claim.at(t).nominal_epsilon, 5), f"{claim.at(t).nominal_delta:.2e}") for t in (20, 30, 36, 40)]
+        [(1.18232, '9.36e-14'), (1.12516, '2.06e-09'), (1.10536, '8.32e-07'), (1.09531, '4.54e-05')]
+        >>> round(claim.epsilon(1e-6), 5)
+        1.10536
+    """
+
+    k: int
+    gamma: float
+    epsilon0: float
+    relation: Relation | None = None
+    exact = False
+
+    def __post_init__(self) -> None:
+        whole(2, k=self.k)
+        check_gamma(self.gamma)
+        positive(epsilon0=self.epsilon0)
+        self._set(relation=self.relation)
+
+    @cached_property
+    def points(self) -> tuple[Floats, Floats]:
+        """epsilon_t and delta_t for t = 1, ..., k - 1, each `(k - 1, 1)`."""
+        t = np.arange(1.0, self.k)[:, np.newaxis]
+        return self.epsilon0 + np.log1p(self.gamma / t), np.exp(-self.epsilon0 * (self.k - t))
+
+    def at(self, t: int) -> ApproximateDP:
+        """Return the statement for one t, 1 <= t < k."""
+        whole(1, t=t)
+        if t >= self.k:
+            raise ParameterError(argument="t", value=t, allowed=f"be below k = {self.k}")
+        epsilon, delta = (float(values[t - 1, 0]) for values in self.points)
+        return ApproximateDP(epsilon, delta, self.relation)
+
+    @property
+    def default_delta(self) -> float:
+        """delta_t of half of the records, t = k // 2."""
+        return math.exp(-self.epsilon0 * (self.k - self.k // 2))
+
+    def _parameters(self) -> Mapping[str, Any]:
+        return {"k": self.k, "gamma": self.gamma, "epsilon0": self.epsilon0}
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        nominal, least = self.points
+        return np.asarray((least + (1.0 - least) * response_delta(nominal, epsilon)).min(axis=0))
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        nominal, least = self.points
+        beyond = np.maximum(0.0, delta - least) / np.maximum(1.0 - least, np.finfo(np.float64).tiny)
+        return np.asarray(np.where(delta < least, np.inf, response_epsilon(nominal, beyond)).min(axis=0))
+
+    def _tradeoff(self, fpr: Floats) -> Floats:
+        nominal, least = self.points
+        rest = 1.0 - least
+        steep, flat = rest - np.exp(nominal + np.log(fpr)), np.exp(-nominal) * (rest - fpr)
+        return np.asarray(np.maximum(steep, flat).max(axis=0))
+
+
+def pass_log_probability(excess: Floats, epsilon0: float) -> Floats:
+    """Return the log probability that k' >= k + Laplace(1 / epsilon0), for each excess k' - k.
+
+    Example:
+        >>> np.exp(pass_log_probability(np.array([-1.0, 0.0, 1.0]), 1.0)).round(6)
+        array([0.18394, 0.5    , 0.81606])
+    """
+    z = epsilon0 * np.asarray(excess, dtype=np.float64)
+    return np.where(z < 0.0, z - math.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(z, 0.0))))

@@ -1,0 +1,135 @@
+"""Direct method: the best distribution over the whole domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import softmax
+
+from ...core.validation import positive, whole
+from ...noise.queries.domain import Domain, check_memory
+from ..base import Floats, Generator, Ints, Measured, Synthesised
+from .potentials import Likelihood, Parts, fit_potentials
+from .sampling import systematic_sample
+
+BLOCK = 2**22
+"""Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
+
+
+@dataclass(frozen=True)
+class DirectGenerator(Generator):
+    """Direct method: maximum likelihood of the answers over all distributions on the cells of the domain.
+
+    A convex problem, solved by multiplicative weights: see `dpassay.mechanisms.synthetic_data.generators.potentials`. Of all
+    best distributions it finds the one with the largest entropy. It holds the whole domain in memory, and is therefore
+    suited to few attributes; `GraphicalModel` finds the same distribution without holding the domain.
+
+    Args:
+        n_steps: maximum number of steps of multiplicative weights, >= 1.
+        tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
+
+    Example:
+        >>> from dpassay.mechanisms.synthetic_data import Measured
+        >>> answers = np.array([[30.0, 10.0]])
+        >>> fitted = DirectGenerator().fit(
+        ...     Domain({"a": 2, "b": 2}), [Measured(("a",), answers, 1.0)], np.random.default_rng(0)
+        ... )
+        >>> fitted.marginal(("a", "b")).round(3) + 0.0
+        array([[15., 15.,  5.,  5.]])
+    """
+
+    n_steps: int = 1000
+    tolerance: float = 1e-3
+
+    deterministic: ClassVar[bool] = True
+    holds_domain: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole(1, n_steps=self.n_steps)
+        positive(tolerance=self.tolerance)
+
+    def _fit(self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator) -> Histograms:
+        check_memory(
+            len(total) * domain.n_cells,
+            "distributions over the whole domain",
+            advice="Use fewer attributes or runs, or a generator that does not list the domain: GraphicalModel.",
+        )
+        shares = np.empty((len(total), domain.n_cells))
+        at_once = max(1, BLOCK // domain.n_cells)
+        for start in range(0, len(total), at_once):
+            runs = np.arange(start, min(start + at_once, len(total)))
+            shares[runs] = self._shares(domain, [measurement.of_runs(runs) for measurement in measured], total[runs])
+        return Histograms(domain, total, shares)
+
+    def _shares(self, domain: Domain, measured: Sequence[Measured], total: Floats) -> Floats:
+        """Return the fitted probability of each cell, shape `(size, n_cells)`."""
+        projections = [Projection(domain, measurement.attributes) for measurement in measured]
+
+        def shares(potentials: Parts) -> Floats:
+            exponent = np.zeros((len(potentials[0]), *domain.shape))
+            for projection, part in zip(projections, potentials, strict=True):
+                exponent += projection.spread(part)
+            return np.asarray(softmax(exponent.reshape(len(exponent), -1), axis=1))
+
+        def marginals(potentials: Parts, _: Ints) -> Parts:
+            probabilities = shares(potentials)
+            return [projection.sums(probabilities) for projection in projections]
+
+        start = [np.zeros_like(measurement.answers) for measurement in measured]
+        return shares(
+            fit_potentials(
+                marginals, Likelihood(measured, total), start, n_steps=self.n_steps, tolerance=self.tolerance
+            )
+        )
+
+
+class Projection:
+    """Map between the cells of a domain and those of some of its attributes, in any order; axis 0 is the run."""
+
+    def __init__(self, domain: Domain, attributes: Sequence[str]) -> None:
+        places = [domain.index(name) for name in attributes]
+        order = np.argsort(places)
+        self._shape, self._sizes = domain.shape, tuple(domain.shape[place] for place in places)
+        self._others = tuple(1 + axis for axis in range(len(domain.shape)) if axis not in places)
+        self._to_domain = (0, *(1 + order).tolist())
+        self._to_attributes = (0, *(1 + np.argsort(order)).tolist())
+        self._kept = tuple(n if axis in places else 1 for axis, n in enumerate(domain.shape))
+
+    def spread(self, marginal: Floats) -> Floats:
+        """Return values of cells of the attributes, `(size, n_cells)`, in a shape that broadcasts over the domain."""
+        return marginal.reshape(-1, *self._sizes).transpose(self._to_domain).reshape(-1, *self._kept)
+
+    def log_sums(self, logs: Floats) -> Floats:
+        """Return logarithms of sums of exponentials of `(size, *domain.shape)`: shape `(size, n_cells)`."""
+        highest = logs.max(axis=self._others, keepdims=True)
+        log_sums: Floats = np.log(np.exp(logs - highest).sum(axis=self._others, keepdims=True)) + highest
+        return log_sums.squeeze(self._others).transpose(self._to_attributes).reshape(len(logs), -1)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return sums of values of cells of the domain, `(size, domain.n_cells)`: shape `(size, n_cells)`."""
+        summed: Floats = values.reshape(-1, *self._shape).sum(axis=self._others)
+        return summed.transpose(self._to_attributes).reshape(len(values), -1)
+
+
+class Histograms(Synthesised):
+    """A distribution over the whole domain for each run.
+
+    Args:
+        domain: domain of the records.
+        total: number of records in each run, shape `(size,)`.
+        shares: probability of each cell, shape `(size, n_cells)`.
+    """
+
+    def __init__(self, domain: Domain, total: Floats, shares: Floats) -> None:
+        self.domain, self.total, self.shares = domain, total, shares
+
+    def marginal(self, attributes: Sequence[str]) -> Floats:
+        return self.total[:, None] * Projection(self.domain, attributes).sums(self.shares)
+
+    def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
+        """Return tables in which each cell has its expected number of rows, rounded up or down, in random order."""
+        cells = systematic_sample(self.shares, n_rows, rng)
+        return self.domain.records_in(rng.permuted(cells, axis=1))

@@ -1,0 +1,105 @@
+"""Relaxed tables: RAP (Aydore et al. 2021), and RAP with a softmax (Liu, Vietri and Wu 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....core.validation import positive, whole
+from ....noise.queries.domain import Domain
+from ...base import Floats, Generator, Measured, Synthesised
+from ..problem import Problem
+from . import products
+from .adam import descend
+from .mixture import Mixture, parts_of_runs
+
+
+@dataclass(frozen=True)
+class RelaxedTable(Generator):
+    """A table whose records are relaxed to real numbers, fitted by gradients.
+
+    A record is a one-hot row for each attribute; relaxed, it is a row of weights, and an answer is the mean
+    over rows of the product of a cell's weights. The squared error of the answers, each divided by the variance of its
+    noise, is then a polynomial, which Adam minimises. With `softmax` the weights of an attribute in a row are the
+    softmax of parameters: a distribution (Liu, Vietri and Wu 2021, "RAP^softmax"). Without, they are numbers in [0,
+    1], clipped after each step (Aydore et al. 2021), and the answers need not be those of any distribution.
+
+    Args:
+        n_rows: rows of the relaxed table, r >= 1. If it is large enough, every distribution is a mixture of r products.
+        softmax: True for rows that are distributions.
+        steps: number of steps of Adam, >= 1.
+        learning_rate: rate of the first step, > 0.
+
+    Guarantees:
+        * With `softmax` the fit is a distribution; it need not be the best one (the squared error is not convex in
+          the parameters).
+        * The result of a run depends only on its own answers and draws; all draws are made before the first step.
+
+    Example:
+        >>> domain = Domain({"sex": 2, "race": 2})
+        >>> measured = [Measured(("sex", "race"), np.array([[40.0, 10.0, 0.0, 50.0]]), 1.0)]
+        >>> fitted = RelaxedTable(n_rows=20).fit(domain, measured, np.random.default_rng(0))
+        >>> fitted.marginal(["sex", "race"]).round()
+        array([[40., 10.,  0., 50.]])
+    """
+
+    n_rows: int = 200
+    softmax: bool = True
+    steps: int = 1_000
+    learning_rate: float = 0.3
+
+    def __post_init__(self) -> None:
+        whole(1, n_rows=self.n_rows, steps=self.steps)
+        positive(learning_rate=self.learning_rate)
+
+    def _fit(
+        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
+    ) -> Synthesised:
+        problem = Problem.of(domain, measured, total)
+        widths = [domain.shape[place] for place in problem.attributes]
+        parts = [
+            self._rows(problem.of_runs(runs), widths, rng)
+            for runs in parts_of_runs(problem.size, self.n_rows * sum(widths))
+        ]
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return Mixture(domain, total, dict(zip(problem.attributes, columns, strict=True)))
+
+    def _rows(self, problem: Problem, widths: Sequence[int], rng: np.random.Generator) -> list[Floats]:
+        """Return the weights of each attribute, `(size, r, n_values)`."""
+        shape = (problem.size, self.n_rows, sum(widths))
+        drawn = rng.normal(size=shape) if self.softmax else rng.random(shape)
+        start = np.split(drawn, np.cumsum(widths)[:-1], axis=2)
+        if not self.softmax:
+            start = [2.0 * weights / weights.shape[2] for weights in start]  # on average each row's weights sum to 1
+        fitted_parameters = descend(
+            start,
+            lambda parameters: self._gradients(problem, parameters),
+            steps=self.steps,
+            rate=self.learning_rate,
+            low=None if self.softmax else 0.0,
+            high=None if self.softmax else 1.0,
+        )
+        return [products.softmax(logits) for logits in fitted_parameters] if self.softmax else fitted_parameters
+
+    def _gradients(self, problem: Problem, parameters: Sequence[Floats]) -> list[Floats]:
+        """Return half the gradient of the squared error by the parameters."""
+        columns = [products.softmax(logits) for logits in parameters] if self.softmax else list(parameters)
+        gradients = of_columns(problem, columns)
+        if not self.softmax:
+            return gradients
+        return [products.through_softmax(*pair) for pair in zip(columns, gradients, strict=True)]
+
+
+def of_columns(problem: Problem, columns: Sequence[Floats]) -> list[Floats]:
+    """Return half the gradient of the squared error by the weights of each attribute of the problem, in order."""
+    column_of = {place: k for k, place in enumerate(problem.attributes)}
+    gradients = [np.zeros_like(column) for column in columns]
+    for k, region in enumerate(problem.regions):
+        region_columns = [columns[column_of[place]] for place in region]
+        for place, part in zip(
+            region, products.gradients(region_columns, problem.slopes(k, products.answers(region_columns))), strict=True
+        ):
+            gradients[column_of[place]] += part
+    return gradients

@@ -1,0 +1,369 @@
+"""MST: every attribute, then the pairs of a spanning tree chosen by the strength of dependence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
+from ...core.base import Neighbours
+from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import non_negative, positive
+from ...noise.queries.domain import Domain
+from ..base import Floats, Generator, Ints, Marginal, Measured, Selection, Table
+from . import spanning_trees as trees
+from .aim import HALF_NORMAL
+from .compression import merged, nearest_counts, present, spread
+from .worst_case_clusters import LARGEST, camps_apart
+
+Flags = NDArray[np.bool_]
+RARE = 3.0
+"""Values with a noisy count below this many standard deviations of its noise are merged."""
+
+
+@dataclass(frozen=True)
+class MST(Selection):
+    """MST: selection by a noisy maximum spanning tree of the dependences between attributes.
+
+    1. Each attribute is measured, and its rare values are merged into one.
+    2. The score of a pair is the L1 distance between its exact counts and those of the model with independent
+       attributes, minus a penalty: the error that measuring the pair would remove, minus the noise that it would add. A
+       spanning tree is drawn by Kruskal's algorithm, each edge by the exponential mechanism.
+    3. The pairs of the tree are measured.
+
+    Each step takes a third of rho, and all cells of a step have noise of the same standard deviation. (McKenna, Miklau
+    and Sheldon 2021, algorithm 2, which has no penalty; McKenna, Mullins, Sheldon and Miklau 2022 have it in AIM.)
+
+    Args:
+        rho: the claim, > 0.
+        shares: shares of rho for the three steps, > 0, which add up to 1.
+        penalty: >= 0; this multiple of the expected L1 norm of the noise of the pair, sqrt(2/pi) standard deviation *
+            n_cells, is subtracted from its score. 0: the score of the paper, which prefers pairs of many cells.
+        compress: True to merge rare values.
+        relation: "add_remove", or "replace_one", under which all sensitivities are larger: sqrt(2) times in L2, twice
+            in the scores, which are L1 distances.
+
+    Guarantees:
+        * rho-concentrated DP, by composition: a score moves by at most 1 (2 under "replace_one"), as model and penalty
+          depend only on earlier measurements; each of d - 1 choices by the exponential mechanism with epsilon costs
+          epsilon^2 / 8.
+        * The law of the transcript is known: scores are a function of the data and of earlier measurements.
+
+    The transcript lists the round in which each pair was chosen (1, 2, ...; 0: not chosen), then the noisy counts of
+    each attribute, then those of each pair, over the whole domain: the counts of merged values are shared evenly.
+
+    Example:
+        >>> domain = Domain({"sex": 2, "race": 5, "income": 2})
+        >>> selection = MST(rho=0.1)
+        >>> [round(number, 6) for number in selection.noise(domain)]
+        [6.708204, 0.182574, 5.477226]
+        >>> print(selection.guarantee(domain))
+        ConcentratedDP(rho=0.1)
+    """
+
+    rho: float
+    _: KW_ONLY
+    shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+    penalty: float = 1.0
+    compress: bool = True
+    relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        positive(rho=self.rho)
+        non_negative(penalty=self.penalty)
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if self.relation is Relation.ZERO_OUT:
+            raise ParameterError(
+                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
+            )
+        object.__setattr__(self, "shares", tuple(map(float, self.shares)))
+        if len(self.shares) != 3 or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1.0):
+            raise ParameterError(
+                argument="shares", value=self.shares, allowed="be three numbers > 0 that add up to 1, one a step"
+            )
+        if not isinstance(self.compress, bool):
+            raise ParameterError(argument="compress", value=self.compress, allowed="be True or False")
+
+    def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
+        """Return each attribute, then each pair."""
+        names = domain.names
+        if len(names) < 2:
+            raise ParameterError(
+                argument="domain", value=names, allowed="have at least two attributes for a spanning tree"
+            )
+        ends = trees.pairs(len(names))
+        return (*((name,) for name in names), *((names[a], names[b]) for a, b in ends))
+
+    def noise(self, domain: Domain) -> Noise:
+        """Return the noise of each step."""
+        d = len(domain.names)
+        sensitivity = self.sensitivity
+        one_way_rho, choice_rho, two_way_rho = (self.rho * share for share in self.shares)
+        return Noise(
+            one_way=math.sqrt(sensitivity * d / (2.0 * one_way_rho)),
+            rate=math.sqrt(8.0 * choice_rho / (d - 1)) / (2.0 * sensitivity),
+            two_way=math.sqrt(sensitivity * (d - 1) / (2.0 * two_way_rho)),
+        )
+
+    @property
+    def sensitivity(self) -> float:
+        """Number of cells of a marginal that a neighbour moves by one: the sensitivity of a score."""
+        return 1.0 if self.relation is Relation.ADD_REMOVE else 2.0
+
+    def guarantee(self, domain: Domain) -> Guarantee:
+        """Return `ConcentratedDP(rho)`."""
+        return ConcentratedDP(self.rho, relation=self.relation)
+
+    def worst_case(self, domain: Domain) -> Neighbours:
+        """Return two camps of attributes, and a record that supports the dependences within them: see `camps`.
+
+        The number of records is so large that no value is rare, and that noise in the counts of the attributes hardly
+        moves the scores; a few more records of value 0 make it about equally likely that the first edge joins
+        attributes 0 and 1. If attributes have different numbers of values, a penalty decides between pairs, and choices
+        carry less information.
+        """
+        if len(domain.names) < 3 or min(domain.shape) < 2:
+            return super().worst_case(domain)
+        n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
+        return camps_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
+
+    def exact_guarantee(self, domain: Domain) -> Guarantee | None:
+        """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
+
+        The curve is exact for the noise of both measuring steps, and approximate for the choices: noise in the counts
+        of the attributes is ignored, which changes their log probabilities by at most about rate / 100.
+        """
+        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST:
+            return None
+        pair, noise = self.worst_case(domain), self.noise(domain)
+        tables = [Table.of(domain, pair.side(side)) for side in (0, 1)]
+        law0, law1 = (np.exp(self.log_choices(table, noise.rate)) for table in tables)
+        parts: list[Guarantee] = [
+            GaussianDP(math.sqrt(2.0 * self.rho * (self.shares[0] + self.shares[2])), relation=self.relation)
+        ]
+        if not np.allclose(law0, law1, rtol=1e-12, atol=0.0):
+            parts.append(ExactDP(law0, law1, relation=self.relation))
+        return compose(parts, accounting="privacy-loss", fixed_sides=True) if len(parts) > 1 else parts[0]
+
+    def log_choices(self, table: Table, rate: float) -> Floats:
+        """Return the log probability of each sequence of `spanning_trees.law` if attributes had noise-free counts."""
+        names = table.domain.names
+        chosen = trees.law(len(names))
+        model = self.model([table.marginal((name,))[None] for name in names], table)
+        scores = np.broadcast_to(model.scores(table), (len(chosen), len(names) * (len(names) - 1) // 2))
+        return self.log_chosen(scores, chosen, rate)
+
+    def _enough(self, domain: Domain) -> int:
+        """Return a number of records with which noise in attribute counts does not matter, and no value is rare."""
+        deviation, n_values = self.noise(domain).one_way, max(domain.shape)
+        return math.ceil(n_values * max(200.0 * deviation**2, 24.0 * deviation))
+
+    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+        domain, noise = table.domain, self.noise(table.domain)
+        candidates = self.candidates(domain)
+        d = len(domain.names)
+        one_way_answers = [_noisy(table.marginal(candidate), size, noise.one_way, rng) for candidate in candidates[:d]]
+        model = self.model(one_way_answers, table)
+        chosen = self.choose(model.scores(table), noise.rate, rng)
+        measurements = [
+            Measured(candidate, answers, noise.one_way)
+            for candidate, answers in zip(candidates, one_way_answers, strict=False)
+        ]
+        for round_ in range(d - 1):
+            for edge in np.unique(chosen[:, round_]):
+                runs = np.flatnonzero(chosen[:, round_] == edge)
+                pair = candidates[d + edge]
+                answers = model.measured(table.marginal(pair), edge, runs, noise.two_way, rng)
+                measurements.append(Measured(pair, answers, noise.two_way, runs=runs))
+        return tuple(measurements)
+
+    def choose(self, scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
+        """Return the edges of the tree of each run, round by round."""
+        return trees.draw(scores, rate, rng)
+
+    def log_chosen(self, scores: Floats, chosen: Ints, rate: float) -> Floats:
+        """Return the log probability of a result of `choose`, shape `(size,)`."""
+        return trees.log_probability(scores, chosen, rate)
+
+    def model(self, alone: Sequence[Floats], table: Table) -> Independent:
+        """Return the model with independent attributes, fitted to their noisy counts."""
+        domain = table.domain
+        kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
+        fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
+        penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
+        return Independent.fitted(alone, kept, domain, fixed, penalty)
+
+    def kept(self, answers: Floats, table: Table, place: int) -> Flags:
+        """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
+        threshold = RARE * self.noise(table.domain).one_way
+        return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
+
+    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+        """Return one row per run, as the class describes: `(size, n_pairs + n_cells of all attributes and pairs)`."""
+        candidates = self.candidates(domain)
+        d = len(domain.names)
+        rounds = np.zeros((size, len(candidates) - d))
+        answers = [np.zeros((size, domain.project(candidate).n_cells)) for candidate in candidates]
+        n_chosen = np.zeros(size)
+        for measurement in measured:
+            place = candidates.index(measurement.attributes)
+            runs = slice(None) if measurement.runs is None else measurement.runs
+            answers[place][runs] = measurement.answers
+            if place >= d:
+                n_chosen[runs] += 1.0
+                rounds[runs, place - d] = n_chosen[runs]
+        return np.concatenate([rounds, *answers], axis=1)
+
+    def has_density(self, generator: Generator) -> bool:
+        return True
+
+    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+        """Return the log density of the attribute noise, of the choices given it, and of the pair noise given both."""
+        domain, noise = table.domain, self.noise(table.domain)
+        candidates = self.candidates(domain)
+        d = len(domain.names)
+        rounds, *answers = _parts(transcripts, domain, candidates)
+        chosen = np.argsort(-rounds, axis=1, kind="stable")[:, : d - 1][:, ::-1]
+        log_density = np.zeros(len(transcripts))
+        for candidate, noisy in zip(candidates[:d], answers[:d], strict=True):
+            log_density += _log_normal(noisy - table.marginal(candidate), noise.one_way).sum(axis=1)
+        model = self.model(answers[:d], table)
+        log_density += self.log_chosen(model.scores(table), chosen, noise.rate)
+        for edge, candidate in enumerate(candidates[d:]):
+            runs = np.flatnonzero(rounds[:, edge] > 0)
+            noisy = model.compressed(answers[d + edge][runs], edge, runs)
+            exact = model.compressed(table.marginal(candidate), edge, runs)
+            exists = model.exists(edge, runs)
+            log_density[runs] += np.where(exists, _log_normal(noisy - exact, noise.two_way), 0.0).sum(axis=(1, 2))
+        return log_density
+
+
+class Noise(NamedTuple):
+    """Noise of the three steps.
+
+    Args:
+        one_way: standard deviation of the count of a value.
+        rate: rate of the exponential mechanism: epsilon of one choice / (2 sensitivity).
+        two_way: standard deviation of the count of a pair of values.
+    """
+
+    one_way: float
+    rate: float
+    two_way: float
+
+
+class Independent(NamedTuple):
+    """Fitted model with independent attributes, over the compressed domain of each run.
+
+    Args:
+        total: estimated number of records, shape `(size,)`.
+        shares: shares of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
+        kept: masks of the values that are not merged: shape `(size, n_values)` each.
+        penalty: penalty of a pair for each of its cells over the compressed domain.
+    """
+
+    total: Floats
+    shares: tuple[Floats, ...]
+    kept: tuple[Flags, ...]
+    penalty: float
+
+    @classmethod
+    def fitted(
+        cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None, penalty: float
+    ) -> Independent:
+        """Return the least-squares fit; the total is the precision-weighted mean of the sums of all attributes.
+
+        Args:
+            alone: noisy counts of each attribute, shape `(size, n_values)` each, all with the same noise.
+            kept: see the class.
+            domain: domain of the records.
+            fixed: number of records if it is public; None: estimated, at least 1.
+            penalty: see the class.
+        """
+        if fixed is None:
+            precision = 1.0 / np.array(domain.shape)
+            sums = np.stack([answers.sum(axis=1) for answers in alone], axis=1)
+            total = np.maximum(1.0, sums @ precision / precision.sum())
+        else:
+            total = np.full(len(alone[0]), fixed)
+        shares = []
+        for answers, flags in zip(alone, kept, strict=True):
+            variances = np.ones((len(flags), flags.shape[1] + 1))
+            variances[:, -1] = np.maximum(1, (~flags).sum(axis=1))
+            counts = nearest_counts(merged(answers, flags), variances, present(flags), total)
+            shares.append(counts / total[:, None])
+        return cls(total, tuple(shares), tuple(kept), penalty)
+
+    def scores(self, table: Table) -> Floats:
+        """Return the L1 distance between the exact and the model counts of each pair, minus the penalty.
+
+        The shape is `(size, n_pairs)`.
+        """
+        scores = []
+        names = table.domain.names
+        all_runs = np.arange(len(self.total))
+        for edge, (a, b) in enumerate(trees.pairs(len(names))):
+            exact = self.compressed(table.marginal((names[a], names[b])), edge, all_runs)
+            model = self.total[:, None, None] * self.shares[a][:, :, None] * self.shares[b][:, None, :]
+            n_cells = np.count_nonzero(self.exists(edge, all_runs), axis=(1, 2))
+            scores.append(np.abs(exact - model).sum(axis=(1, 2)) - self.penalty * n_cells)
+        return np.stack(scores, axis=1)
+
+    def measured(
+        self, counts: Floats, edge: int, runs: Ints, standard_deviation: float, rng: np.random.Generator
+    ) -> Floats:
+        """Return noisy counts of a pair over the compressed domain of each run, spread over the whole domain."""
+        exact = self.compressed(counts, edge, runs)
+        noisy = exact + standard_deviation * rng.standard_normal(exact.shape) * self.exists(edge, runs)
+        first, second = self.kept_of(edge, runs)
+        return spread(spread(noisy, first, axis=1), second, axis=2).reshape(len(runs), -1)
+
+    def compressed(self, counts: Floats, edge: int, runs: Ints) -> Floats:
+        """Return counts of a pair over the compressed domain, from those over the whole domain.
+
+        Args:
+            counts: `(n_cells,)` or `(len(runs), n_cells)`.
+            edge: number of the pair.
+            runs: numbers of the runs.
+
+        Returns:
+            Shape `(len(runs), n_values + 1 of the first, n_values + 1 of the second)`.
+        """
+        first, second = self.kept_of(edge, runs)
+        shape = (len(runs), first.shape[1], second.shape[1])
+        return merged(
+            merged(np.broadcast_to(counts, (len(runs), counts.shape[-1])).reshape(shape), first, 1), second, 2
+        )
+
+    def exists(self, edge: int, runs: Ints) -> Flags:
+        """Return a mask of the cells of a pair that exist over the compressed domain."""
+        first, second = self.kept_of(edge, runs)
+        return present(first)[:, :, None] & present(second)[:, None, :]
+
+    def kept_of(self, edge: int, runs: Ints) -> tuple[Flags, Flags]:
+        """Return masks of the values of both attributes of a pair that are not merged."""
+        a, b = trees.pairs(len(self.kept))[edge]
+        return self.kept[a][runs], self.kept[b][runs]
+
+
+def _noisy(counts: Floats, size: int, standard_deviation: float, rng: np.random.Generator) -> Floats:
+    return counts + standard_deviation * rng.standard_normal((size, len(counts)))
+
+
+def _log_normal(noise: Floats, standard_deviation: float) -> Floats:
+    scaled = noise / standard_deviation
+    return -0.5 * scaled * scaled - math.log(standard_deviation * math.sqrt(2.0 * math.pi))
+
+
+def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) -> list[Floats]:
+    """Return the rounds, and the answers of each candidate."""
+    n_pairs = len(candidates) - len(domain.names)
+    ends = np.cumsum([n_pairs, *(domain.project(candidate).n_cells for candidate in candidates)])
+    return np.split(transcripts, ends[:-1], axis=1)

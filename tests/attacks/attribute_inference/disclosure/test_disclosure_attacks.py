@@ -1,0 +1,182 @@
+"""Singling out, linkability and attribute inference: slow twins, known answers, and what is refused."""
+
+import numpy as np
+import pytest
+
+from dpassay.attacks.attribute_inference import CorrectAttribution, Majority
+from dpassay.attacks.attribute_inference.disclosure import (
+    AttributeDisclosure,
+    Linkability,
+    Predicates,
+    Scene,
+    SinglingOut,
+    gower,
+)
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.noise.queries.domain import Domain
+
+DOMAIN = Domain({"age": 7, "sex": 2, "place": 5, "job": 4})
+ORDERED = ("age", "job")
+
+
+def records(n, seed):
+    return np.random.default_rng(seed).integers(DOMAIN.shape, size=(n, 4))
+
+
+def scene(n=40, m=60):
+    return Scene(records(n, 1), records(m, 2), records(50, 3))
+
+
+def slow_distance(a, b, names):
+    total = 0.0
+    for name in names:
+        i = DOMAIN.index(name)
+        total += abs(a[i] - b[i]) / (DOMAIN.shape[i] - 1) if name in ORDERED else float(a[i] != b[i])
+    return total
+
+
+def slow_neighbours(record, rows, names, k):
+    far = [round(slow_distance(record, row, names), 9) for row in rows]
+    return {i for i, d in enumerate(far) if d <= sorted(far)[k - 1]}
+
+
+@pytest.mark.parametrize("k", [1, 3, 30])
+def test_neighbours_are_those_of_loops_in_any_blocks(k, monkeypatch):
+    monkeypatch.setattr(gower, "BLOCK", 70)
+    rows, some = records(30, 0), records(11, 4)
+    attack = SinglingOut(DOMAIN, ORDERED)
+    found = np.vstack([near for _, near in gower.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
+    assert [set(np.flatnonzero(one)) for one in found] == [slow_neighbours(r, rows, DOMAIN.names, k) for r in some]
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_people_are_linked_as_loops_link_them(k):
+    table, where = records(50, 0), scene()
+    attack = Linkability(DOMAIN, ORDERED, first=["age", "place"], second=["job", "sex"], n_neighbours=k)
+    first, second = attack.first, attack.second
+    wanted = []
+    for person in where.people:
+        near = slow_neighbours(person, table, first, k)
+        others = [near & slow_neighbours(other, table, second, k) for other in where.bystanders[:3]]
+        wanted.append(bool(near & slow_neighbours(person, table, second, k)) and not any(others))
+    few = Scene(where.people, where.bystanders[:3], where.known)
+    assert attack.right(table, few, np.random.default_rng(0)).tolist() == wanted
+    assert 0 < sum(wanted) < len(wanted)
+
+
+@pytest.mark.parametrize("kind", ["univariate", "multivariate"])
+def test_descriptions_fit_one_row_and_whom_loops_say(kind):
+    table, where, rng = records(12, 0), scene(), np.random.default_rng(0)
+    table[3, 0] = 6
+    attack = SinglingOut(DOMAIN, ORDERED, kind=kind, n_predicates=40, n_columns=2)
+    made = attack.predicates(table, rng)
+    assert 0 < len(made) == len(made.distinct()) <= 40
+    assert (made.counts(table) == 1).all()
+    used = ((made.low > 0) | (made.high < np.array(DOMAIN.shape) - 1)).sum(axis=1)
+    assert (used <= (1 if kind == "univariate" else 2)).all()
+    fits = [
+        [all(lo <= c <= hi for lo, c, hi in zip(*one, strict=True)) for one in pairs(made, i, where.people)]
+        for i in range(len(made))
+    ]
+    assert made.matches(where.people).tolist() == fits
+
+
+def pairs(made, i, people):
+    return [(made.low[i], person, made.high[i]) for person in people]
+
+
+def test_rare_values_are_those_of_one_row_and_the_ends_of_what_has_an_order():
+    table = np.array([[1, 0, 4, 0], [1, 0, 3, 0], [2, 0, 3, 0], [2, 0, 3, 0], [5, 0, 3, 0]])
+    made = Predicates.rare(DOMAIN, table, [0, 3], 100, np.random.default_rng(0))
+    ends = {
+        (column, lo, hi)
+        for low, high in zip(made.low, made.high, strict=True)
+        for column, (lo, hi) in enumerate(zip(low, high, strict=True))
+        if (lo, hi) != (0, DOMAIN.shape[column] - 1)
+    }
+    assert ends == {(2, 4, 4), (0, 5, 5), (0, 5, 6)}
+    assert len(made) == 3
+
+
+def test_random_descriptions_know_the_domain_only():
+    made = Predicates.random(DOMAIN, [0, 3], 2, 4_000, np.random.default_rng(0))
+    assert made.low.min(axis=0).tolist() == [0, 0, 0, 0]
+    assert (made.low <= made.high).all()
+    assert made.low.max(axis=0).tolist() == [6, 1, 4, 3]
+    category = (made.low[:, 2] > 0) | (made.high[:, 2] < 4)
+    assert (made.low[category, 2] == made.high[category, 2]).all()
+    assert abs(category.mean() - 0.5) < 0.05
+
+
+def test_a_person_is_singled_out_only_if_no_bystander_fits():
+    people = records(40, 1)
+    attack = SinglingOut(DOMAIN, ORDERED, n_columns=4)
+    alone = attack.right(people, Scene(people, people[:0], people[:0]), np.random.default_rng(0))
+    beside_twins = attack.right(people, Scene(people, people, people[:0]), np.random.default_rng(0))
+    assert alone.mean() > 0.5
+    assert not beside_twins.any()
+
+
+def test_published_counts_are_of_descriptions_that_fit_one_record():
+    people = records(40, 1)
+    attack = SinglingOut(DOMAIN, n_columns=4, n_predicates=30)
+    where = Scene(people, people[:0], people[:0])
+    assert attack.guesses(people, where, np.random.default_rng(0)).all()
+    twins = Scene(np.vstack([people, people]), people[:0], people[:0])
+    assert not attack.guesses(people, twins, np.random.default_rng(0)).any()
+
+
+def test_linking_everybody_with_everybody_links_nobody():
+    where = scene()
+    attack = Linkability(DOMAIN, first=["age"], second=["place"])
+    one_row, rng = records(1, 0), np.random.default_rng(0)
+    assert attack.guesses(one_row, where, rng).all()
+    assert not attack.right(one_row, where, rng).any()
+    assert abs(np.mean([attack.guessed(scene(40, 3), rng).mean() for _ in range(100)]) - 0.25) < 0.05
+
+
+def test_a_value_is_that_of_most_nearest_rows():
+    table = np.array([[0, 0, 0, 1], [0, 0, 0, 2], [0, 0, 0, 2], [6, 1, 1, 3]])
+    attack = AttributeDisclosure(DOMAIN, ORDERED, secret="job")
+    people = np.array([[0, 0, 0, 2], [1, 0, 0, 2], [6, 1, 1, 0], [0, 0, 0, 1]])
+    where = Scene(people, people[:0], people[:0])
+    assert attack.right(table, where, np.random.default_rng(0)).tolist() == [True, True, False, False]
+    near = AttributeDisclosure(DOMAIN, ORDERED, secret="job", within=1)
+    assert near.right(table, where, np.random.default_rng(0)).tolist() == [True, True, False, True]
+
+
+def test_other_attacks_on_tables_and_baselines_are_used_as_they_are():
+    where = scene()
+    table = np.vstack([where.people, where.known])
+    attack = AttributeDisclosure(DOMAIN, secret="job", attack=CorrectAttribution(), baseline=Majority())
+    rng = np.random.default_rng(0)
+    most = np.bincount(where.known[:, 3], minlength=4).argmax()
+    assert (attack.guessed(where, rng) == (where.people[:, 3] == most)).all()
+    nearest = AttributeDisclosure(DOMAIN, secret="job").right(table, where, rng)
+    assert (attack.right(table, where, rng) == nearest).mean() > 0.9
+    with pytest.raises(AttackError, match="Give known="):
+        attack.guessed(Scene(where.people, where.bystanders, where.known[:0]), rng)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: SinglingOut(DOMAIN, n_columns=5), "n_columns"),
+        (lambda: SinglingOut(DOMAIN, n_predicates=0), "n_predicates"),
+        (lambda: SinglingOut(DOMAIN, kind="bivariate"), "kind"),
+        (lambda: SinglingOut(DOMAIN, "age"), "ordered"),
+        (lambda: SinglingOut(DOMAIN, ["age", "age"]), "ordered"),
+        (lambda: SinglingOut(DOMAIN, ["height"]), "attribute"),
+        (lambda: Linkability(DOMAIN, first=["age"], second=["age", "sex"]), "second"),
+        (lambda: Linkability(DOMAIN, first=[], second=["age"]), "first"),
+        (lambda: Linkability(DOMAIN, first=["age"], second=["sex"], n_neighbours=0), "n_neighbours"),
+        (lambda: AttributeDisclosure(DOMAIN, secret="job", given=["job"]), "given"),
+        (lambda: AttributeDisclosure(DOMAIN, secret="job", within=1), "within"),
+        (lambda: AttributeDisclosure(DOMAIN, secret="height"), "attribute"),
+        (lambda: AttributeDisclosure({"a": 2, "b": 1}, secret="b"), "secret"),
+    ],
+)
+def test_wrong_options_are_named(make, named):
+    with pytest.raises(ParameterError) as caught:
+        make()
+    assert caught.value.argument == named

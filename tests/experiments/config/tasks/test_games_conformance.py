@@ -1,0 +1,45 @@
+"""What every game that a configuration can play must do. A new one is tested by its line in the catalogue alone."""
+
+from typing import get_args
+
+import pytest
+from made_configs import refused
+from typer.testing import CliRunner
+
+from dpassay.audit.bounds.choose import choose_bounds
+from dpassay.experiments.cli import app
+from dpassay.experiments.config.games import catalogue
+from dpassay.experiments.config.sections import GameSection
+from dpassay.experiments.config.tasks.base import Task
+
+every = pytest.mark.parametrize("name", list(catalogue))
+LAPLACE = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n'
+
+
+@every
+def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name):
+    task = catalogue.get(name)
+    assert issubclass(task, Task)
+    assert issubclass(task.section, GameSection)
+    fields = task.section.model_fields
+    assert get_args(fields["name"].annotation) == (name,)
+    assert task.counted in fields
+    assert all(field.description for field in fields.values())
+    assert choose_bounds("auto", reads=task.makes)
+
+
+@every
+def test_its_keys_are_checked_and_pointed_at(name):
+    text = f'{LAPLACE}[game]\nname = "{name}"\nkey_of_nobody = 1\n'
+    assert "made.toml:6: unknown key of [game] 'key_of_nobody'" in refused(text)
+    counted = catalogue.get(name).counted
+    wrong = refused(text.replace("key_of_nobody = 1", f"{counted} = 0"))
+    assert f"game.{counted} must be {catalogue.get(name).section.model_fields[counted].description}, but is 0" in wrong
+
+
+@every
+def test_a_wrong_name_is_told_of_it_and_the_command_line_lists_it(name):
+    assert repr(name) in refused(f'{LAPLACE}[game]\nname = "no such game"\n')
+    listed = CliRunner().invoke(app, ["list", "games"])
+    assert listed.exit_code == 0
+    assert name in listed.output

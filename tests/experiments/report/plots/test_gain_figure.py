@@ -1,0 +1,41 @@
+"""The figure of a gain: what it holds is what was measured, and a result draws itself."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpassay.audit.metrics import gain
+from dpassay.experiments.report.plots.gain import GainOverBaselines, draw_gain
+
+
+@pytest.fixture(scope="module")
+def found():
+    right = np.arange(60) < 40
+    return gain(right, without_release=np.arange(60) < 20, without_person=right[::-1])
+
+
+def test_figure_holds_the_attack_and_both_baselines(found):
+    figure = GainOverBaselines.from_result(found)
+    assert [name for name, _ in figure.rates] == ["attack", "without the release", "without the person"]
+    assert figure.rates[0][1] == found.attack
+    assert f"{100 * found.headline.value:+.1f} points" in figure.title
+    assert "not bounds on epsilon" in figure.caption
+
+
+def test_axes_are_named_and_every_rate_is_written(found):
+    (ax,) = draw_gain(found).axes
+    assert ax.get_xlabel() == "correct guesses, of 60 people (%)"
+    assert [text.get_text() for text in ax.texts] == ["66.7 %", "33.3 %", "66.7 %"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "attack",
+        "without the release",
+        "without the person",
+    ]
+
+
+def test_the_package_says_that_it_draws_a_gain():
+    project = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())
+    place = project["project"]["entry-points"]["dpassay.drawings"]["Gain"]
+    assert place == f"{draw_gain.__module__.rpartition('.')[0]}:{draw_gain.__name__}"

@@ -1,0 +1,108 @@
+"""DualQuery: its constant by enumeration, its draws, its solvers, accuracy."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpassay.mechanisms.accounting import BoundedRange, compose, to_concentrated
+from dpassay.mechanisms.core.base import Neighbours, Outputs
+from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.noise.queries import Marginals
+from dpassay.mechanisms.query_release.multiplicative_weights import DualQuery
+from dpassay.mechanisms.query_release.multiplicative_weights.best_record import AllRecords, IntegerProgramme
+from dpassay.mechanisms.query_release.multiplicative_weights.dual_query import yes
+
+FALSE_ALARM = 1e-6
+ONE_BIT = Marginals({"a": 2}, 1)
+SIX_BITS = Marginals(dict.fromkeys("abcdef", 2), 2)
+
+
+@pytest.mark.parametrize(("rounds", "samples"), [(2, 1), (2, 3), (3, 1), (3, 2), (4, 1)])
+def test_epsilon_is_approached_and_never_passed(rounds, samples):
+    """eta T (T - 1) s / n over all draws of a tiny instance: rare ones come within a thousandth of it."""
+    mechanism = DualQuery(ONE_BIT, 20, epsilon=2.0, rounds=rounds, samples=samples)
+    assert mechanism.eta * rounds * (rounds - 1) * samples / 20 == pytest.approx(2.0)
+    for ones in (0, 7, 19):
+        pair = Neighbours(np.arange(20)[:, None] < ones, np.arange(20)[:, None] < ones + 1, "replace_one")
+        assert mechanism.curve(pair).epsilon(0.0) <= 2.0 * (1 + 1e-12)
+    assert mechanism.exact_guarantee().epsilon(0.0) > 0.999 * 2.0
+
+
+def test_rho_is_that_of_all_draws():
+    mechanism = DualQuery(SIX_BITS, 50, epsilon=1.0, delta=1e-3, rounds=5, samples=3)
+    draws = [BoundedRange(2 * mechanism.eta * t / 50) for t in range(1, 5) for _ in range(3)]
+    total = compose([to_concentrated(one) for one in draws])
+    assert mechanism.guarantee().rho == pytest.approx(total.rho)
+    assert mechanism.guarantee().epsilon(1e-3) <= 1.0
+
+
+def test_draws_have_their_probability():
+    mechanism = DualQuery(ONE_BIT, 4, epsilon=2.0, rounds=2, samples=1)
+    data = np.array([[0], [0], [1], [0]])
+    drawn = mechanism.release(data, 40_000, np.random.default_rng(1)).values
+    every = mechanism._transcripts
+    p = np.exp(mechanism.log_density(Outputs(every), data))
+    code = lambda rows: rows[:, 0, 0] * 4 + rows[:, 1, 0]  # noqa: E731
+    counts = np.bincount(code(drawn), minlength=16)
+    assert stats.chisquare(counts[code(every)], 40_000 * p).pvalue > FALSE_ALARM
+
+
+def test_records_are_what_the_solver_finds_for_the_draws():
+    data = np.random.default_rng(2).integers(0, 2, (30, 6))
+    mechanism = DualQuery(SIX_BITS, 30, epsilon=5.0, rounds=4, samples=5)
+    transcript = mechanism.release(data, 20, np.random.default_rng(3)).values
+    table = DualQuery(SIX_BITS, 30, epsilon=5.0, rounds=4, samples=5, view="table")
+    records = table.release(data, 20, np.random.default_rng(3)).values
+    assert records.shape == (20, 4, 6)
+    np.testing.assert_array_equal(SIX_BITS.domain.cells(records), transcript[:, :, -1])
+    again = AllRecords(SIX_BITS)(transcript[:, :, :-1].reshape(80, 5))
+    np.testing.assert_array_equal(again.reshape(records.shape), records)
+
+
+def test_integer_programme_finds_records_as_good_as_any():
+    drawn = np.random.default_rng(4).integers(0, 2 * SIX_BITS.n_answers, (12, 9))
+    every = SIX_BITS.domain.records_in(np.arange(64))
+    programme = IntegerProgramme(SIX_BITS)
+    best = [programme.score(np.repeat(row[None], 64, axis=0), every).max() for row in drawn]
+    np.testing.assert_array_equal(programme.score(drawn, programme(drawn)), best)
+    np.testing.assert_array_equal(programme.score(drawn, AllRecords(SIX_BITS)(drawn)), best)
+    answers = np.hstack([yes(SIX_BITS, every), 1 - yes(SIX_BITS, every)])
+    counted = [answers[:, row].sum(axis=1).max() - (row >= SIX_BITS.n_answers).sum() for row in drawn]
+    np.testing.assert_array_equal(best, counted)
+
+
+@pytest.mark.parametrize("solver", ["highs", "all-records"])
+def test_table_answers_better_with_a_larger_budget(solver):
+    data = np.random.default_rng(5).integers(0, 2, (2_000, 6))
+    data[:, 1] = data[:, 0]
+    size, errors = (1 if solver == "highs" else 20), []
+    for epsilon in (0.05, 20.0):
+        mechanism = DualQuery(SIX_BITS, 2_000, epsilon=epsilon, rounds=40, samples=10, solver=solver, view="table")
+        tables = mechanism.release(data, size, np.random.default_rng(6)).values
+        errors.append(np.mean([np.abs(SIX_BITS(t) / 40 - SIX_BITS(data) / 2_000).max() for t in tables]))
+    assert errors[1] < min(0.2, 0.75 * errors[0])
+
+
+def test_what_is_no_query_is_impossible():
+    mechanism = DualQuery(ONE_BIT, 1, epsilon=1.0, rounds=2, samples=1)
+    values = np.array([[[0, 0], [3, 1]], [[4, 0], [0, 1]], [[0, 0], [-1, 0]], [[0, 2], [0, 0]]])
+    found = mechanism.log_density(Outputs(values), np.array([[0]]))
+    assert np.isneginf(found).tolist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"rounds": 1}, "rounds"),
+        ({"samples": 0}, "samples"),
+        ({"solver": "simplex"}, "solver"),
+        ({"delta": 1.0}, "delta"),
+        ({"marginals": Marginals({"a": 3}, 1)}, "marginals"),
+        ({"epsilon": math.inf}, "epsilon"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options, argument):
+    with pytest.raises(ParameterError, match=argument):
+        DualQuery(**({"marginals": ONE_BIT, "n_records": 4, "epsilon": 1.0} | options))
