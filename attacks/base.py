@@ -51,7 +51,7 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Mechanism and pair under attack; `mechanism` is what `fitted_to` returned for `neighbours`."""
+    """Mechanism and pair under attack; `mechanism` is what `bind` returned for `neighbours`."""
 
     mechanism: Mechanism
     neighbours: Neighbours

@@ -15,7 +15,7 @@ from typing import Any
 from ..attacks.base import Attack
 from ..mechanisms.adapters.functions.guard import calls_take_at_most
 from ..mechanisms.core.base import Mechanism, Neighbours
-from ..mechanisms.core.display_names import label
+from ..mechanisms.core.display_names import display_name
 from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
 from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
@@ -23,8 +23,8 @@ from ..mechanisms.core.validation import counted
 from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
-from .games.pair import Run
-from .games.setup import Question
+from .games.pair import PairRun
+from .games.setup import AuditSetup
 from .results.audit_result import AuditResult
 from .results.text import INDEPENDENT
 from .trials.options import RunOptions
@@ -110,7 +110,7 @@ def audit(
     options = RunOptions(n_jobs, store, progress)
     seed, trials = root_seed(seed), counted(1, trials=trials)
     with calls_take_at_most(timeout):
-        question = Question.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
+        question = AuditSetup.ask(mechanism, neighbours, attack, bound, delta, confidence, claim, stop, n_hypotheses)
     try:
         return _run_audit(question, trials, seed, options, timeout)
     except ManyRunsError:
@@ -121,13 +121,13 @@ def audit(
         return _run_audit(one_run_per_call, trials, seed, options.below(AGAIN), timeout)
 
 
-def _run_audit(question: Question, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
+def _run_audit(question: AuditSetup, trials: int, seed: int, options: RunOptions, timeout: float | None) -> AuditResult:
     """Run one audit whose arguments are checked, and return its result."""
     with calls_take_at_most(timeout):
         plan = question.plan(trials, seed)
     digest = question.describe(plan, seed)
     with options.opened(digest) as (opened, reporter):
-        return Run(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout).result()
+        return PairRun(question, plan, seed, fingerprint(digest), opened, options.n_jobs, reporter, timeout).result()
 
 
 def assert_private(
@@ -157,7 +157,7 @@ def assert_private(
     if result.verdict is Verdict.VIOLATION:
         raise PrivacyViolation(result.evidence(), result)
     if result.verdict is Verdict.DEPENDENT:
-        raise DependentTrialsError(label(result.mechanism), result.dependence or "", INDEPENDENT)
+        raise DependentTrialsError(display_name(result.mechanism), result.dependence or "", INDEPENDENT)
     return result
 
 

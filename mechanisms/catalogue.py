@@ -61,7 +61,7 @@ catalogue = Catalogue(
         "pate": "dpassay.mechanisms.learning.pate.pate:PATE",
         "private-vote-epsilon": "dpassay.mechanisms.learning.pate.private_epsilon:PrivateEpsilon",
         "broken-votes-epsilon-of-votes": "dpassay.mechanisms.broken.ensembles.epsilon_of_votes:EpsilonOfVotes",
-        "broken-votes-abstention-unpaid": "dpassay.mechanisms.broken.ensembles.unpaid_abstention:AbstentionUnpaid",
+        "broken-votes-abstention-unpaid": "dpassay.mechanisms.broken.ensembles.unpaid_abstention:AbstentionNotAccounted",
         "broken-votes-check-without-noise": "dpassay.mechanisms.broken.ensembles.check_without_noise:CheckWithoutNoise",
         "broken-noisy-max-value-laplace": "dpassay.mechanisms.broken.selection.max_value:LaplaceMaxValue",
         "broken-noisy-max-value-exponential": "dpassay.mechanisms.broken.selection.max_value:ExponentialMaxValue",

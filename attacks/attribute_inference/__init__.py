@@ -18,7 +18,7 @@ from .base import AttributeInference, Sensitive
 from .imputation import Imputation, Majority
 from .inversion import Inversion, closeness
 from .leaf_counts import LeafCounts
-from .learned import Learned
+from .learned import LearnedInference
 from .membership import ErrorRates, FromMembership
 from .records import ModelConfidence
 from .synthetic import CorrectAttribution, NearestRows, TrainedOnSynthetic
@@ -31,7 +31,7 @@ __all__ = [
     "Imputation",
     "Inversion",
     "LeafCounts",
-    "Learned",
+    "LearnedInference",
     "Majority",
     "ModelConfidence",
     "NearestRows",

@@ -14,7 +14,7 @@ from .predictions import log_probabilities, places
 
 
 @dataclass(frozen=True)
-class Learned(AttributeInference):
+class LearnedInference(AttributeInference):
     """Classifier from the known attributes, and log p_y at each value, to the value.
 
     It is trained on `known`, people who were not in the training set: it learns what the model reveals about the

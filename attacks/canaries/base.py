@@ -22,7 +22,7 @@ from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.validation import Options, whole
 from ...mechanisms.learning.base import Floats, TrainingData
-from ...mechanisms.learning.dp_sgd.capabilities import TakesCanaries, needed
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 
 Example: TypeAlias = tuple[Floats, int | float]
@@ -57,7 +57,7 @@ class Canary(metaclass=Options):
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            mechanism: a trainer that `TakesCanaries`, such as `DPSGD` or `OpacusTraining`, or its `GroupPrivacy` for
+            mechanism: a trainer that `SupportsCanaries`, such as `DPSGD` or `OpacusTraining`, or its `GroupPrivacy` for
                 several copies. Gradient canaries require more: see each.
 
         Raises:
@@ -67,7 +67,7 @@ class Canary(metaclass=Options):
         learner = self._trainer(mechanism)
         data = self._checked(dataset, learner)
         pair = Neighbours(*self._sides(data, learner), learner.relation)
-        mechanism.fitted_to(pair)
+        mechanism.bind(pair)
         return pair
 
     def stage(self, dataset: Dataset, mechanism: Mechanism) -> tuple[Mechanism, Neighbours]:
@@ -78,14 +78,14 @@ class Canary(metaclass=Options):
         trainer: Any = self._trainer(mechanism)
         claimed: Mechanism = trainer if self.group_size == 1 else GroupPrivacy(trainer, size=self.group_size)
         pair = self.pair(dataset, claimed)
-        return claimed.fitted_to(pair), pair
+        return claimed.bind(pair), pair
 
     def several(self, dataset: Dataset, learner: Any, n: int) -> tuple[TrainingData, TrainingData]:
         """Return `n` different canaries of this kind, for a run in which each is in or out by its own coin.
 
         Args:
             dataset: `(X, y)`, or `TrainingData` without gradient records.
-            learner: trainer that `TakesCanaries`.
+            learner: trainer that `SupportsCanaries`.
             n: >= 1. Canaries that are examples take the places of n records, from `record` on.
 
         Returns:
@@ -101,7 +101,7 @@ class Canary(metaclass=Options):
         canaries, always = self._several(data, learner, n)
         return canaries, TrainingData(always.X[:0], always.y[:0]) if self.alone else always
 
-    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         """Return `several` for data that were checked."""
         raise ParameterError(
             f"canary {type(self).__name__} would be the same record {n} times, but a coin for each of many canaries "
@@ -109,16 +109,16 @@ class Canary(metaclass=Options):
             argument="canary",
         )
 
-    def _trainer(self, mechanism: Any) -> TakesCanaries:
+    def _trainer(self, mechanism: Any) -> SupportsCanaries:
         """Return the trainer of `mechanism`; raise `ParameterError` if it cannot take this canary."""
-        trainer: TakesCanaries = needed(mechanism, TakesCanaries, f"canary {type(self).__name__}")
+        trainer: SupportsCanaries = needed(mechanism, SupportsCanaries, f"canary {type(self).__name__}")
         return trainer
 
     @abstractmethod
-    def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
+    def _sides(self, data: TrainingData, learner: SupportsCanaries) -> tuple[TrainingData, TrainingData]:
         """Return side 0 and side 1."""
 
-    def _checked(self, dataset: Dataset, learner: TakesCanaries) -> TrainingData:
+    def _checked(self, dataset: Dataset, learner: SupportsCanaries) -> TrainingData:
         data = TrainingData.of(dataset)
         if data.n_gradients:
             raise ParameterError(
@@ -135,7 +135,7 @@ class Canary(metaclass=Options):
 
 
 def least_likely(
-    learner: TakesCanaries, data: TrainingData, x: Floats, *, but: int | None = None, rank: int = 0
+    learner: SupportsCanaries, data: TrainingData, x: Floats, *, but: int | None = None, rank: int = 0
 ) -> int:
     """Return the label that is least likely at `x` under the initial parameters, of those other than `but`.
 

@@ -17,7 +17,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import one_of, whole
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.capabilities import TakesCanaries
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries
 from .base import Canary, Example, least_likely
 
 
@@ -26,14 +26,14 @@ class ExampleCanary(Canary):
     """Base class of canaries that are examples."""
 
     @abstractmethod
-    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         """Return the canary, features and label."""
 
-    def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def rival(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         """Return the record in the canary's place on side 0 under replace_one: the record that the canary replaces."""
         return data.X[self.record], data.y[self.record]
 
-    def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
+    def _sides(self, data: TrainingData, learner: SupportsCanaries) -> tuple[TrainingData, TrainingData]:
         k, blank = self.group_size, (np.zeros(data.X.shape[1]), 0)
         if self.alone:
             X, y, place = data.X[:0], data.y[:0], 0
@@ -51,7 +51,7 @@ class ExampleCanary(Canary):
             side0 = having(blank if learner.relation is Relation.ZERO_OUT else self.rival(data, learner))
         return side0, having(self.example(data, learner))
 
-    def _in_places(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+    def _in_places(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         """Return one canary in the place of each of n records, from `record` on, and the other records."""
         places = self.record + np.arange(n)
         if places[-1] >= len(data):
@@ -84,10 +84,10 @@ class Natural(ExampleCanary):
     _: KW_ONLY
     other: int | None = None
 
-    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         return data.X[self.record], data.y[self.record]
 
-    def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def rival(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         if self.other is None or not 0 <= self.other < len(data):
             raise ParameterError(
                 f"other must be the position of another record, 0 to {len(data) - 1}, under 'replace_one', but is "
@@ -96,7 +96,7 @@ class Natural(ExampleCanary):
             )
         return data.X[self.other], data.y[self.other]
 
-    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         return self._in_places(data, learner, n)
 
 
@@ -116,7 +116,7 @@ class Mislabelled(ExampleCanary):
     _: KW_ONLY
     label: int | None = None
 
-    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         right = int(data.y[self.record])
         if self.label is None:
             return data.X[self.record], least_likely(learner, data, data.X[self.record], but=right)
@@ -128,7 +128,7 @@ class Mislabelled(ExampleCanary):
             )
         return data.X[self.record], self.label
 
-    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         return self._in_places(data, learner, n)
 
 
@@ -157,7 +157,7 @@ class Blank(ExampleCanary):
         super().__post_init__()
         one_of(("zeros", "mean"), fill=self.fill)
 
-    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         others = np.delete(data.X, self.record, axis=0)
         x = others.mean(axis=0) if self.fill == "mean" and len(others) else np.zeros(data.X.shape[1])
         if self.label is None:
@@ -200,11 +200,11 @@ class ClipBKD(ExampleCanary):
     def group_size(self) -> int:
         return self.copies
 
-    def example(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         x = self._features(data)
         return x, least_likely(learner, data, x)
 
-    def rival(self, data: TrainingData, learner: TakesCanaries) -> Example:
+    def rival(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         x = self._features(data)
         return x, least_likely(learner, data, x, rank=1)
 

@@ -18,7 +18,12 @@ from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.capabilities import ClipsGradients, HasInputWeights, TakesCanaries, needed
+from ...mechanisms.learning.dp_sgd.capabilities import (
+    SupportsCanaries,
+    SupportsDiracCanaries,
+    SupportsGradientCanaries,
+    needed,
+)
 from .base import Canary
 
 
@@ -29,24 +34,24 @@ class GradientCanary(Canary):
     Under replace_one, side 0 has the opposite gradient; under zero_out, a gradient of 0.
     """
 
-    def _trainer(self, mechanism: Any) -> ClipsGradients:
-        trainer: ClipsGradients = needed(mechanism, ClipsGradients, f"canary {type(self).__name__}")
+    def _trainer(self, mechanism: Any) -> SupportsGradientCanaries:
+        trainer: SupportsGradientCanaries = needed(mechanism, SupportsGradientCanaries, f"canary {type(self).__name__}")
         return trainer
 
     @abstractmethod
-    def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
         """Return the unit direction `(n_parameters,)`; `data` are the other records."""
 
     @abstractmethod
-    def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> NDArray[np.float64]:
         """Return n different directions, `(n, n_parameters)`, for a run with many canaries; `data` are all records."""
 
-    def _several(self, data: TrainingData, learner: TakesCanaries, n: int) -> tuple[TrainingData, TrainingData]:
+    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
         learner = self._trainer(learner)
         gradients = learner.clip_norm * self.directions(data, learner, n)
         return TrainingData(data.X[:0], data.y[:0], gradients), data
 
-    def _sides(self, data: TrainingData, learner: TakesCanaries) -> tuple[TrainingData, TrainingData]:
+    def _sides(self, data: TrainingData, learner: SupportsCanaries) -> tuple[TrainingData, TrainingData]:
         learner = self._trainer(learner)
         others_mask = np.arange(len(data)) != self.record
         if self.alone:
@@ -93,7 +98,7 @@ class Dirac(GradientCanary):
         if self.feature is not None:
             whole(0, feature=self.feature)
 
-    def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
         weights, dead = self._weights(learner), _dead_features(data)
         feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
         if feature is None or feature not in dead:
@@ -113,7 +118,7 @@ class Dirac(GradientCanary):
         unit_vector[weights[self.unit, feature]] = 1.0
         return unit_vector
 
-    def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> NDArray[np.float64]:
         """Return the directions of n weights of dead features."""
         if self.feature is not None or self.unit:
             raise ParameterError(
@@ -137,8 +142,8 @@ class Dirac(GradientCanary):
         unit_vectors[np.arange(n), weights[:n]] = 1.0
         return unit_vectors
 
-    def _weights(self, learner: ClipsGradients) -> NDArray[np.intp]:
-        trainer: HasInputWeights = needed(learner, HasInputWeights, "canary Dirac")
+    def _weights(self, learner: SupportsGradientCanaries) -> NDArray[np.intp]:
+        trainer: SupportsDiracCanaries = needed(learner, SupportsDiracCanaries, "canary Dirac")
         return trainer.input_weights()
 
 
@@ -157,10 +162,10 @@ class RandomDirection(GradientCanary):
         super().__post_init__()
         whole(0, seed=self.seed)
 
-    def direction(self, data: TrainingData, learner: ClipsGradients) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
         return np.asarray(self.directions(data, learner, 1)[0])
 
-    def directions(self, data: TrainingData, learner: ClipsGradients, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> NDArray[np.float64]:
         """Return independent directions, which overlap by about 1 / sqrt(n_parameters)."""
         vectors = np.random.default_rng(self.seed).standard_normal((n, learner.n_parameters))
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

@@ -14,7 +14,7 @@ from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import ReleasesModels
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class CanaryDirectionScorer:
         return np.where(np.isnan(displacement), 0.0, displacement).astype(np.float64)
 
 
-def _initial(learner: ReleasesModels) -> NDArray[np.float64]:
+def _initial(learner: SupportsModels) -> NDArray[np.float64]:
     """Return the initial parameters; 0, their mean, if they are drawn for every run."""
     initial = learner.initial_parameters()
     return np.zeros(learner.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)

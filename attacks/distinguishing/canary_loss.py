@@ -16,7 +16,7 @@ from ..base import Scorer, Target
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import ShowsLosses
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +65,11 @@ class CanaryLoss(TargetedAttack):
         return CanaryLossScorer(learner, only0, only1)
 
     @classmethod
-    def _capability(cls) -> type[ShowsLosses]:
+    def _capability(cls) -> type[SupportsLosses]:
         """Return the capability to compute losses, the only one needed."""
-        from ...mechanisms.learning.dp_sgd.capabilities import ShowsLosses
+        from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses
 
-        return ShowsLosses
+        return SupportsLosses
 
     def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
         """Return the examples in which the sides differ; raise `AttackError` if they differ in gradient records."""
@@ -88,7 +88,7 @@ class CanaryLoss(TargetedAttack):
 class CanaryLossScorer:
     """Scorer that returns the loss on `only0` minus the loss on `only1` of models of `learner`."""
 
-    learner: ShowsLosses
+    learner: SupportsLosses
     only0: TrainingData
     only1: TrainingData
 

@@ -18,7 +18,7 @@ from ..learners.additive import AdditiveModel, fit_additive
 from ..learners.boosting import fit_boosting
 from ..learners.features import Features, Featuriser, as_rows, check_kind
 from ..learners.forest import fit_forest
-from ..learners.table import Cells, TableModel, find_cells, fit_table
+from ..learners.table import OutputCells, TableModel, find_cells, fit_table
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ NAMES = {
 }
 
 
-class Model(Protocol):
+class ScoringModel(Protocol):
     """Interface of a fitted model."""
 
     def log_odds(self, rows: NDArray[Any]) -> Floats:
@@ -45,7 +45,7 @@ class Model(Protocol):
         ...
 
 
-Fitter = Callable[[NDArray[Any], NDArray[Any]], Model]
+Fitter = Callable[[NDArray[Any], NDArray[Any]], ScoringModel]
 """Pilot rows of side 0 and of side 1 -> model."""
 
 
@@ -121,7 +121,9 @@ class Classifier(Attack):
             return ClassifierScorer("table", None, fit_table(cells, as_rows(values0), as_rows(values1)))
         return self._learn(values0, values1, cells, seed)
 
-    def _learn(self, values0: NDArray[Any], values1: NDArray[Any], cells: Cells | None, seed: int) -> ClassifierScorer:
+    def _learn(
+        self, values0: NDArray[Any], values1: NDArray[Any], cells: OutputCells | None, seed: int
+    ) -> ClassifierScorer:
         """Return the requested or selected model, trained on all pilot rows within the budget."""
         features = Features.learn(self.features, values0, values1)
         n_columns = features.columns(values0[:1]).shape[1]
@@ -151,7 +153,7 @@ class ClassifierScorer:
 
     model_name: str
     features: Features | None
-    model: Model
+    model: ScoringModel
 
     def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""

@@ -17,7 +17,7 @@ from .noisy_steps import log_ratio, noisy_steps
 from .targeted import TargetedAttack
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +68,14 @@ class GradientProduct(TargetedAttack):
         one_of(("known", "unknown"), others=self.others)
 
     @classmethod
-    def _capability(cls) -> type[ShowsTrajectory]:
-        from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
+    def _capability(cls) -> type[SupportsTrajectory]:
+        from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
 
-        return ShowsTrajectory
+        return SupportsTrajectory
 
-    def _learner(self, target: Target) -> ShowsTrajectory:
+    def _learner(self, target: Target) -> SupportsTrajectory:
         """Return the trainer; raise `AttackError` if the other records are known and there is no noise."""
-        learner = cast("ShowsTrajectory", super()._learner(target))
+        learner = cast("SupportsTrajectory", super()._learner(target))
         if self.others == "known" and not learner.noise_multiplier:
             raise AttackError(
                 "noise_multiplier is 0: steps without noise have no likelihood ratio. Use others='unknown'."
@@ -104,7 +104,7 @@ class GradientProductScorer:
         divisor: divisor of every noisy sum.
     """
 
-    learner: ShowsTrajectory
+    learner: SupportsTrajectory
     only0: TrainingData
     only1: TrainingData
     both: TrainingData | None

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ...mechanisms.core.base import Outputs
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
 
 Floats = NDArray[np.floating[Any]]
 
 
 def noisy_steps(
-    learner: ShowsTrajectory, outputs: Outputs, divisor: float
+    learner: SupportsTrajectory, outputs: Outputs, divisor: float
 ) -> Iterator[tuple[NDArray[np.float64], Floats]]:
     """Yield for each step the parameters from which it starts, and its noisy sum, both `(size, n_parameters)`.
 

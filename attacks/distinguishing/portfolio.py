@@ -15,7 +15,7 @@ from ..base import Attack, Target
 from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
 from .low_level.repeats import Repeats
-from .low_level.rules import Floats, Granularity, Levels, Rule, coordinates_of, rules_for
+from .low_level.rules import Floats, Granularity, LevelRule, Levels, coordinates_of, rules_for
 from .low_level.screen import Beyond, learn_beyond, log_p_value, promise
 
 N_FOLDS = 3
@@ -118,7 +118,7 @@ class PortfolioScorer:
     """
 
     base: ClassifierScorer
-    rules: tuple[tuple[Rule, Beyond], ...]
+    rules: tuple[tuple[LevelRule, Beyond], ...]
     held_out: tuple[Floats, Floats] | None = None
     usual: tuple[float, float] = (0.0, 0.0)
     without_low_bits: ClassifierScorer | PortfolioScorer | None = None
@@ -182,7 +182,7 @@ def _joined(described: list[tuple[float, str]]) -> str:
 
 def _select_rules(
     base: ClassifierScorer, values0: NDArray[Any], values1: NDArray[Any], *, bits: bool
-) -> tuple[tuple[tuple[Rule, Beyond], ...], tuple[Floats, Floats]]:
+) -> tuple[tuple[tuple[LevelRule, Beyond], ...], tuple[Floats, Floats]]:
     """Return the rules that improve on `base`, best first, each given those before it; and held-out scores.
 
     Runs are independent, so every third row is as good a fold as a shuffled one.
@@ -193,7 +193,7 @@ def _select_rules(
     scores = base.score(Outputs(values))
     held_out = scores.copy()
     candidates = _candidates(as_matrix(values), sides, bits=bits)
-    selected: list[tuple[Rule, Beyond]] = []
+    selected: list[tuple[LevelRule, Beyond]] = []
     while candidates and len(selected) < MOST_RULES:
         log_p_values = [log_p_value(levels, sides, scores) for _, levels in candidates]
         best = int(np.argmin(log_p_values))
@@ -209,7 +209,7 @@ def _select_rules(
     return tuple(selected), (held_out[sides == 0], held_out[sides == 1])
 
 
-def _candidates(rows: Floats, sides: NDArray[np.int64], *, bits: bool) -> list[tuple[Rule, Levels]]:
+def _candidates(rows: Floats, sides: NDArray[np.int64], *, bits: bool) -> list[tuple[LevelRule, Levels]]:
     """Return the candidate rules, and the levels that they give to the pilot; constant levels are left out."""
     max_coordinates = max(1, SCREENED // len(rows))
     candidates = [(rule, rule.levels(rows)) for rule in rules_for(rows, most_coordinates=max_coordinates, bits=bits)]

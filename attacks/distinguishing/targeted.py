@@ -26,7 +26,7 @@ from ...mechanisms.core.errors import AttackError, ParameterError
 from ..base import Attack, Target
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import ShowsLosses
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +49,11 @@ class TargetedAttack(Attack):
         return super().supports(target) and self._learner(target).trains_as_stated
 
     @classmethod
-    def _capability(cls) -> type[ShowsLosses]:
+    def _capability(cls) -> type[SupportsLosses]:
         """Return the capability that the attack needs of the trainer."""
-        from ...mechanisms.learning.dp_sgd.capabilities import ReleasesModels
+        from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels
 
-        return ReleasesModels
+        return SupportsModels
 
     def _learner(self, target: Target) -> Any:
         """Return the trainer under attack; raise `AttackError` if the mechanism is none, or releases another view."""

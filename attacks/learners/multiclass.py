@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .additive import PRIOR_TERMS, Hinges
-from .table import MAX_CELLS, PROBE, ROWS_PER_CELL, Cells
+from .table import MAX_CELLS, PROBE, ROWS_PER_CELL, OutputCells
 from .threads import single_openmp_thread, single_thread
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class CountedClasses:
         frequencies: `(n_cells + 1, k)`; the last row is for new rows.
     """
 
-    cells: Cells
+    cells: OutputCells
     frequencies: Floats
 
     def probabilities(self, rows: Floats) -> Floats:
@@ -138,7 +138,7 @@ def _fit_boosting(rows: Floats, truths: Truths, seed: int) -> ClassModel:
     return BoostedClasses(model)
 
 
-def _fit_table(cells: Cells, rows: Floats, truths: Truths) -> ClassModel:
+def _fit_table(cells: OutputCells, rows: Floats, truths: Truths) -> ClassModel:
     k = int(truths.max()) + 1
     counts = np.full((len(cells) + 1, k), 0.5)
     np.add.at(counts, (cells.of(rows), truths), 1.0)
@@ -146,12 +146,12 @@ def _fit_table(cells: Cells, rows: Floats, truths: Truths) -> ClassModel:
     return CountedClasses(cells, counts / counts.sum(axis=1, keepdims=True))
 
 
-def _few_cells(rows: Floats) -> Cells | None:
+def _few_cells(rows: Floats) -> OutputCells | None:
     """Return the distinct rows if there are few enough to count; else None."""
     max_cells = max(1, min(MAX_CELLS, len(rows) // ROWS_PER_CELL))
-    if Cells.learn(rows[:: max(1, len(rows) // PROBE)], max_cells) is None:
+    if OutputCells.learn(rows[:: max(1, len(rows) // PROBE)], max_cells) is None:
         return None
-    return Cells.learn(rows, max_cells)
+    return OutputCells.learn(rows, max_cells)
 
 
 def _select_model(fitters: dict[str, Fitter], rows: Floats, truths: Truths) -> str:

@@ -22,7 +22,7 @@ PROBE = 2_000  # rows that suffice to detect a continuous output
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class OutputCells:
     """Numbering of the distinct rows, column by column: (cell of the columns so far, next value) -> cell.
 
     Args:
@@ -34,7 +34,7 @@ class Cells:
     prefixes: tuple[Indices, ...]
 
     @classmethod
-    def learn(cls, rows: Rows, max_cells: int) -> Cells | None:
+    def learn(cls, rows: Rows, max_cells: int) -> OutputCells | None:
         """Return the cells of `(n, n_columns)` rows, or None if there are more than `max_cells`."""
         cell = np.zeros(len(rows), dtype=np.int64)
         levels, prefixes = [], []
@@ -78,7 +78,7 @@ class TableModel:
         scores: `(n_cells + 1,)` log odds; the last one is for new rows.
     """
 
-    cells: Cells
+    cells: OutputCells
     scores: Floats
 
     def log_odds(self, rows: Rows) -> Floats:
@@ -86,17 +86,17 @@ class TableModel:
         return self.scores[self.cells.of(rows)]
 
 
-def find_cells(rows0: Rows, rows1: Rows) -> Cells | None:
+def find_cells(rows0: Rows, rows1: Rows) -> OutputCells | None:
     """Return the cells of the pilot rows of both sides if there are few enough to count; else None."""
     max_cells = min(MAX_CELLS, (len(rows0) + len(rows1)) // ROWS_PER_CELL)
     for rows in (np.concatenate([rows0[:PROBE], rows1[:PROBE]]), np.concatenate([rows0, rows1])):
-        cells = Cells.learn(rows, max_cells)
+        cells = OutputCells.learn(rows, max_cells)
         if cells is None:
             return None
     return cells
 
 
-def fit_table(cells: Cells, rows0: Rows, rows1: Rows) -> TableModel:
+def fit_table(cells: OutputCells, rows0: Rows, rows1: Rows) -> TableModel:
     """Return the table of smoothed log odds over `cells`."""
     counts0, counts1 = (np.bincount(_known(cells.of(r)), minlength=len(cells)) for r in (rows0, rows1))
     return TableModel(cells, np.append(log_odds_of_counts(counts0, counts1, len(rows0), len(rows1)), 0.0))

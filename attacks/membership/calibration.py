@@ -13,7 +13,7 @@ OFFSETS = ("out-mean", "out-median", "in-mean", "midpoint")
 
 
 @dataclass(frozen=True)
-class Calibration(MembershipAttack):
+class DifficultyCalibration(MembershipAttack):
     """A signal of the target model minus an offset of the record, which corrects for the difficulty of the record.
 
         score = s(target; x) - offset(x)

@@ -7,12 +7,12 @@ from ...mechanisms.core.registry import Catalogue
 catalogue = Catalogue(
     "membership attack",
     {
-        "loss": "dpassay.attacks.membership.threshold:Loss",
+        "loss": "dpassay.attacks.membership.threshold:LossThreshold",
         "correctness-gap": "dpassay.attacks.membership.threshold:CorrectnessGap",
         "shadow-classifier": "dpassay.attacks.membership.classifier:ShadowClassifier",
         "entropy": "dpassay.attacks.membership.entropy:Entropy",
         "modified-entropy": "dpassay.attacks.membership.entropy:ModifiedEntropy",
-        "calibration": "dpassay.attacks.membership.calibration:Calibration",
+        "calibration": "dpassay.attacks.membership.calibration:DifficultyCalibration",
         "lira": "dpassay.attacks.membership.lira:LiRA",
         "attack-p": "dpassay.attacks.membership.population:AttackP",
         "attack-r": "dpassay.attacks.membership.reference:AttackR",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...mechanisms.core.validation import positive, unit_interval
-from ...mechanisms.learning.base import HasGradients, TrainingData
+from ...mechanisms.learning.base import SupportsGradients, TrainingData
 from .base import Floats, MembershipAttack
 from .shadows import Shadows
 
@@ -96,7 +96,7 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     total = np.zeros((n_models, len(records)))
     length = max(1, BLOCK // (n_models * n_parameters))
     for step in range(trajectories.shape[1] - 1):
-        models: HasGradients = TrainedModels(model, np.ascontiguousarray(trajectories[:, step]))
+        models: SupportsGradients = TrainedModels(model, np.ascontiguousarray(trajectories[:, step]))
         steps = trajectories[:, step] - trajectories[:, step + 1]
         for start in range(0, len(records), length):
             rows = slice(start, start + length)

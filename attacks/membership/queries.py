@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.learning.base import Classifiers, GivesSignals, HasGradients, HasSummaries, Learner, TrainingData
+from ...mechanisms.learning.base import (
+    Classifiers,
+    Learner,
+    SupportsGradients,
+    SupportsSignals,
+    SupportsSummaries,
+    TrainingData,
+)
 from .shadows import Shadows
 from .signals import SIGNALS
 
 if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +35,7 @@ CHUNK = 4_000_000
 
 def train(
     learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator, asked: TrainingData
-) -> tuple[Classifiers | GivesSignals, dict[str, Floats]]:
+) -> tuple[Classifiers | SupportsSignals, dict[str, Floats]]:
     """Return one model per row of `inclusion`, `(n_models, n_records)`, and the results computed during training.
 
     These are the signal of the trajectory on the records `asked`, if the learner shows it, or the summaries of the
@@ -36,12 +43,12 @@ def train(
     """
     if not shows_trajectory(learner):
         models = learner.fit_subsets(data, inclusion, rng)
-        summaries = models.summaries if isinstance(models, HasSummaries) else None
+        summaries = models.summaries if isinstance(models, SupportsSummaries) else None
         return models, {} if summaries is None else {"summaries": summaries}
     from ...mechanisms.learning.models.trained import TrainedModels
     from .gradients import inner_products
 
-    trainer = cast("ShowsTrajectory", learner)
+    trainer = cast("SupportsTrajectory", learner)
     trajectories = np.asarray(trainer.release_subsets(data, inclusion, rng).values)
     signal = inner_products(trajectories, trainer.network, asked)
     return TrainedModels(trainer.network, trajectories[:, -1]), {"gradient-inner-product": signal}
@@ -49,12 +56,12 @@ def train(
 
 def shows_trajectory(learner: Learner) -> bool:
     """Return True if the learner, as configured, releases every iterate."""
-    from ...mechanisms.learning.dp_sgd.capabilities import ShowsTrajectory, has
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, has
 
-    return has(learner, ShowsTrajectory) and cast("ShowsTrajectory", learner).view == "trajectory"
+    return has(learner, SupportsTrajectory) and cast("SupportsTrajectory", learner).view == "trajectory"
 
 
-def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
+def ask(models: Classifiers | SupportsSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:
     """Return the signals of the models on the records, `(len(models), n_records)`, computed in batches of records.
 
     Args:
@@ -63,7 +70,7 @@ def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int
         n_models: number of models of all batches together: if it is small enough, the log probabilities, `(len(models),
             n_records, n_classes)`, are returned instead of the signals that are computed from them.
     """
-    if isinstance(models, GivesSignals):
+    if isinstance(models, SupportsSignals):
         return models.signals(data)
     y = data.y.astype(np.int64)
     if len(y) and y.max() >= models.n_classes:
@@ -77,7 +84,7 @@ def ask(models: Classifiers | GivesSignals, data: TrainingData, *, n_models: int
         rows = slice(start, start + step)
         log_p = models.log_probabilities(data.X[rows])
         signals = {"log_probabilities": log_p} if keep else {name: f(log_p, y[rows]) for name, f in SIGNALS.items()}
-        if isinstance(models, HasGradients):
+        if isinstance(models, SupportsGradients):
             signals["gradient-norm"] = -models.gradient_norms(data.X[rows], y[rows])
         for name, values in signals.items():
             parts.setdefault(name, []).append(values)

@@ -10,7 +10,7 @@ from .shadows import Shadows
 
 
 @dataclass(frozen=True)
-class Loss(MembershipAttack):
+class LossThreshold(MembershipAttack):
     """Score of a record: minus the loss of the target model on it.
 
     Args:
@@ -26,7 +26,7 @@ class Loss(MembershipAttack):
     Example:
         >>> import numpy as np
         >>> one_model = Shadows(np.array([[True, False]]), np.zeros(2), {"loss": np.array([[-0.1, -2.0]])})
-        >>> Loss().score(one_model)
+        >>> LossThreshold().score(one_model)
         array([[-0.1, -2. ]])
     """
 

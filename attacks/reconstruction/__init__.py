@@ -14,7 +14,16 @@ extraction/          Training text out of language models: what they write by th
 """
 
 from .base import FairBits, Guesser, OneOf, Reconstructor, Secret, SecretTarget
-from .learned import Learned
+from .learned import LearnedReconstruction
 from .maximum_likelihood import MaximumLikelihood
 
-__all__ = ["FairBits", "Guesser", "Learned", "MaximumLikelihood", "OneOf", "Reconstructor", "Secret", "SecretTarget"]
+__all__ = [
+    "FairBits",
+    "Guesser",
+    "LearnedReconstruction",
+    "MaximumLikelihood",
+    "OneOf",
+    "Reconstructor",
+    "Secret",
+    "SecretTarget",
+]

@@ -24,7 +24,7 @@ catalogue = Catalogue(
         "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
         "model-confidence": "dpassay.attacks.attribute_inference.records:ModelConfidence",
-        "learned": "dpassay.attacks.reconstruction.learned:Learned",
+        "learned": "dpassay.attacks.reconstruction.learned:LearnedReconstruction",
     },
 )
 get = catalogue.get

@@ -24,7 +24,7 @@ MAX_ENTRIES = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learned(Reconstructor):
+class LearnedReconstruction(Reconstructor):
     """Guess of the secret by a model trained on runs with known secrets.
 
     It needs no output law, and works for external code. Exceptional runs have separate columns.
@@ -57,7 +57,7 @@ class Learned(Reconstructor):
     Example:
         >>> from dpassay.mechanisms import KAryRandomizedResponse
         >>> target = SecretTarget(KAryRandomizedResponse(epsilon=3.0, k=4), OneOf((0, 1, 2, 3)))
-        >>> guesser = Learned().fit(target, np.random.default_rng(0))
+        >>> guesser = LearnedReconstruction().fit(target, np.random.default_rng(0))
         >>> guesser.model_name, guesser.guess(Outputs(np.arange(4))).tolist()
         ('table', [0, 1, 2, 3])
     """

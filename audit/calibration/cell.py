@@ -11,7 +11,7 @@ from .methods import KINDS
 
 
 @dataclass(frozen=True)
-class Cell:
+class CertificateCell:
     """Miss rate and power of a method in one setting.
 
     Args:
@@ -66,12 +66,12 @@ class Cell:
         return self.misses <= self.allowed
 
 
-def judged(cell: Cell, n_bounds: int) -> Cell:
+def judged(cell: CertificateCell, n_bounds: int) -> CertificateCell:
     """Return the cell with the number of misses allowed to one of `n_bounds` cells of bounds."""
     return replace(cell, allowed=int(quantile(1.0 - FALSE_ALARM / n_bounds, cell.repeats, cell.significance)))
 
 
-def check_cell(cell: Cell, n_bounds: int, at: str) -> None:
+def check_cell(cell: CertificateCell, n_bounds: int, at: str) -> None:
     """Raise `ResultError` if the numbers of a cell contradict each other."""
     consistency.require(cell.kind in KINDS, at, f"kind must be one of {KINDS}, but is {cell.kind!r}")
     consistency.within(2**-53, 1.0 - 2**-53, at, confidence=cell.confidence)
@@ -81,4 +81,4 @@ def check_cell(cell: Cell, n_bounds: int, at: str) -> None:
     consistency.require(cell.allowed == limit, at, f"{cell.allowed} misses are allowed, but the limit is {limit}")
 
 
-__all__ = ["Cell", "check_cell", "judged"]
+__all__ = ["CertificateCell", "check_cell", "judged"]

@@ -32,10 +32,10 @@ from ..results.saved import Saved
 from ..trials.plan import plan_trials
 from ..trials.progress import Reporter, reporter_for
 from ..trials.workers import options
-from .cell import Cell, check_cell, judged
+from .cell import CertificateCell, check_cell, judged
 from .coverage import FALSE_ALARM
 from .laws import Law
-from .methods import BOUND, KINDS, REHEARSAL, Method, Question, Sample
+from .methods import BOUND, KINDS, REHEARSAL, CoverageSetup, Method, Sample
 
 BLOCK = 250
 """Number of audits that one job simulates, with a separate random stream."""
@@ -44,7 +44,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Setting:
+class CertificateSetting:
     """A law, with the deltas and sizes at which bounds are tested.
 
     Args:
@@ -77,7 +77,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CertificatePlan:
     """Settings, confidences and sizes of a certificate.
 
     Args:
@@ -89,7 +89,7 @@ class Plan:
     """
 
     name: str
-    settings: tuple[Setting, ...]
+    settings: tuple[CertificateSetting, ...]
     confidences: tuple[float, ...] = (0.8, 0.95)
     numbers: int = 100
 
@@ -115,16 +115,16 @@ class Certificate(Saved):
 
     plan: str
     seed: int
-    cells: tuple[Cell, ...]
+    cells: tuple[CertificateCell, ...]
     false_alarm: float = FALSE_ALARM
 
     @property
-    def bounds(self) -> tuple[Cell, ...]:
+    def bounds(self) -> tuple[CertificateCell, ...]:
         """Cells of bounds, without peers and uncorrected methods."""
         return tuple(cell for cell in self.cells if cell.kind == BOUND)
 
     @property
-    def failures(self) -> tuple[Cell, ...]:
+    def failures(self) -> tuple[CertificateCell, ...]:
         """Cells of bounds with too many misses."""
         return tuple(cell for cell in self.bounds if not cell.holds)
 
@@ -139,7 +139,7 @@ class Certificate(Saved):
         kinds = {cell.method: cell.kind for cell in self.cells}
         return tuple(sorted(kinds, key=lambda name: (KINDS.index(kinds[name]), name)))
 
-    def of(self, method: str) -> tuple[Cell, ...]:
+    def of(self, method: str) -> tuple[CertificateCell, ...]:
         """Return the cells of one method."""
         return tuple(cell for cell in self.cells if cell.method == method)
 
@@ -150,7 +150,7 @@ class Certificate(Saved):
 
 
 def certify(
-    plan: Plan,
+    plan: CertificatePlan,
     methods: Sequence[Method],
     *,
     seed: int,
@@ -169,7 +169,7 @@ def certify(
     Example:
         >>> from dpassay.audit.calibration.laws import randomized_response
         >>> from dpassay.audit.calibration.methods import our_methods, uncorrected
-        >>> plan = Plan("one law", (Setting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
+        >>> plan = CertificatePlan("one law", (CertificateSetting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
         >>> certificate = certify(plan, our_methods(("simultaneous-band",)), seed=1)
         >>> certificate.holds, len(certificate.cells)
         (True, 2)
@@ -222,13 +222,13 @@ class _Block:
     above: NDArray[np.int8]
 
 
-def _places(plan: Plan) -> Iterator[_Place]:
+def _places(plan: CertificatePlan) -> Iterator[_Place]:
     for index, setting in enumerate(plan.settings):
         for size in range(len(setting.sizes)):
             yield _Place(index, size)
 
 
-def _jobs(plan: Plan) -> list[_Job]:
+def _jobs(plan: CertificatePlan) -> list[_Job]:
     """Return blocks of audits, the most expensive first, so that workers finish at about the same time."""
     jobs = [
         _Job(place, block, min(BLOCK, plan.settings[place.setting].repeats - start))
@@ -239,7 +239,7 @@ def _jobs(plan: Plan) -> list[_Job]:
 
 
 def _run_jobs(
-    jobs: list[_Job], plan: Plan, methods: Sequence[Method], seed: int, n_jobs: int | None
+    jobs: list[_Job], plan: CertificatePlan, methods: Sequence[Method], seed: int, n_jobs: int | None
 ) -> Iterator[tuple[_Job, _Block]]:
     if n_jobs == 1:
         for job in jobs:
@@ -252,7 +252,7 @@ def _run_jobs(
     )
 
 
-def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Block]:
+def _simulate(job: _Job, plan: CertificatePlan, methods: Sequence[Method], seed: int) -> tuple[_Job, _Block]:
     """Simulate the audits of one job; all methods use the same samples, at every delta and confidence."""
     setting = plan.settings[job.place.setting]
     law, (n_out, n_in) = setting.law, setting.sizes[job.place.size]
@@ -262,7 +262,7 @@ def _simulate(job: _Job, plan: Plan, methods: Sequence[Method], seed: int) -> tu
     limits = [float(law.curve.epsilon(delta)) * (1.0 + ROUNDING) for delta, _ in questions]
     until = [setting.audits(slow=method.slow) - job.block * BLOCK for method in methods]
     measures = [
-        [method.measure(Question(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
+        [method.measure(CoverageSetup(law, delta, confidence, n_out, n_in, rehearsal)) if left > 0 else None
          for method, left in zip(methods, until, strict=True)]
         for delta, confidence in questions
     ]  # fmt: skip
@@ -295,7 +295,9 @@ def _pilot_size(n: int) -> int:
     return plan_trials(n, bytes_per_run=8, learns=False, chooses=True, vectorised=True).pilot
 
 
-def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Block]) -> Iterator[Cell]:
+def _cells(
+    plan: CertificatePlan, methods: Sequence[Method], place: _Place, blocks: dict[_Job, _Block]
+) -> Iterator[CertificateCell]:
     """Yield the cells of one law and its sizes; `allowed` is set when the number of all cells is known."""
     setting = plan.settings[place.setting]
     n_out, n_in = setting.sizes[place.size]
@@ -311,7 +313,7 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
                 continue
             values = numbers[i, j][~np.isnan(numbers[i, j])]
             low, median, high = (float(q) for q in np.quantile(values, (0.05, 0.5, 0.95)))
-            yield Cell(
+            yield CertificateCell(
                 method=method.name,
                 kind=method.kind,
                 law=setting.law.name,
@@ -332,4 +334,4 @@ def _cells(plan: Plan, methods: Sequence[Method], place: _Place, blocks: dict[_J
             )
 
 
-__all__ = ["Cell", "Certificate", "Plan", "Setting", "certify"]
+__all__ = ["Certificate", "CertificateCell", "CertificatePlan", "CertificateSetting", "certify"]

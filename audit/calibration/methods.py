@@ -40,7 +40,7 @@ KINDS = BOUND, UNCORRECTED, PEER = "bound", "uncorrected", "peer"
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class CoverageSetup:
     """Setting of every audit of a cell.
 
     Args:
@@ -125,7 +125,7 @@ class Method(Protocol):
     def slow(self) -> bool:
         """True if the method runs in fewer audits where there are many trials."""
 
-    def measure(self, question: Question) -> Measure | None:
+    def measure(self, question: CoverageSetup) -> Measure | None:
         """Return the measure for the audits of a cell; None if the method does not apply."""
 
 
@@ -152,7 +152,7 @@ class BoundMethod:
         """Name in the catalogue, with a suffix for a known event."""
         return self.bound.name + (KNOWN if self.known else "")
 
-    def measure(self, question: Question) -> Measure | None:
+    def measure(self, question: CoverageSetup) -> Measure | None:
         """Return the measure; None if the bound assumes a family that the claim of the law does not have."""
         try:
             return _BoundMeasure(self.bound, question, question.rehearsal if self.known else None)
@@ -163,7 +163,7 @@ class BoundMethod:
 class _BoundMeasure:
     """A bound applied to samples, from pilot to value; values that depend on few counts are cached."""
 
-    def __init__(self, bound: PairBound, question: Question, rehearsal: Scores | None) -> None:
+    def __init__(self, bound: PairBound, question: CoverageSetup, rehearsal: Scores | None) -> None:
         self._bound, self._question = bound, question
         self._family = isinstance(bound, Family)  # only a family needs the claim, which may take seconds to compute
         claim = question.law.claim if self._family else ApproximateDP(1.0, question.delta)
@@ -230,7 +230,7 @@ class LargestClopperPearson:
     kind: ClassVar[str] = UNCORRECTED
     slow: ClassVar[bool] = False
 
-    def measure(self, question: Question) -> Measure:
+    def measure(self, question: CoverageSetup) -> Measure:
         """Return the measure over every distinct score."""
         level = 0.5 * (1.0 - question.confidence)
         out, in_ = _limits(question.n_out, level), _limits(question.n_in, level)
@@ -254,7 +254,7 @@ class LargestKatz:
     kind: ClassVar[str] = UNCORRECTED
     slow: ClassVar[bool] = False
 
-    def measure(self, question: Question) -> Measure:
+    def measure(self, question: CoverageSetup) -> Measure:
         """Return the measure over every distinct score, in both directions."""
         z = float(special.ndtri(question.confidence))
 
@@ -354,12 +354,12 @@ __all__ = [
     "REHEARSAL",
     "UNCORRECTED",
     "BoundMethod",
+    "CoverageSetup",
     "LargestClopperPearson",
     "LargestKatz",
     "Measure",
     "Method",
     "Number",
-    "Question",
     "Sample",
     "in_order",
     "our_methods",

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...mechanisms.accounting import GaussianDP
 from ...mechanisms.core.errors import ParameterError
-from .methods import PEER, Number, Question, Sample
+from .methods import PEER, CoverageSetup, Number, Sample
 
 LARGEST = 20_000
 """Scores a side beyond which peers do not run: they take seconds there."""
@@ -37,7 +37,7 @@ class PeerMethod:
     kind: ClassVar[str] = PEER
     slow: ClassVar[bool] = False
 
-    def measure(self, question: Question) -> Number | None:
+    def measure(self, question: CoverageSetup) -> Number | None:
         """Return the measure; None if the estimator assumes another law, or is too slow."""
         significance = 1.0 - question.confidence
         mismatched = self.gaussian and not isinstance(question.law.curve, GaussianDP)

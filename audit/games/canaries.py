@@ -27,7 +27,7 @@ from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
-from ...mechanisms.learning.dp_sgd.capabilities import ShowsNoisyGradients, needed
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, needed
 from ..evidence.scores import BitScores
 from ..trials.options import RunOptions
 from ..trials.plan import Chunk
@@ -160,7 +160,7 @@ def gradient_canary_game(
     """Include gradient canaries by coin tosses, and score them by the likelihood ratio of every noisy step.
 
     Args:
-        mechanism: a trainer with `ShowsNoisyGradients`, such as `DPSGD`; the attack sees the noisy gradients along the
+        mechanism: a trainer with `SupportsNoisyGradients`, such as `DPSGD`; the attack sees the noisy gradients along the
             canaries.
         canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, ideally orthogonal to each other
             and to the gradients of the records: random canaries need about twelve parameters each, or more.
@@ -178,7 +178,7 @@ def gradient_canary_game(
     options = RunOptions(n_jobs, store, progress)
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
-    trainer: ShowsNoisyGradients = needed(mechanism, ShowsNoisyGradients, "the gradient-canary game")
+    trainer: SupportsNoisyGradients = needed(mechanism, SupportsNoisyGradients, "the gradient-canary game")
     check_relation(trainer)
     gradients = _gradients(canaries, trainer)
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
@@ -203,7 +203,7 @@ class GradientCanaryWork:
         seed: root of the streams, one per chunk.
     """
 
-    mechanism: ShowsNoisyGradients
+    mechanism: SupportsNoisyGradients
     data: TrainingData
     inclusion: NDArray[np.bool_]
     seed: int
@@ -234,7 +234,7 @@ def _coins(seed: int, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return stream(seed, Stage.COINS).random(shape) < 0.5
 
 
-def _gradients(canaries: Any, trainer: ShowsNoisyGradients) -> NDArray[np.float64]:
+def _gradients(canaries: Any, trainer: SupportsNoisyGradients) -> NDArray[np.float64]:
     """Return `canaries` as `(n_canaries, n_parameters)`; raise `ParameterError` unless they have full norm."""
     n_parameters = trainer.n_parameters
     try:

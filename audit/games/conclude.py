@@ -25,7 +25,7 @@ from ..power.power import Detectable, detectable, refutable
 from ..power.remedies import remedies
 from ..results.audit_result import AuditResult, ClaimCurve
 from ..results.claim_curve import claim_curve
-from ..results.explained import Explained
+from ..results.explained import Explanations
 from ..results.recovery import Recovery
 from ..results.witness.base import Witness
 from ..trials.independence import Dependence
@@ -39,7 +39,7 @@ NO_POWER = Detectable(math.inf, "unknown: the power could not be computed")
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class AuditContext:
     """The origin of the evidence.
 
     Args:
@@ -81,7 +81,7 @@ def conclude(
     bounds: Sequence[Bound[Any]],
     fixed: Sequence[FixedBound[Any]],
     evidence: Evidence,
-    subject: Subject,
+    subject: AuditContext,
 ) -> AuditResult:
     """Return the result of an audit: bounds, p-value, curve violation, power, verdict, ledger.
 
@@ -109,7 +109,7 @@ def conclude(
         unseen=subject.unseen,
         witnessed=any(witness.refutes for witness in subject.witnesses),
     )
-    explained = Explained()
+    explained = Explanations()
     exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, subject), None)
     curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
     power = partial(detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
@@ -152,7 +152,7 @@ def conclude(
     )
 
 
-def _exact(statement: Statement, subject: Subject) -> float | None:
+def _exact(statement: Statement, subject: AuditContext) -> float | None:
     return None if subject.exact is None else float(subject.exact.epsilon(statement.delta))
 
 
@@ -176,4 +176,4 @@ def _ledger(
     return tuple(entries)
 
 
-__all__ = ["Subject", "conclude"]
+__all__ = ["AuditContext", "conclude"]

@@ -9,7 +9,7 @@ from functools import cached_property
 from ...mechanisms.adapters.functions.first_runs import FirstRuns
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core.base import Mechanism, Outputs
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ..bounds.base import LedgerEntry
 from ..results.witness.base import Witness
 from ..results.witness.datasets import as_json
@@ -25,11 +25,11 @@ from ..results.witness.no_randomness import (
 )
 from ..trials.independence import SHARE, Dependence, Independence
 from ..trials.reduction import EvaluationScores
-from .setup import Question
+from .setup import AuditSetup
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class Diagnostics:
     """Observations on the trials of one audit, other than their scores.
 
     Args:
@@ -39,7 +39,7 @@ class Observed:
         independence: the test of their independence; None if they are independent by construction.
     """
 
-    question: Question
+    question: AuditSetup
     evaluation: EvaluationScores
     n_runs: int
     independence: Independence | None
@@ -49,12 +49,12 @@ class Observed:
         impossible = impossible_outputs(
             self.evaluation.impossible,
             self.question.statement.claim,
-            mechanism=label(self.question.mechanism),
+            mechanism=display_name(self.question.mechanism),
             n_runs=self.n_runs,
             seed=seed,
             datasets=as_json(self.question.neighbours),
         )
-        name, datasets = label(self.question.mechanism), as_json(self.question.neighbours)
+        name, datasets = display_name(self.question.mechanism), as_json(self.question.neighbours)
         claim = self.question.statement.claim
         return (
             *impossible,
@@ -98,12 +98,12 @@ class Observed:
             )
         if self.evaluation.impossible.broken:
             texts.append(
-                f"the output law of {label(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
+                f"the output law of {display_name(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
                 "(The bounds do not depend on it.)"
             )
         if self.evaluation.impossible.error:
             texts.append(
-                f"the output law of {label(mechanism)} raised {self.evaluation.impossible.error}: the search for "
+                f"the output law of {display_name(mechanism)} raised {self.evaluation.impossible.error}: the search for "
                 "outputs that the other side never gives is incomplete."
             )
         return tuple(texts)

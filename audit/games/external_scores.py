@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.core.base import Mechanism
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ParameterError, RelationError
 from ...mechanisms.core.fingerprint import describe, fingerprint
 from ...mechanisms.core.guarantee import Guarantee
@@ -36,7 +36,7 @@ from ..results.audit_result import AuditResult
 from ..results.recovery import recovery_of
 from ..trials.plan import plan_trials
 from ..trials.seeds import Stage, stream
-from .conclude import Subject, conclude
+from .conclude import AuditContext, conclude
 
 ELSEWHERE = "scores from elsewhere"
 """Name of the mechanism if only its scores are known."""
@@ -125,9 +125,9 @@ def audit_scores(
     elif pilot is not None:
         raise ParameterError("pilot must be None: only bounds on the scores of a pair use a pilot.", argument="pilot")
     shared = statement.shared(len(bounds))
-    subject = Subject(
+    subject = AuditContext(
         game=game,
-        mechanism=ELSEWHERE if mechanism is None else label(mechanism),
+        mechanism=ELSEWHERE if mechanism is None else display_name(mechanism),
         attack=attack,
         relation=str(evidence_relation or statement.claim.relation or UNSTATED),
         trials=_trials(counted, pilot),

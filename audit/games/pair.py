@@ -23,12 +23,12 @@ import numpy as np
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
 from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Floats, PairScores, Scores
 from ..results.audit_result import AuditResult
-from ..results.explained import Explained
+from ..results.explained import Explanations
 from ..results.witness.datasets import as_json
 from ..trials.changed_state import Changed
 from ..trials.examples import Examples
@@ -41,11 +41,11 @@ from ..trials.repeated_chunks import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
-from .conclude import Subject, conclude
-from .diagnostics import Observed
+from .conclude import AuditContext, conclude
+from .diagnostics import Diagnostics
 from .low_bits import beside
 from .refuting_event import deciding_event, event_rule
-from .setup import Question
+from .setup import AuditSetup
 
 GRID = 1024
 """Number of thresholds on the grid of counts, from quantiles of the pilot scores."""
@@ -76,10 +76,10 @@ class Track:
 
 
 @dataclass(eq=False)
-class Run:
+class PairRun:
     """The run of one audit on a pair."""
 
-    question: Question
+    question: AuditSetup
     plan: TrialPlan
     seed: int
     fingerprint: str
@@ -92,8 +92,8 @@ class Run:
     examples: Examples = field(init=False)
 
     def __post_init__(self) -> None:
-        self.repeats = ReplayGuard(label(self.question.mechanism))
-        self.changed = Changed(label(self.question.mechanism))
+        self.repeats = ReplayGuard(display_name(self.question.mechanism))
+        self.changed = Changed(display_name(self.question.mechanism))
         self.examples = Examples()
 
     def result(self) -> AuditResult:
@@ -121,7 +121,7 @@ class Run:
 
     def _explain(self, result: AuditResult, scorer: EventScorer) -> AuditResult:
         """Return a violation with its explanation; a step that fails adds a warning and keeps the verdict."""
-        explained, n_runs = Explained(), min(RULE_RUNS, self.plan.evaluation)
+        explained, n_runs = Explanations(), min(RULE_RUNS, self.plan.evaluation)
         rule = partial(event_rule, n_runs=n_runs, seed=self.seed, timeout=self.timeout)
         complete = replace(
             result,
@@ -263,14 +263,14 @@ class Run:
         independence: Independence | None,
     ) -> AuditResult:
         question, n = self.question, scores.n_in
-        observed, explained = Observed(question, evaluation, n, independence), Explained()
+        observed, explained = Diagnostics(question, evaluation, n, independence), Explanations()
         exact = explained.step("the exact curve of the pair", question.exact_guarantee, None)
         witnesses = explained.step("the search for witnesses", partial(observed.witnesses, self.seed), ())
         notes = explained.step("what the first runs showed", observed.notes, ())
         warnings = explained.step("what the trials showed", observed.warnings, ())
-        subject = Subject(
+        subject = AuditContext(
             game=Game.DISTINGUISHING,
-            mechanism=label(question.mechanism),
+            mechanism=display_name(question.mechanism),
             attack=question.attack_name,
             relation=question.neighbours.relation.value,
             trials=Trials(self.plan.pilot + n, self.plan.pilot, n),
@@ -309,4 +309,4 @@ class Run:
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
     """Return the number of evaluation runs with an exceptional output that no pilot run gave."""
     known = set() if scorer.labels is None else set(scorer.labels.tolist())
-    return sum(sum(counts) for label, counts in events.items() if label not in known)
+    return sum(sum(counts) for display_name, counts in events.items() if display_name not in known)

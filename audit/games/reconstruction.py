@@ -27,7 +27,7 @@ from ...attacks.reconstruction.catalogue import choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard, calls_take_at_most
 from ...mechanisms.core.base import Mechanism, Neighbours, Workers
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import DependentTrialsError, ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
@@ -125,7 +125,7 @@ class _Game:
         mechanism: Mechanism = self.target.mechanism
         secret: Any = self.target.secret
         tested = not independent_by_construction(mechanism)
-        name = label(mechanism)
+        name = display_name(mechanism)
         if tested:
             _check_varies(mechanism, next(secret.neighbours(mechanism.relation)), self.seed, self.timeout)
         bytes_per_round = self._bytes_per_round()
@@ -200,7 +200,7 @@ def _target(thing: Mechanism | Callable[..., Any], secret: Any, claim: Guarantee
             argument="claim",
         )
     for pair in secret.neighbours(thing.relation):
-        thing.fitted_to(pair)
+        thing.bind(pair)
     return SecretTarget(thing, secret)
 
 
@@ -218,7 +218,7 @@ def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: fl
     changed = mechanism.first_runs.changed if isinstance(mechanism, FunctionMechanism) and mechanism.first_runs else ()
     if replayed.dependence(REPEATS, DEPENDENT) is not None or (changed and not replayed.fresh):
         reason = "runs in one process repeat the same output, and a run in a fresh process gives another one"
-        raise DependentTrialsError(label(mechanism), reason, INDEPENDENT)
+        raise DependentTrialsError(display_name(mechanism), reason, INDEPENDENT)
 
 
 __all__ = ["reconstruction_game"]

@@ -10,17 +10,17 @@ from ...attacks.distinguishing.events import EventScorer
 from ...mechanisms.core.errors import ReleaseError
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
-from ..results.deciding import DecidingEvent, points_to_side_1
-from ..results.witness.event import Rule, rule_of
+from ..results.deciding import RefutingEvent, points_to_side_1
+from ..results.witness.event import EventRule, rule_of
 from ..trials.examples import Examples
 from ..trials.execution import in_this_process
 from ..trials.plan import Chunk
 from ..trials.seeds import Stage
 from ..trials.work import run
-from .setup import Question
+from .setup import AuditSetup
 
 
-def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> DecidingEvent | None:
+def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> RefutingEvent | None:
     """Return the event that refutes the claim, with examples; None if there is no event or no examples."""
     decided = result.refuted_elsewhere or result.bound
     if result.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
@@ -29,14 +29,14 @@ def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples)
     outputs = examples.of(decided.threshold, above=above)
     if outputs is None:
         return None
-    event = DecidingEvent("", decided.threshold, above, *outputs)
+    event = RefutingEvent("", decided.threshold, above, *outputs)
     rule = scorer.describe(decided.threshold, above=above)
     return event if rule == event.name else replace(event, rule=rule)  # the rule, if the scorer has one
 
 
 def event_rule(
-    result: AuditResult, scorer: Scorer, question: Question, *, n_runs: int, seed: int, timeout: float | None
-) -> Rule | None:
+    result: AuditResult, scorer: Scorer, question: AuditSetup, *, n_runs: int, seed: int, timeout: float | None
+) -> EventRule | None:
     """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
     decided = result.refuted_elsewhere or result.bound
     if decided.threshold is None or result.dependence is not None:

@@ -15,7 +15,7 @@ from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core.base import KnownCurve, Mechanism, Neighbours, Workers
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
@@ -29,7 +29,7 @@ from ..trials.work import probe
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class AuditSetup:
     """The checked and complete arguments of an audit, before any run.
 
     `again` is True for a second audit, after a call with many runs raised in the first one: see `one_at_a_time`.
@@ -57,14 +57,14 @@ class Question:
         claim: Guarantee | None,
         stop: str | None = None,
         n_hypotheses: int = 1,
-    ) -> Question:
+    ) -> AuditSetup:
         """Check the arguments against each other and fill in the defaults."""
         _check_pair(neighbours)
         if claim is not None:
             check_claim(claim, delta)
         mechanism = _as_mechanism(mechanism, neighbours, claim)
         pair = mechanism.worst_case() if neighbours is None else neighbours
-        mechanism = mechanism.fitted_to(pair)
+        mechanism = mechanism.bind(pair)
         statement = Statement.about(
             mechanism,
             claim,
@@ -112,7 +112,7 @@ class Question:
         """Kind of workers for the mechanism."""
         return workers_of(self.mechanism)
 
-    def one_at_a_time(self) -> Question | None:
+    def one_at_a_time(self) -> AuditSetup | None:
         """Return the question with one run per call, for a second audit; None if runs are not made many per call."""
         if not isinstance(self.mechanism, FunctionMechanism) or self.mechanism.style != "many-runs":
             return None
@@ -185,7 +185,7 @@ class Question:
 def _check_pair(neighbours: Any) -> None:
     """Raise `ParameterError` unless `neighbours` is a pair or None."""
     if isinstance(neighbours, Canary):
-        canary = label(neighbours)
+        canary = display_name(neighbours)
         raise ParameterError(
             f"neighbours must be a pair, but is the canary {canary}. Make it a pair: {canary}.pair((X, y), learner).",
             argument="neighbours",
@@ -206,7 +206,7 @@ def _as_mechanism(
     claim = check_function(thing, claim)
     if neighbours is None:
         raise ParameterError(
-            f"neighbours must be given for a function such as {label(thing)}: its worst case is unknown.",
+            f"neighbours must be given for a function such as {display_name(thing)}: its worst case is unknown.",
             argument="neighbours",
         )
     return FunctionMechanism(thing, claim=claim, neighbours=neighbours)
@@ -235,7 +235,7 @@ def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:
         )
     if claim is None:
         raise ParameterError(
-            f"claim must be given for a function such as {label(thing)}, for example claim=PureDP(1.0).",
+            f"claim must be given for a function such as {display_name(thing)}, for example claim=PureDP(1.0).",
             argument="claim",
         )
     return claim

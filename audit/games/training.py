@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.validation import whole
@@ -222,7 +222,7 @@ def run_training(
             store=store,
             n_jobs=options.n_jobs,
             workers=getattr(learner, "workers", Workers.PROCESSES),
-            repeats=ReplayGuard(label(learner)),
+            repeats=ReplayGuard(display_name(learner)),
             reporter=reporter,
         )
         return joined.arrays()

@@ -113,7 +113,7 @@ class Gain(Saved):
         return self.headline.lower > 0.0
 
     @property
-    def least_shown(self) -> float:
+    def minimum_detectable(self) -> float:
         """Smallest detectable gain: the length of the interval below the gain."""
         return self.headline.value - self.headline.lower
 

@@ -26,7 +26,7 @@ def summary(gain: Gain) -> str:
 
 def meaning(gain: Gain) -> str:
     """Return the interpretation of the numbers for the release."""
-    least = f"{100 * gain.least_shown:.2g} points"
+    least = f"{100 * gain.minimum_detectable:.2g} points"
     names = {over.baseline: over for over in gain.over}
     learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
     if gain.shown:

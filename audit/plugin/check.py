@@ -11,7 +11,7 @@ import pytest
 
 from .budget import confidence_at, seed_of, share
 from .options import audit_arguments, marked, merge
-from .session import CALLS, OUTCOMES, Outcome, Plan, identity
+from .session import CALLS, OUTCOMES, Outcome, SessionPlan, identity
 from .summary import PROPERTY, record, underpowered
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class DPAudit:
     """Callable of the fixture `dp_audit`: call it with a mechanism, once or several times."""
 
-    def __init__(self, item: pytest.Item, plan: Plan) -> None:
+    def __init__(self, item: pytest.Item, plan: SessionPlan) -> None:
         self._item = item
         self._plan = plan
 
@@ -90,7 +90,7 @@ class DPAudit:
         return dataclasses.replace(result, ledger=(*result.ledger, entry))
 
 
-def _ledger_entry(plan: Plan, test: str, call: int, significance: float) -> LedgerEntry:
+def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) -> LedgerEntry:
     from ..bounds.base import LedgerEntry
 
     return LedgerEntry(

@@ -8,7 +8,7 @@ import pytest
 
 
 @dataclasses.dataclass
-class Plan:
+class SessionPlan:
     """Options of all checks of a session.
 
     Args:
@@ -28,7 +28,7 @@ class Plan:
     n_tests: int = 0
 
 
-PLAN = pytest.StashKey[Plan]()
+PLAN = pytest.StashKey[SessionPlan]()
 CALLS = pytest.StashKey[int]()
 """Number of calls of `dp_audit` so far; only counted tests have it."""
 OUTCOMES = pytest.StashKey[list["Outcome"]]()

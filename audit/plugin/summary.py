@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .session import Plan
+from .session import SessionPlan
 
 if TYPE_CHECKING:
     from .. import AuditResult
@@ -54,7 +54,7 @@ def underpowered(check: Mapping[str, Any]) -> str:
 class Summary:
     """Collector of the checks of all processes from the reports of their tests, printed at the end."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: SessionPlan) -> None:
         self.plan = plan
         self.checks: dict[tuple[str, int], dict[str, Any]] = {}
 

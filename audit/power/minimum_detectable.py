@@ -21,7 +21,9 @@ _FLATTEST = 0.3
 """Least slope, as a share of the expected one: limits the step after two margins that are nearly equal."""
 
 
-def least_shown(look: Look, claimed: float, largest: float, precision: float, slope: float = math.nan) -> float | None:
+def minimum_detectable(
+    look: Look, claimed: float, largest: float, precision: float, slope: float = math.nan
+) -> float | None:
     """Return the least value above `claimed` at which the test rejects, to the precision; None up to `largest`.
 
     Args:

@@ -35,7 +35,7 @@ from ..bounds.pair.clopper_pearson import ClopperPearson
 from ..bounds.pair.joint import JointExact
 from ..evidence.scores import BitScores, Counts, Floats, PairCounts, Scores, Successes, Tally
 from ..evidence.statement import Statement
-from .minimum_detectable import least_shown
+from .minimum_detectable import minimum_detectable
 
 PRECISION = 1e-3
 """Relative precision of the family parameter."""
@@ -229,7 +229,7 @@ def _least_detected(
     detected: Callable[[float], bool], family: CurveFamily, delta: float, precision: float
 ) -> Detectable:
     """Return epsilon at delta of the least member that is detected."""
-    least = least_shown(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
+    least = minimum_detectable(lambda at: (detected(at), math.nan), family.claimed, family.largest, precision)
     return Detectable(math.inf if least is None else epsilon_of(family, least, delta), _family_name(family))
 
 
@@ -278,7 +278,7 @@ class _PairPower:
         precision = COARSE if family.precision > PRECISION / 2 else PRECISION
         look = partial(self.look, family, n_out, n_in)
         slope = self.statement.epsilon / family.claimed if self._margin_guides(family, min(n_out, n_in)) else math.nan
-        return least_shown(look, family.claimed, family.largest, precision, slope)
+        return minimum_detectable(look, family.claimed, family.largest, precision, slope)
 
     def _margin_guides(self, family: CurveFamily, n: int) -> bool:
         """Return whether the margin of the bound at delta can guide the search.

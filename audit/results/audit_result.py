@@ -17,14 +17,14 @@ from ..evidence.scores import Tally
 from ..evidence.verdict import Verdict, nothing_to_go_on
 from ..power.remedies import Remedy
 from . import consistency
-from .deciding import DecidingEvent
+from .deciding import RefutingEvent
 from .drawing import draw
 from .estimates.base import Estimate
 from .low_bits import WithoutLowBits
 from .recovery import Recovery
 from .saved import Saved
 from .witness.base import Witness
-from .witness.event import Rule
+from .witness.event import EventRule
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class AuditResult(Saved):
     witnesses: tuple[Witness, ...] = ()
     notes: tuple[str, ...] = ()
     datasets: tuple[str, str] | None = None
-    event_rule: Rule | None = None
-    deciding: DecidingEvent | None = None
+    event_rule: EventRule | None = None
+    deciding: RefutingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
     unseen: float = 0.0
     recovery: Recovery | None = None

@@ -8,7 +8,7 @@ Outputs = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class DecidingEvent:
+class RefutingEvent:
     """An event whose counts contradict a claim.
 
     Args:
@@ -47,7 +47,7 @@ def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
     return above >= below
 
 
-def words(event: DecidingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
+def words(event: RefutingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
     """Return rows of a table: the rule, and for each side the count of the event and examples."""
     rows = [("rule", event.rule)] if event.rule else []
     for side, outputs in ((1, event.outputs1), (0, event.outputs0)):
@@ -60,4 +60,4 @@ def words(event: DecidingEvent, hits: tuple[int, int] | None, sizes: tuple[int, 
     return rows
 
 
-__all__ = ["DecidingEvent", "points_to_side_1", "words"]
+__all__ = ["RefutingEvent", "points_to_side_1", "words"]

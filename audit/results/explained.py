@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanations:
     """The steps of one explanation, and a warning for each step that raised.
 
     Args:
@@ -20,7 +20,7 @@ class Explained:
         warnings: of the steps so far, a clause each.
 
     Example:
-        >>> explained = Explained()
+        >>> explained = Explanations()
         >>> explained.step("the rule of the event", lambda: 1 // 0, otherwise=None)
         >>> explained.warnings
         ['the rule of the event is missing: ZeroDivisionError: integer division or modulo by zero']
@@ -40,4 +40,4 @@ class Explained:
             return cast("T", otherwise)
 
 
-__all__ = ["Explained"]
+__all__ = ["Explanations"]

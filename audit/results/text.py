@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...mechanisms.core.printable import line
 from ..evidence.verdict import Verdict, nothing_to_go_on
 from .deciding import words
-from .explained import Explained
+from .explained import Explanations
 
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
@@ -142,7 +142,7 @@ def summary(result: AuditResult) -> str:
         ("claim", f"epsilon <= {result.claim:.6g} at delta = {result.delta:g}   [{result.claim_name}]"),
         ("bound", f"{_bound(result)}   [{bound.method}]"),
     ]
-    explained = Explained()
+    explained = Explanations()
     if result.without_low_bits is not None and result.dependence is None:
         rows += explained.step("the bound without low bits", lambda: [("no low bits", without_low_bits(result))], [])
     if (recovery := result.recovery) is not None:
@@ -212,7 +212,7 @@ def _bound(result: AuditResult) -> str:
 
 def evidence(result: AuditResult) -> str:
     """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
-    bound, explained = result.bound, Explained()
+    bound, explained = result.bound, Explanations()
     decided = result.refuted_elsewhere or bound
     event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
     shared = f", divided among {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""

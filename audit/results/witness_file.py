@@ -16,7 +16,7 @@ from ...mechanisms.core.errors import ResultError, StoreError
 from ..trials.options import versions
 from .saved import encode
 from .witness.base import Witness
-from .witness.event import Rule
+from .witness.event import EventRule
 
 FORMAT, VERSION = "dpassay.witness", 1
 IN, OUT = "score >= {0:.6g} under the {1} attack", "score < {0:.6g} under the {1} attack"
@@ -78,7 +78,7 @@ def _counts(result: Any) -> dict[str, Any] | None:
     claimed = (result.claim, result.delta) if elsewhere is None else (elsewhere.epsilon, elsewhere.delta)
     return {
         "event": (IN if side else OUT).format(decided.threshold, result.attack),
-        "rule": None if result.event_rule is None else encode(result.event_rule, Rule),
+        "rule": None if result.event_rule is None else encode(result.event_rule, EventRule),
         "complement": side == 0,
         "likelier_side": side,
         "likelier": list(likelier),

@@ -6,8 +6,8 @@ result.py    what was looked at and what was confirmed
 domains/     what datasets a search may take, and the neighbouring pairs in it
 """
 
-from .domains.answers import Answers
-from .domains.base import Domain
+from .domains.answers import AnswersDomain
+from .domains.base import SearchDomain
 from .domains.records import OneValue, Records
 from .domains.text import domain_from
 from .domains.values import Categories, Integers, Numbers, Values, Vectors
@@ -17,14 +17,14 @@ from .search import SCREENING_CONFIDENCE, search
 
 __all__ = [
     "SCREENING_CONFIDENCE",
-    "Answers",
+    "AnswersDomain",
     "Categories",
-    "Domain",
     "Integers",
     "Look",
     "Numbers",
     "OneValue",
     "Records",
+    "SearchDomain",
     "SearchResult",
     "Values",
     "Vectors",

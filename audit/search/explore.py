@@ -17,7 +17,7 @@ from ...mechanisms.core.base import Mechanism, Neighbours
 from ...mechanisms.core.errors import NeighboursError, ParameterError
 from ...mechanisms.core.fingerprint import identity
 from ...mechanisms.core.relation import Relation
-from .domains.base import Domain
+from .domains.base import SearchDomain
 from .result import Look
 
 PATTERNS = 2 / 3
@@ -44,13 +44,13 @@ Asked = Callable[[Neighbours, int], tuple[Look, ...] | Skip]
 """Function that audits a pair briefly under every attack, with this factor on the number of trials."""
 
 
-def first_pair(mechanism: Mechanism, domain: Domain[Any]) -> Neighbours:
+def first_pair(mechanism: Mechanism, domain: SearchDomain[Any]) -> Neighbours:
     """Return the first pattern that the mechanism accepts; raise `NeighboursError` if it accepts none."""
     refused: Exception | None = None
     for sketch in domain.patterns(mechanism.relation):
         pair = domain.neighbours(sketch, mechanism.relation)
         try:
-            mechanism.fitted_to(pair)
+            mechanism.bind(pair)
         except ParameterError as error:
             refused = refused or error
         else:
@@ -80,7 +80,7 @@ class Walk:
 
     def __init__(
         self,
-        domain: Domain[Any],
+        domain: SearchDomain[Any],
         relation: Relation,
         ask: Asked,
         rng: np.random.Generator,

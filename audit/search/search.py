@@ -26,18 +26,18 @@ from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import calls_take_at_most
 from ...mechanisms.adapters.functions.style import style_of
 from ...mechanisms.core.base import Mechanism, Neighbours
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import counted, unit_interval, whole
 from ..api import audit
 from ..bounds.choose import BoundChoice
-from ..games.setup import Question, check_function
+from ..games.setup import AuditSetup, check_function
 from ..results.audit_result import AuditResult
 from ..trials.progress import Reporter
 from ..trials.seeds import Stage, child_seed, root_seed, stream
-from .domains.base import Domain
+from .domains.base import SearchDomain
 from .domains.text import domain_from
 from .explore import Skip, Walk
 from .result import (
@@ -64,7 +64,7 @@ def search(
     mechanism: Mechanism | Callable[..., Any],
     candidates: Sequence[Neighbours] | None = None,
     *,
-    domain: Domain[Any] | str | Mapping[str, Any] | None = None,
+    domain: SearchDomain[Any] | str | Mapping[str, Any] | None = None,
     relation: str | Relation | None = None,
     attacks: Sequence[str | Attack] = ("auto",),
     bound: BoundChoice = "auto",
@@ -89,7 +89,7 @@ def search(
         mechanism, bound, delta, confidence, claim, stop, n_hypotheses, seed, n_jobs, timeout, progress: as for
             `dpassay.audit.audit`; `stop` and `n_hypotheses` are for the confirmation.
         candidates: neighbouring pairs, at least one; None with a domain.
-        domain: the set of possible datasets, instead of candidates: a `Domain`, or what
+        domain: the set of possible datasets, instead of candidates: a `SearchDomain`, or what
             `dpassay.audit.search.domain_from` accepts, such as "numbers 0..1". Its pairs are patterns first, then
             random ones and steps from the best.
         relation: of the pairs of the domain; None for that of the mechanism or of the claim, else "add_remove".
@@ -152,7 +152,7 @@ def search(
         pairs = _checked(candidates)
         for pair in pairs:  # raises on invalid arguments before anything runs
             for attack in checked_attacks:
-                Question.ask(mechanism, pair, attack, bound, delta, confidence, claim, stop)
+                AuditSetup.ask(mechanism, pair, attack, bound, delta, confidence, claim, stop)
         return looks.among(pairs, confirm_options)
     if candidates is not None:
         raise ParameterError("pass either candidates or a domain, but not both.", argument=("candidates", "domain"))
@@ -177,7 +177,7 @@ class _Looks:
         """Search a list of candidates: one look at each, under each attack."""
         needs_looks = len(pairs) * len(self.attacks) > 1
         looks = tuple(
-            replace(look, candidate=at, pair=label(pair))
+            replace(look, candidate=at, pair=display_name(pair))
             for at, pair in enumerate(pairs)
             for look in (self._look(self.mechanism, pair) if needs_looks else ())
         )
@@ -189,7 +189,7 @@ class _Looks:
 
     def within(
         self,
-        domain: Domain[Any],
+        domain: SearchDomain[Any],
         relation: str | Relation | None,
         n_looks: int,
         enough: float,
@@ -228,7 +228,7 @@ class _Looks:
             as_json(pair.d1),
         )
 
-    def _try(self, domain: Domain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | Skip:
+    def _try(self, domain: SearchDomain[Any], pair: Neighbours, times: int) -> tuple[Look, ...] | Skip:
         """Return the looks at a pair of a domain, or the reason why it is skipped."""
         try:
             mechanism = self._fitted(domain, pair)
@@ -243,13 +243,13 @@ class _Looks:
         except (AttackError, ReleaseError) as error:
             return Skip(FAILED, str(error))
 
-    def _fitted(self, domain: Domain[Any], pair: Neighbours) -> Mechanism:
+    def _fitted(self, domain: SearchDomain[Any], pair: Neighbours) -> Mechanism:
         """Return the mechanism for this pair; for a function, with the form of its results on the pair."""
         mechanism, records = self.mechanism, domain.records
         if isinstance(mechanism, FunctionMechanism):
             make = partial(replace, mechanism, neighbours=pair, records=records, first_runs=None)
         elif isinstance(mechanism, Mechanism):
-            mechanism.fitted_to(pair)
+            mechanism.bind(pair)
             return mechanism
         else:
             make = partial(FunctionMechanism, mechanism, claim=self.options["claim"], neighbours=pair, records=records)

@@ -19,7 +19,7 @@ from itertools import islice
 from pickle import PicklingError
 
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ReleaseError
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
@@ -125,7 +125,7 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     tasks = iter(lambda: list(islice(chunks, size)), [])
     extra = options(workers.value, getattr(work, "timeout", None))
     parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
-    name = label(getattr(work, "mechanism", work))
+    name = display_name(getattr(work, "mechanism", work))
     with threadpool_limits(limits=1):  # before the first chunk is submitted, which joblib does at once
         finished = parallel(delayed(_run_all)(work, task, _this_process()) for task in tasks)
         try:

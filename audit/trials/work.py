@@ -17,7 +17,7 @@ from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard
 from ...mechanisms.adapters.functions.labels import cut, in_words
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...mechanisms.core.display_names import label
+from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ..evidence.scores import Floats
 from .constant_outputs import only_output
@@ -68,7 +68,7 @@ def _release(
     """Call `release`, and return the outputs and the changes in the process; calls of user code are guarded."""
     if independent_by_construction(mechanism):
         return [_read(mechanism, mechanism.release(dataset, size, rng), size) for dataset, size in calls], ()
-    guard = Guard(label(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
+    guard = Guard(display_name(mechanism), timeout=timeout, seed=_global_seed(seed, chunk))
     calls_itself = isinstance(mechanism, FunctionMechanism)  # for each call of the function
     results = []
     try:
@@ -86,7 +86,7 @@ def _release(
     except BaseException as error:
         if error is guard.outside or isinstance(error, DpassayError):
             raise
-        raise ReleaseError(f"{label(mechanism)} raised {in_words(error)} in release.") from error
+        raise ReleaseError(f"{display_name(mechanism)} raised {in_words(error)} in release.") from error
     return results, guard.changed
 
 
@@ -199,6 +199,6 @@ def _event_counts(outputs: Outputs) -> Arrays:
     """Return the label and count of each exceptional output of the chunk; empty if there is none."""
     if outputs.events is None:
         return {}
-    counts = Counter(str(label) for label in outputs.events if label)
+    counts = Counter(str(display_name) for display_name in outputs.events if display_name)
     labels = sorted(counts)
     return {"event_labels": np.array(labels, dtype=np.str_), "event_counts": np.array([counts[x] for x in labels])}

@@ -140,7 +140,7 @@ def check_command(
     witness: option.WitnessFile = None,
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
-    from ...audit.results.explained import Explained
+    from ...audit.results.explained import Explanations
     from ...mechanisms.core.errors import DpassayError, ParameterError
     from .check import Claimed, Sought, check, check_writable, write_summaries
 
@@ -168,7 +168,7 @@ def check_command(
     sys.stdout.write(result.summary() + "\n")
     write_summaries(result, markdown=markdown, json_file=json_)
     if witness is not None and result.refuted_by is not None:
-        explained = Explained(through=(DpassayError,))
+        explained = Explanations(through=(DpassayError,))
         explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)
         for text in explained.warnings:
             _print_error(text)

@@ -27,7 +27,7 @@ from ..report.results.formatting import cut
 from .check import Claimed
 
 if TYPE_CHECKING:
-    from ..runs.runner import Run
+    from ..runs.runner import ConfigRun
 
 LONGEST_REASON = 300
 """Largest number of characters of the message of a file reader."""
@@ -113,7 +113,7 @@ class Judgement:
         words += [word for name in self.bounds for word in ("--bound", name)]
         return shlex.join(["dpassay", "judge", self.file.name, *words])
 
-    def keep(self, out: Path) -> Run:
+    def keep(self, out: Path) -> ConfigRun:
         """Write numbers, figures and report into a directory."""
         from ..runs.judged import keep_judged
 

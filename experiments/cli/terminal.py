@@ -17,8 +17,8 @@ from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
     from ..report.results.sweep import SweepPoint, SweepResult
-    from ..runs.calibration import Calibration
-    from ..runs.runner import Run
+    from ..runs.calibration import CalibrationRun
+    from ..runs.runner import ConfigRun
 
 STYLES = {
     Verdict.VIOLATION: "bold red",
@@ -40,7 +40,7 @@ def console() -> Console:
     return result
 
 
-def show_run(run: Run) -> None:
+def show_run(run: ConfigRun) -> None:
     """Print the table of a finished experiment, its verdict, and the paths of its files."""
     from ..report.results.sentences import elsewhere_notes, warning_notes
 
@@ -80,7 +80,7 @@ def _verdict_lines(result: SweepResult) -> list[Text]:
     return lines
 
 
-def show_files(run: Run) -> None:
+def show_files(run: ConfigRun) -> None:
     """Print the paths of the results and the report."""
     out, page = console(), run.directory / "report.html"
     out.print(Text(line(f"results: {run.directory}")), soft_wrap=True)
@@ -115,7 +115,7 @@ def results_table(result: SweepResult) -> Table:
     return table
 
 
-def show_calibration(done: Calibration) -> None:
+def show_calibration(done: CalibrationRun) -> None:
     """Print one row per method, the verdict, and the paths of the files."""
     from ..report.certificate import summary_table
 

@@ -25,7 +25,7 @@ from ...mechanisms.core.errors import NeighboursError, RelationError
 from ..report.plots.style.canvas import style_axes, write
 from ..report.plots.style.palette import BOUND, VIOLATION
 from ..report.plots.style.palette import CLAIM as CLAIM_COLOUR
-from .demo import Lecture
+from .demo import Demo
 
 SEED = 30
 TRIALS = 1_000_000
@@ -39,7 +39,7 @@ CLAIM = 0.1
 
 
 # %%
-def the_counts(lecture: Lecture) -> float:
+def the_counts(lecture: Demo) -> float:
     """Make one noisy release, and return the scale of its noise."""
     mechanism = Laplace(CLAIM, n_queries=2, relation=Relation.ADD_REMOVE)
     truth = np.array([6_400_000.0, 33_600_000.0])
@@ -64,7 +64,7 @@ def the_counts(lecture: Lecture) -> float:
 
 
 # %%
-def add_one(lecture: Lecture) -> AuditResult:
+def add_one(lecture: Demo) -> AuditResult:
     """Audit the mechanism under add_remove, where the claim is tight."""
     mechanism = Laplace(CLAIM, n_queries=2, relation=Relation.ADD_REMOVE)
     pair = Neighbours([0.0, 0.0], [1.0, 0.0], Relation.ADD_REMOVE)
@@ -89,7 +89,7 @@ def add_one(lecture: Lecture) -> AuditResult:
 
 
 # %%
-def replace_one(lecture: Lecture) -> AuditResult:
+def replace_one(lecture: Demo) -> AuditResult:
     """Audit the same noise under replace_one, where the claim of 0.1 is refuted."""
     lecture.chapter("3. What colour are Anna's eyes?")
     pair = Neighbours([1.0, 0.0], [0.0, 1.0], Relation.REPLACE_ONE)
@@ -129,7 +129,7 @@ def replace_one(lecture: Lecture) -> AuditResult:
 
 
 # %%
-def repair(lecture: Lecture) -> tuple[AuditResult, AuditResult]:
+def repair(lecture: Demo) -> tuple[AuditResult, AuditResult]:
     """Audit both corrections: scale 20 for two counts, and scale 10 for one count."""
     lecture.chapter("4. Two corrections")
     both = audit(
@@ -151,7 +151,7 @@ def repair(lecture: Lecture) -> tuple[AuditResult, AuditResult]:
     return both, single
 
 
-def _show(lecture: Lecture, result: AuditResult) -> None:
+def _show(lecture: Demo, result: AuditResult) -> None:
     lecture.table(
         ["relation", "claimed", "lower bound", "verdict"],
         [[result.relation, f"{result.claim:.4g}", f"{result.bound.epsilon:.4f}", result.verdict.value]],
@@ -166,7 +166,7 @@ def _show(lecture: Lecture, result: AuditResult) -> None:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class AddOrReplaceFindings:
     """Results of the demo."""
 
     scale: float
@@ -176,15 +176,15 @@ class Findings:
     one_repaired: AuditResult
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> AddOrReplaceFindings:
     """Run the demo: the same noise gives epsilon 0.1 or 0.2, depending on the neighbouring relation.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     scale, added, replaced = the_counts(lecture), add_one(lecture), replace_one(lecture)
-    findings = Findings(scale, added, replaced, *repair(lecture))
+    findings = AddOrReplaceFindings(scale, added, replaced, *repair(lecture))
     lecture.chapter("Conclusion")
     lecture.say(
         "The claim holds under one relation and fails under the other. An epsilon has no meaning without its relation."
@@ -194,7 +194,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: AddOrReplaceFindings) -> None:
     """Draw the four lower bounds and the claim."""
     title = f"Under replace_one, epsilon is at least {findings.replaced.bound.epsilon:.3f}; the claim is {CLAIM:g}"
     lecture.panels(
@@ -206,7 +206,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_bounds(ax: Axes, findings: Findings, title: str) -> None:
+def _draw_bounds(ax: Axes, findings: AddOrReplaceFindings, title: str) -> None:
     names = ("add_remove, scale 10", "replace_one, scale 10", "replace_one, scale 20", "replace_one, one count")
     results = (findings.added, findings.replaced, findings.both_repaired, findings.one_repaired)
     for row, result in enumerate(results):

@@ -29,7 +29,7 @@ def terminal() -> Console:
 
 
 @dataclass(frozen=True)
-class Lecture:
+class Demo:
     """Output of one demo.
 
     Args:

@@ -29,7 +29,7 @@ from ...mechanisms.learning.accounting.calibration import calibrate_noise
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.linear import SoftmaxRegression
 from ..data.datasets import digits
-from .demo import Lecture
+from .demo import Demo
 
 SEED = 2016
 EPSILON, DELTA = 8.0, 1e-5
@@ -60,7 +60,7 @@ def accuracy(mechanism: DPSGD) -> float:
     return float((models.log_probabilities(others).argmax(axis=2) == labels).mean())
 
 
-def the_classifier(lecture: Lecture) -> tuple[DPSGD, tuple[NDArray[np.float64], NDArray[np.int64]], float, float]:
+def the_classifier(lecture: Demo) -> tuple[DPSGD, tuple[NDArray[np.float64], NDArray[np.int64]], float, float]:
     """Return the learner, its data, and its accuracy with and without noise."""
     X, y, *_ = split()
     noise = calibrate_noise(epsilon=EPSILON, delta=DELTA, sampling="full-batch", steps=STEPS)
@@ -97,7 +97,7 @@ def the_classifier(lecture: Lecture) -> tuple[DPSGD, tuple[NDArray[np.float64], 
 
 
 # %%
-def the_accountants(lecture: Lecture) -> dict[str, float]:
+def the_accountants(lecture: Demo) -> dict[str, float]:
     """Return accountant -> epsilon of 100 epochs."""
     lecture.chapter("2. Four accountants, one training")
     curves = epsilon_curves(4.0, sampling_probability=0.01, steps=[10_000], delta=DELTA)
@@ -115,7 +115,7 @@ def the_accountants(lecture: Lecture) -> dict[str, float]:
     return epsilons
 
 
-def draw_accountants(lecture: Lecture) -> None:
+def draw_accountants(lecture: Demo) -> None:
     """Draw the epsilons of the accountants against the number of epochs."""
     if lecture.out is None:
         return
@@ -152,7 +152,7 @@ ATTACKERS = (
 
 
 def the_attackers(
-    lecture: Lecture, learner: DPSGD, data: tuple[NDArray[np.float64], NDArray[np.int64]]
+    lecture: Demo, learner: DPSGD, data: tuple[NDArray[np.float64], NDArray[np.int64]]
 ) -> list[AuditResult]:
     """Return the audits of the attackers, from the weakest to the strongest."""
     results = []
@@ -205,7 +205,7 @@ def the_attackers(
 
 
 # %%
-def the_slip(lecture: Lecture, learner: DPSGD, private: float) -> tuple[AuditResult, AuditResult, float]:
+def the_slip(lecture: Demo, learner: DPSGD, private: float) -> tuple[AuditResult, AuditResult, float]:
     """Audit a trainer that clips the mean of the batch, and its correct twin."""
     broken = MeanClipped()
     options = {"trials": 200, "delta": DELTA, "confidence": CONFIDENCE, "seed": SEED}
@@ -242,7 +242,7 @@ def the_slip(lecture: Lecture, learner: DPSGD, private: float) -> tuple[AuditRes
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class DpSgdFindings:
     """Results of the demo.
 
     Args:
@@ -262,9 +262,9 @@ class Findings:
     right: AuditResult
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> DpSgdFindings:
     """Run the demo; figures are saved in `out`."""
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     learner, data, private, plain = the_classifier(lecture)
     accountants = the_accountants(lecture)
     draw_accountants(lecture)
@@ -278,7 +278,7 @@ def main(out: Path | None = None) -> Findings:
         code satisfies the assumptions of the accountant.
         """
     )
-    return Findings(private, plain, slipped, accountants, attackers, wrong, right)
+    return DpSgdFindings(private, plain, slipped, accountants, attackers, wrong, right)
 
 
 if __name__ == "__main__":

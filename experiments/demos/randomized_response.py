@@ -28,7 +28,7 @@ from ...mechanisms import RandomizedResponse
 from ...mechanisms.broken.biased_coin import BiasedCoinResponse
 from ..report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
 from ..report.plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
-from .demo import Lecture
+from .demo import Demo
 
 SEED = 1965
 CONFIDENCE = 0.999
@@ -50,7 +50,7 @@ def two_coins(dodges: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np
     return np.where(first, dodges, second)
 
 
-def the_protocol(lecture: Lecture) -> dict[bool, float]:
+def the_protocol(lecture: Demo) -> dict[bool, float]:
     """Return the probabilities of yes among people who dodge, and among people who do not."""
     rng = np.random.default_rng([SEED, 1])
     yes = {dodges: float(two_coins(np.full(1_000_000, dodges), rng).mean()) for dodges in (True, False)}
@@ -81,7 +81,7 @@ def the_protocol(lecture: Lecture) -> dict[bool, float]:
 
 
 # %%
-def the_investigator(lecture: Lecture) -> float:
+def the_investigator(lecture: Demo) -> float:
     """Show posterior beliefs for several priors, and return the posterior of the example."""
     lecture.chapter("2. What the investigator learns")
     posterior = SURVEY.posterior(prior=0.02, answer=1)
@@ -132,7 +132,7 @@ class Spread:
     truthful: float
 
 
-def the_statistician(lecture: Lecture, n_surveys: int = 20_000, n_people: int = 400) -> list[Spread]:
+def the_statistician(lecture: Demo, n_surveys: int = 20_000, n_people: int = 400) -> list[Spread]:
     """Compare the variance of the estimator by the formula with simulations."""
     rng = np.random.default_rng([SEED, 3])
     spreads = []
@@ -173,7 +173,7 @@ def the_statistician(lecture: Lecture, n_surveys: int = 20_000, n_people: int = 
 
 
 # %%
-def the_curator(lecture: Lecture) -> tuple[float, float]:
+def the_curator(lecture: Demo) -> tuple[float, float]:
     """Return the variances of local and central noise at N = 10,000 and a share of one half."""
     lecture.chapter("4. A trusted curator")
     lecture.say(
@@ -207,7 +207,7 @@ def the_curator(lecture: Lecture) -> tuple[float, float]:
 
 
 # %%
-def the_attacker(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
+def the_attacker(lecture: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
     """Return audits with increasing numbers of runs."""
     results = [audit(SURVEY, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
     lecture.chapter("5. The audit")
@@ -237,7 +237,7 @@ def the_attacker(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000
 
 
 # %%
-def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
+def the_biased_coin(lecture: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
     """Return the same audits of a survey with biased coins."""
     broken = BiasedCoinResponse(heads=0.52)
     exact = broken.exact_guarantee().epsilon(0.0)
@@ -276,7 +276,7 @@ def the_biased_coin(lecture: Lecture, runs: Sequence[int] = (1_000, 10_000, 100_
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class RandomizedResponseFindings:
     """Results of the demo."""
 
     yes: dict[bool, float]
@@ -287,14 +287,14 @@ class Findings:
     biased: list[AuditResult]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> RandomizedResponseFindings:
     """Run the demo: the leak of one answer of the tax survey, and audits with lower bounds near epsilon = ln 3.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(
+    lecture = Demo(out=out)
+    findings = RandomizedResponseFindings(
         the_protocol(lecture),
         the_investigator(lecture),
         the_statistician(lecture),
@@ -315,7 +315,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: RandomizedResponseFindings) -> None:
     """Draw two panels: beliefs before and after an answer, and lower bounds of the audits."""
     lecture.panels(
         "randomized-response",
@@ -339,7 +339,7 @@ def _draw_belief(ax: Axes) -> None:
     style_axes(ax, title="An answer changes the odds by a factor of three", x="prior belief", y="posterior belief")
 
 
-def _draw_bounds(ax: Axes, findings: Findings) -> None:
+def _draw_bounds(ax: Axes, findings: RandomizedResponseFindings) -> None:
     labels = [EndLabel(LOG_3, "claim: ln 3", CLAIM)]
     ax.axhline(LOG_3, color=CLAIM.light, linewidth=1.4)
     for results, colour, name in ((findings.fair, BOUND, "fair coins"), (findings.biased, VIOLATION, "biased coin")):

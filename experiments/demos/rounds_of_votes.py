@@ -19,7 +19,7 @@ from ...mechanisms.learning.pate.data_dependent import DataDependent
 from ..data.images import oriented_gradients
 from . import glyph_like
 from .students_of_votes import Votes
-from .votes_of_teachers import DELTA, SEED, Row
+from .votes_of_teachers import DELTA, SEED, VotesRow
 
 Student = Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64]], NDArray[np.float64]]
 """Probabilities of the labels of X, `(n, n_classes)`, learned from records and their labels."""
@@ -27,7 +27,7 @@ Student = Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64]], NDArray[np.f
 
 def two_rounds(
     votes: Votes, threshold: float, check_deviation: float, answer_deviation: float, *, n_first: int, confidence: float
-) -> Row:
+) -> VotesRow:
     """Return one run: the first `n_first` queries by Confident-GNMax, all others by Interactive-GNMax.
 
     The second student learns from the answers of both rounds and from the confirmed predictions of the first student.
@@ -59,7 +59,7 @@ def two_rounds(
         for round_, counts, which in ((confident, first, answered), (interactive, rest, corrected))
     ]
     composed = DataDependent(parts[0].orders, parts[0].divergences + parts[1].divergences)
-    return Row(
+    return VotesRow(
         votes.name,
         "two rounds",
         int(teachers.sum()),
@@ -73,12 +73,12 @@ def two_rounds(
     )
 
 
-def one_round(votes: Votes, aggregator: ConfidentGNMax) -> Row:
+def one_round(votes: Votes, aggregator: ConfidentGNMax) -> VotesRow:
     """Return one run of Confident-GNMax on votes whose student is one of `_STUDENTS`."""
     labels, answered = _answers(aggregator, votes.counts, np.random.default_rng(SEED))
     predicted = _STUDENTS[votes.name](votes.X, votes.queries[answered], labels[answered]).argmax(axis=1)
     rho = aggregator.rho(int(answered.sum()))
-    return Row(
+    return VotesRow(
         votes.name,
         type(aggregator).__name__,
         int(answered.sum()),

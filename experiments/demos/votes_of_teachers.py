@@ -44,7 +44,7 @@ from ..data import load
 from ..data.examples import with_target
 from ..report.plots.style.canvas import EndLabel, end_labels, style_axes
 from ..report.plots.style.palette import BLUE, CLAIM
-from .demo import Lecture
+from .demo import Demo
 from .students_of_votes import Votes, student_of_answers
 
 SEED = 250
@@ -61,7 +61,7 @@ ORDER = 20.0
 
 
 # %%
-def one_answer(lecture: Lecture) -> dict[int, tuple[float, float]]:
+def one_answer(lecture: Demo) -> dict[int, tuple[float, float]]:
     """Return lead -> data-dependent epsilon of a thousand answers, and the epsilon for all votes."""
     aggregator = GNMax(40.0, n_classes=2, n_queries=1_000)
     everywhere = ConcentratedDP(aggregator.rho).textbook_epsilon(DELTA)
@@ -88,7 +88,7 @@ def one_answer(lecture: Lecture) -> dict[int, tuple[float, float]]:
 
 # %%
 @dataclass(frozen=True)
-class Row:
+class VotesRow:
     """Results of one aggregator on one dataset.
 
     Attributes:
@@ -160,7 +160,7 @@ def _pair(data: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return np.asarray(X), np.asarray(y, dtype=np.int64)
 
 
-def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int = SEED) -> Row:
+def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int = SEED) -> VotesRow:
     """Return the results of one run: labels, a student of the labels, and epsilons."""
     labels = aggregator.release(votes.counts, 1, np.random.default_rng(seed)).values[0]
     answered = labels >= 0
@@ -172,7 +172,7 @@ def row(votes: Votes, aggregator: Aggregator, *, delta: float = DELTA, seed: int
     else:
         claim = aggregator.guarantee().epsilon(delta)
         everywhere = data_dependent(aggregator, _torn(votes.counts)).epsilon(delta)
-    return Row(
+    return VotesRow(
         votes.name,
         type(aggregator).__name__,
         int(answered.sum()),
@@ -194,7 +194,7 @@ def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return worst
 
 
-def pipeline(lecture: Lecture) -> list[Row]:
+def pipeline(lecture: Demo) -> list[VotesRow]:
     """Return the results of three aggregators with 50 teachers on digits."""
     votes = votes_on("digits", n_teachers=50, n_queries=300)
     options = {"n_teachers": 50, "n_classes": 10, "n_queries": 300}
@@ -230,7 +230,7 @@ def pipeline(lecture: Lecture) -> list[Row]:
 
 
 # %%
-def secret_epsilon(lecture: Lecture) -> tuple[float, float, float]:
+def secret_epsilon(lecture: Demo) -> tuple[float, float, float]:
     """Return the two epsilons of a pair, and the standard deviation of the noise for a private release."""
     base = GNMax(40.0, n_queries=200)
     broken, right = EpsilonOfVotes(base), PrivateEpsilon(base)
@@ -254,7 +254,7 @@ def secret_epsilon(lecture: Lecture) -> tuple[float, float, float]:
 
 
 # %%
-def loss_of_the_student(lecture: Lecture) -> tuple[float, float, float]:
+def loss_of_the_student(lecture: Demo) -> tuple[float, float, float]:
     """Return the claim, and lower bounds from the labels and from the loss of the student on the record."""
     base = GNMax(8.0, n_teachers=20, n_classes=2, n_queries=20)
     options: dict[str, Any] = {"trials": 4_000, "delta": 1e-2, "seed": SEED}
@@ -274,23 +274,25 @@ def loss_of_the_student(lecture: Lecture) -> tuple[float, float, float]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class VotesOfTeachersFindings:
     """Results of the demo."""
 
     one_answer: dict[int, tuple[float, float]]
-    pipeline: list[Row]
+    pipeline: list[VotesRow]
     secret_epsilon: tuple[float, float, float]
     loss_of_the_student: tuple[float, float, float]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> VotesOfTeachersFindings:
     """Run the demo: PATE from teachers to a student, privacy loss of an answer, and a sensitive epsilon.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture))
+    lecture = Demo(out=out)
+    findings = VotesOfTeachersFindings(
+        one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture)
+    )
     lecture.chapter("Conclusion")
     lecture.say("A clear majority leaks little, a tie leaks most, and the data-dependent epsilon is itself sensitive.")
     draw(lecture, findings)
@@ -298,7 +300,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: VotesOfTeachersFindings) -> None:
     """Draw epsilon of a thousand answers against the lead."""
     lecture.panels(
         "votes-of-teachers",
@@ -309,7 +311,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_leads(ax: Axes, findings: Findings) -> None:
+def _draw_leads(ax: Axes, findings: VotesOfTeachersFindings) -> None:
     these_votes, all_votes = ([value[i] for value in findings.one_answer.values()] for i in (0, 1))
     ax.plot(LEADS, all_votes, color=CLAIM.light, linewidth=1.4)
     ax.plot(LEADS, these_votes, marker="o", color=BLUE.light, linewidth=2)

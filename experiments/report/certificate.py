@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ...audit.calibration.cell import Cell
+from ...audit.calibration.cell import CertificateCell
 from ...audit.calibration.certificate import Certificate
 from ...audit.calibration.methods import BOUND, PEER, UNCORRECTED
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
-from .content import Table
+from .content import ReportTable
 from .figures import each_caption_once, load
 from .pages import page
 from .results.formatting import number
@@ -66,7 +66,7 @@ def write_certificate(
     return target
 
 
-def summary_table(certificate: Certificate) -> Table:
+def summary_table(certificate: Certificate) -> ReportTable:
     """Return one row per method: its worst miss rate at each confidence, and the verdict."""
     confidences = _confidences(certificate)
     rows = []
@@ -81,10 +81,10 @@ def summary_table(certificate: Certificate) -> Table:
         word, colour = _word(cells[0].kind, failed)
         rows.append((colour, (name, KIND_WORDS[cells[0].kind], *worst, within_limit, word)))
     allowed = [f"worst miss rate at {percent(c)}" for c in confidences]
-    return Table(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
+    return ReportTable(("method", "kind", *allowed, "settings within the limit", "verdict"), tuple(rows), 2)
 
 
-def place_table(certificate: Certificate, confidence: float) -> Table:
+def place_table(certificate: Certificate, confidence: float) -> ReportTable:
     """Return one row per distribution, delta and sizes: the miss rate of each method, marked where too high."""
     cells = {(*_place(c), c.method): c for c in certificate.cells if c.confidence == confidence}
     places = list(dict.fromkeys(key[:4] for key in cells))
@@ -99,10 +99,12 @@ def place_table(certificate: Certificate, confidence: float) -> Table:
         broken = any(not cell.holds for cell in row_cells if cell.kind == BOUND)
         size = f"{n_out:,}" if n_out == n_in else f"{n_out:,} / {n_in:,}"
         rows.append((BAD if broken else "", (law, number(delta), exact, size, *texts)))
-    return Table(("distribution", "delta", "exact epsilon", "trials per side", *certificate.methods), tuple(rows), 1)
+    return ReportTable(
+        ("distribution", "delta", "exact epsilon", "trials per side", *certificate.methods), tuple(rows), 1
+    )
 
 
-def mean_tables(certificate: Certificate) -> list[tuple[str, Table]]:
+def mean_tables(certificate: Certificate) -> list[tuple[str, ReportTable]]:
     """Return mean and standard deviation of each method by trials, for each distribution and delta with epsilon > 0."""
     confidence = max(_confidences(certificate))
     cells = [c for c in certificate.cells if c.confidence == confidence and c.n_out == c.n_in and c.exact_epsilon > 0]
@@ -118,7 +120,7 @@ def mean_tables(certificate: Certificate) -> list[tuple[str, Table]]:
         )
         at = f", at delta {number(delta)}" if delta else ""
         title = f"{law}{at}: exact epsilon {number(group[0].exact_epsilon)}"
-        tables.append((title, Table(("method", *(f"{size:,} per side" for size in sizes)), rows, 1)))
+        tables.append((title, ReportTable(("method", *(f"{size:,} per side" for size in sizes)), rows, 1)))
     return tables
 
 
@@ -154,7 +156,7 @@ def _contrast(certificate: Certificate) -> str:
     )
 
 
-def _failures(certificate: Certificate) -> Table | None:
+def _failures(certificate: Certificate) -> ReportTable | None:
     if certificate.holds:
         return None
     rows = tuple(
@@ -166,10 +168,10 @@ def _failures(certificate: Certificate) -> Table | None:
         for c in certificate.failures
     )  # fmt: skip
     head = ("bound", "distribution", "delta", "trials per side", "confidence", "miss rate", "limit")
-    return Table(head, rows, 2)
+    return ReportTable(head, rows, 2)
 
 
-def _evidence(cell: Cell) -> tuple[float, float]:
+def _evidence(cell: CertificateCell) -> tuple[float, float]:
     """Return the strength of the evidence for a high miss rate: its lower confidence limit, then the rate."""
     return cell.interval[0], cell.miss_rate
 
@@ -181,7 +183,7 @@ def _word(kind: str, failed: int) -> tuple[str, str]:
     return ("– no miss detected", UNDECIDED) if kind == UNCORRECTED else ("✓ keeps its level", GOOD)
 
 
-def _with_interval(cell: Cell) -> str:
+def _with_interval(cell: CertificateCell) -> str:
     low, high = cell.interval
     return f"{_share(cell.miss_rate)} ({_share(low).removesuffix(' %')} to {_share(high)})"
 
@@ -191,11 +193,11 @@ def _share(rate: float) -> str:
     return f"{100 * rate:.1f} %"
 
 
-def _mean(cell: Cell | None) -> str:
+def _mean(cell: CertificateCell | None) -> str:
     return "–" if cell is None else f"{cell.mean:.3f} ± {cell.deviation:.3f}"
 
 
-def _place(cell: Cell) -> Place:
+def _place(cell: CertificateCell) -> Place:
     return cell.law, cell.delta, cell.n_out, cell.n_in
 
 

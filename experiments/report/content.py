@@ -12,7 +12,7 @@ from ...audit.bounds.base import LedgerEntry
 from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.deciding import DecidingEvent
+from ...audit.results.deciding import RefutingEvent
 from ...audit.results.recovery import Recovery
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.core.printable import line
@@ -47,7 +47,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Table of text.
 
     Args:
@@ -82,7 +82,7 @@ class Audit:
     headline: str
     reading: str
     facts: tuple[Row, ...]
-    bounds: Table | None
+    bounds: ReportTable | None
     evidence: str
 
 
@@ -98,12 +98,12 @@ class Content:
     headline: str
     answer: str
     common: tuple[Row, ...]
-    table: Table
+    table: ReportTable
     table_caption: str
     notes: tuple[str, ...]
     audits: tuple[Audit, ...]
     checks: tuple[str, ...]
-    ledger: Table
+    ledger: ReportTable
     assumed: str
     assumptions: tuple[str, ...]
     events: bool
@@ -174,7 +174,7 @@ def _common(results: list[AuditResult]) -> tuple[Row, ...]:
     return tuple((name, text) for name, text in facts[0].items() if all(f.get(name) == text for f in facts))
 
 
-def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
+def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
     """Return one row per audit, without columns that are empty or constant."""
     names = sweep.parameter_names
     results = [point.result for point in sweep.points]
@@ -213,7 +213,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> Table:
     columns["verdict"] = [verdict_text(point) for point in sweep.points]
     cells = zip(*columns.values(), strict=True)
     rows = tuple((point.verdict.value, row) for point, row in zip(sweep.points, cells, strict=True))
-    return Table(tuple(columns), rows, n_text)
+    return ReportTable(tuple(columns), rows, n_text)
 
 
 def _recovered_columns(results: Sequence[AuditResult]) -> dict[str, list[str]]:
@@ -309,7 +309,7 @@ def _audit(place: int, point: SweepPoint) -> Audit:
     )
 
 
-def _deciding(event: DecidingEvent) -> list[Row]:
+def _deciding(event: RefutingEvent) -> list[Row]:
     """Return the rule of the event that refutes the claim, and examples of outputs in it."""
     name = event.name.replace(">=", "≥")
     rows = [("Rule", event.rule)] if event.rule else []
@@ -317,7 +317,7 @@ def _deciding(event: DecidingEvent) -> list[Row]:
     return [*rows, *((f"Outputs {side} the record, {name}", "; ".join(texts) or "none") for side, texts in sides)]
 
 
-def _bounds(result: AuditResult) -> Table | None:
+def _bounds(result: AuditResult) -> ReportTable | None:
     """Return a table of all bounds of an audit; None if there is only one."""
     if len(result.bounds) < 2:
         return None
@@ -334,7 +334,7 @@ def _bounds(result: AuditResult) -> Table | None:
         )
         for b in result.bounds
     )
-    return Table(("bound", "assumption", "epsilon, at least", "ceiling", "confidence"), rows, 2)
+    return ReportTable(("bound", "assumption", "epsilon, at least", "ceiling", "confidence"), rows, 2)
 
 
 def _games(sweep: SweepResult) -> dict[Game, int]:
@@ -350,7 +350,7 @@ def _checks(sweep: SweepResult) -> tuple[str, ...]:
     return tuple(f"In {_where(count, n)}, {game.words.check}" for game, count in games.items())
 
 
-def _ledger(sweep: SweepResult) -> Table:
+def _ledger(sweep: SweepResult) -> ReportTable:
     """Return the ledger; entries of several audits that differ only in numbers are one row, with ranges."""
     groups: dict[str, dict[LedgerEntry, list[LedgerEntry]]] = {}
     for point in sweep.points:
@@ -363,7 +363,7 @@ def _ledger(sweep: SweepResult) -> Table:
                 _ranges([getattr(e, name) for e in entries]) for name in ("looked_at", "correction")
             )
             rows.append((entries[0].what, looked_at, correction, _where(len(entries), len(sweep.points))))
-    return Table(("choice", "data used", "correction", "in"), tuple(("", row) for row in rows), 4)
+    return ReportTable(("choice", "data used", "correction", "in"), tuple(("", row) for row in rows), 4)
 
 
 def _where(count: int, n_audits: int) -> str:

@@ -14,7 +14,7 @@ from ...audit.metrics.membership.text import auc_with_interval, cells, head, not
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from ...mechanisms.core.errors import plural
-from .content import Table
+from .content import ReportTable
 from .figures import load
 from .pages import CI_ROWS, markdown_page, page, versions_of
 from .results.formatting import cut
@@ -43,7 +43,7 @@ def write_membership(
         "title": config.title or name,
         "headline": "No evidence of membership" if result.confounded else "Results of the membership attacks",
         "answer": answer(result),
-        "rates": Table(titles, tuple(("", row) for row in rows), 2),
+        "rates": ReportTable(titles, tuple(("", row) for row in rows), 2),
         "settings": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
         "notes": notes(result),
     }
@@ -97,13 +97,13 @@ def _best_groups(result: MembershipResult) -> dict[str, Any]:
     return {"best": best.attack, "of_best": first_rows, "n_hidden": max(0, len(table.rows) - CI_ROWS)}
 
 
-def _groups(groups: Iterable[GroupRow]) -> Table:
+def _groups(groups: Iterable[GroupRow]) -> ReportTable:
     """Return one row per group, the most exposed first."""
     rows = []
     for row in sorted(groups, key=lambda row: -row.auc):
         rate = f"{100 * row.rate.tpr:.3g} %"
         rows.append(("", (row.group, f"{row.n_in:,}", f"{row.n_out:,}", auc_with_interval(row), rate)))
-    return Table(("group", "scores in", "scores out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
+    return ReportTable(("group", "scores in", "scores out", "AUC", "TPR@1%FPR"), tuple(rows), 1)
 
 
 __all__ = ["answer", "write_membership"]

@@ -8,7 +8,7 @@ record.py        environment.json: what a run was computed with and when, and wh
 runner.py        from a configuration to a run directory
 """
 
-from .calibration import Calibration, calibrate
-from .runner import Run, report, run
+from .calibration import CalibrationRun, calibrate
+from .runner import ConfigRun, report, run
 
-__all__ = ["Calibration", "Run", "calibrate", "report", "run"]
+__all__ = ["CalibrationRun", "ConfigRun", "calibrate", "report", "run"]

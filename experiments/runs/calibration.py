@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...audit.calibration.certificate import Certificate, Plan, Setting, certify
+from ...audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from ...audit.calibration.laws import (
     Law,
     all_equal,
@@ -35,7 +35,7 @@ UNEQUAL = ((20, 2_000), (2_000, 20))
 
 
 @dataclass(frozen=True)
-class Calibration:
+class CalibrationRun:
     """A finished certificate, and its files.
 
     Args:
@@ -68,9 +68,9 @@ def laws() -> list[tuple[Law, tuple[float, ...]]]:
     ]
 
 
-def full_plan(repeats: int = 2_000) -> Plan:
+def full_plan(repeats: int = 2_000) -> CertificatePlan:
     """Return the plan with 20 to 100,000 trials a side, `repeats` audits up to 1,000 trials, fewer beyond."""
-    return Plan(
+    return CertificatePlan(
         "full",
         (
             *_settings((20, 100), repeats, few=repeats, unequal=True),
@@ -82,9 +82,9 @@ def full_plan(repeats: int = 2_000) -> Plan:
     )
 
 
-def quick_plan(repeats: int = 200) -> Plan:
+def quick_plan(repeats: int = 200) -> CertificatePlan:
     """Return the plan with 20, 100 and 1,000 trials a side; slow methods at 100 only: about a minute on one core."""
-    return Plan(
+    return CertificatePlan(
         "quick",
         (
             *_settings((20,), repeats, few=0, unequal=True),
@@ -105,7 +105,7 @@ def calibrate(
     out: Path | str | None = None,
     n_jobs: int = 1,
     progress: bool = False,
-) -> Calibration:
+) -> CalibrationRun:
     """Measure coverage and power of the bounds, and write the certificate.
 
     Args:
@@ -142,7 +142,7 @@ def calibrate(
     return write_calibration(certificate, OUT if out is None else Path(out), command=command)
 
 
-def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> Calibration:
+def write_calibration(certificate: Certificate, directory: Path, *, command: str) -> CalibrationRun:
     """Write the numbers, then the figures and the report."""
     from ..report.certificate import write_certificate
     from ..report.pages import versions_text
@@ -164,7 +164,7 @@ def write_calibration(certificate: Certificate, directory: Path, *, command: str
         raise
     except OSError as error:
         raise StoreError(f"the certificate cannot be written to {directory}: {error}. Choose another --out.") from error
-    return Calibration(certificate, directory, (*written, *figures, page))
+    return CalibrationRun(certificate, directory, (*written, *figures, page))
 
 
 def certificate_csv(certificate: Certificate) -> str:
@@ -184,7 +184,7 @@ def certificate_csv(certificate: Certificate) -> str:
 
 def _settings(
     sizes: tuple[int, ...], repeats: int, *, few: int, unequal: bool = False, slowest: int = 60
-) -> list[Setting]:
+) -> list[CertificateSetting]:
     """Return the settings of every law at these sizes; with `unequal`, of two laws at very unequal sizes too.
 
     Slow methods run in `few` audits, and in at most `slowest` for laws that need a privacy-loss distribution.
@@ -195,7 +195,7 @@ def _settings(
         if unequal and law.name.startswith(("laplace ratio", "randomized response,")):
             both += UNEQUAL
         n_slow = min(few, slowest) if law.name.startswith("subsampled") else few
-        settings.append(Setting(law, deltas, both, repeats, n_slow))
+        settings.append(CertificateSetting(law, deltas, both, repeats, n_slow))
     return settings
 
 
@@ -207,4 +207,4 @@ def _command(*, full: bool, bounds: Sequence[str], repeats: int | None, peers: b
     return " ".join([*parts, f"--seed {seed}"])
 
 
-__all__ = ["Calibration", "calibrate", "certificate_csv", "full_plan", "laws", "quick_plan", "write_calibration"]
+__all__ = ["CalibrationRun", "calibrate", "certificate_csv", "full_plan", "laws", "quick_plan", "write_calibration"]

@@ -10,12 +10,12 @@ from ...audit.results.audit_result import AuditResult
 from ..config.toml_text import to_toml
 from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
-from .runner import Run, session, write_numbers
+from .runner import ConfigRun, session, write_numbers
 
 
 def keep_judged(
     result: AuditResult, out: Path, *, name: str, asked: Mapping[str, Any], assumed: str, command: str
-) -> Run:
+) -> ConfigRun:
     """Write the result of `audit_scores`, its figures and its report.
 
     Args:
@@ -51,7 +51,7 @@ def keep_judged(
         with directory.disk():
             figures = draw_all(sweep, directory.figures())
             pages = write(sweep, directory.path, figures, command=command, assumed=assumed)
-    return Run(directory.path, sweep, (*figures, *pages))
+    return ConfigRun(directory.path, sweep, (*figures, *pages))
 
 
 __all__ = ["keep_judged"]

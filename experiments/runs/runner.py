@@ -43,7 +43,7 @@ SHADOWS = "shadow-models"
 
 
 @dataclass(frozen=True)
-class Run:
+class ConfigRun:
     """A finished experiment.
 
     Args:
@@ -70,7 +70,7 @@ def run(
     n_jobs: int | None = 1,
     progress: bool = False,
     tell: Callable[[str], None] | None = None,
-) -> Run:
+) -> ConfigRun:
     """Run an experiment, or continue an interrupted one.
 
     Args:
@@ -103,7 +103,7 @@ def run(
         with session(directory, config.seed, n_jobs):
             result = compute(directory)
             files = write_results(result, config, source.name, directory)
-    return Run(directory.path, result, tuple(files))
+    return ConfigRun(directory.path, result, tuple(files))
 
 
 @contextmanager
@@ -125,18 +125,18 @@ def session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[
 
 def _reused(
     done: Finished, config: Config, name: str, directory: RunDirectory, tell: Callable[[str], None] | None
-) -> Run:
+) -> ConfigRun:
     """Return a finished run from its numbers; missing or changed figures and reports are drawn again."""
     if tell is not None:
         tell(f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out.")
     result = _read(done.results, config, directory)
     if done.complete:
         files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
-        return Run(directory.path, result, tuple(files))
+        return ConfigRun(directory.path, result, tuple(files))
     directory.claim(config)
     with session(directory, config.seed, None):
         files = write_results(result, config, name, directory)
-    return Run(directory.path, result, tuple(files))
+    return ConfigRun(directory.path, result, tuple(files))
 
 
 Answer = Callable[[RunDirectory], SweepResult | MembershipResult]
@@ -212,7 +212,7 @@ def write_numbers(result: SweepResult | MembershipResult, directory: RunDirector
     directory.write("results.csv", table.getvalue())
 
 
-def report(directory: Path | str) -> Run:
+def report(directory: Path | str) -> ConfigRun:
     """Draw and report a finished run again, from its numbers.
 
     Raises:
@@ -222,7 +222,7 @@ def report(directory: Path | str) -> Run:
     run_directory = RunDirectory(Path(directory))
     config, source = run_directory.config()
     result = _read(run_directory.read("results.json"), config, run_directory)
-    return Run(run_directory.path, result, tuple(write_results(result, config, source.name, run_directory)))
+    return ConfigRun(run_directory.path, result, tuple(write_results(result, config, source.name, run_directory)))
 
 
 def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | MembershipResult:

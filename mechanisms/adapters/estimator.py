@@ -24,7 +24,7 @@ class EstimatorLearner:
     Warnings that training has not converged are suppressed: an over- or underfitted model is a valid target. Several
     models are trained in parallel by `n_jobs` of `dpassay.audit.games.train_shadows`.
 
-    Canaries that are examples can be inserted (`TakesCanaries`), so the membership game can be played; intermediate
+    Canaries that are examples can be inserted (`SupportsCanaries`), so the membership game can be played; intermediate
     steps of the training, if there are any, are not observed.
 
     Args:

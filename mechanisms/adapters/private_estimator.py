@@ -130,9 +130,9 @@ class PrivateEstimator(Mechanism):
         """Return the given pair, which need not be the worst."""
         return self.neighbours
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
-        self._function.fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
+        self._function.bind(neighbours)
         return self
 
     def _resolve_relation(self) -> None:
@@ -154,7 +154,7 @@ class PrivateEstimator(Mechanism):
                 argument="relation",
             )
         object.__setattr__(self, "relation", relation)
-        super().fitted_to(self.neighbours)
+        super().bind(self.neighbours)
 
     @cached_property
     def _claim(self) -> Guarantee:

@@ -136,8 +136,8 @@ class Parallel(Mechanism):
         base = self.bases[self._largest]
         return base.exact_guarantee() if moves_by_all(base, np.zeros(0), np.array([self.record])) else None
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self
 

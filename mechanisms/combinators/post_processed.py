@@ -99,7 +99,7 @@ class PostProcessed(Mechanism):
         """Return the worst case of the base mechanism."""
         return self.base.worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return this mechanism with the base fitted to the pair."""
-        base = self.base.fitted_to(neighbours)
+        base = self.base.bind(neighbours)
         return self if base is self.base else replace(self, base=base)

@@ -90,9 +90,9 @@ class Repeated(Mechanism):
         """Return the worst case of the base: the same pair is worst in every release."""
         return self.base.worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Repeated:
+    def bind(self, neighbours: Neighbours) -> Repeated:
         """Return the mechanism with the base fitted to the pair."""
-        base = self.base.fitted_to(neighbours)
+        base = self.base.bind(neighbours)
         return self if base is self.base else replace(self, base=base)
 
     def output_law(self) -> LogDensity | None:

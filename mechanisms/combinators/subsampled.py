@@ -190,8 +190,8 @@ class Subsampled(Mechanism):
             return None
         return SubsampledDP(exact, self.rate, self.relation, exact=True)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self
 

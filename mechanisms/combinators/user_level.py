@@ -109,8 +109,8 @@ class UserLevel(Mechanism):
         d0, d1 = self.bounded(pair.d0), self.bounded(pair.d1)
         return claim if claim.exact and moves_by_all(self.base, d0, d1, self.most_records) else None
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_users(neighbours)
         return self
 

@@ -15,7 +15,7 @@ A mechanism has eight public members; a subclass defines the first four, and ove
     release             performs `size` independent runs on a dataset in one call
     guarantee           the claim
     worst_case          a pair on which the claim is tight or nearly tight
-    fitted_to           checks a pair, and adapts the mechanism to the pair if necessary
+    bind           checks a pair, and adapts the mechanism to the pair if necessary
     exact_guarantee     the exact curve on the worst case, where it is known; differs from the claim in `broken/`
     output_law          the output distribution, where it is known, for the likelihood ratio
     workers             the kind of workers that suits `release`
@@ -56,7 +56,7 @@ class Neighbours:
     Raises:
         ParameterError: an unknown relation.
 
-    The constructor does not check that the datasets are neighbours: `Mechanism.fitted_to` does.
+    The constructor does not check that the datasets are neighbours: `Mechanism.bind` does.
     """
 
     d0: Dataset
@@ -130,7 +130,7 @@ class Mechanism(metaclass=Options):
     def worst_case(self) -> Neighbours:
         """Return a pair on which the claim is tight or nearly tight."""
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Check the pair and return the mechanism to run on it; most mechanisms return self.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 
-def label(thing: Any) -> str:
+def display_name(thing: Any) -> str:
     """Return the short display name of an object, such as "Laplace(epsilon=1)"; default fields are omitted.
 
     A class with its own `__str__` is displayed by it.
@@ -32,7 +32,7 @@ def _value(value: Any) -> str:
         return f"array{value.shape}" if value.size > 4 else np.array2string(value, separator=", ")
     if isinstance(value, float):
         return f"{value:.6g}"
-    return label(value) if is_dataclass(value) or isinstance(value, FunctionType) else _cut(repr(value))
+    return display_name(value) if is_dataclass(value) or isinstance(value, FunctionType) else _cut(repr(value))
 
 
 def _same(default: Any, value: Any) -> bool:

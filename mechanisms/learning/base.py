@@ -2,9 +2,9 @@
 
     TrainingData     examples (X, y), and records that are specified by their gradient
     Classifiers      trained models, many at once, which membership attacks query
-    GivesSignals     trained objects that are no classifiers: synthetic tables
+    SupportsSignals     trained objects that are no classifiers: synthetic tables
     Learner          trains one classifier on each of many subsets of the same records
-    TakesTables      ... of records without labels
+    SupportsTables      ... of records without labels
 
 `DPSGD` is a mechanism and a learner; so is a scikit-learn estimator in its adapter.
 """
@@ -113,7 +113,7 @@ class Classifiers(Protocol):
 
 
 @runtime_checkable
-class HasGradients(Protocol):
+class SupportsGradients(Protocol):
     """Classifiers with gradients, for white-box membership attacks."""
 
     def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
@@ -126,7 +126,7 @@ class HasGradients(Protocol):
 
 
 @runtime_checkable
-class GivesSignals(Protocol):
+class SupportsSignals(Protocol):
     """Trained objects that predict no classes, but return membership signals of records."""
 
     def __len__(self) -> int: ...
@@ -137,7 +137,7 @@ class GivesSignals(Protocol):
 
 
 @runtime_checkable
-class HasSummaries(Protocol):
+class SupportsSummaries(Protocol):
     """Trained objects that are each described by a few numbers, independently of the record under attack."""
 
     @property
@@ -147,7 +147,7 @@ class HasSummaries(Protocol):
 
 
 @runtime_checkable
-class TakesTables(Protocol):
+class SupportsTables(Protocol):
     """Learner from records without labels."""
 
     def examples(self, dataset: Any) -> TrainingData:
@@ -161,7 +161,7 @@ class Learner(Protocol):
 
     def fit_subsets(
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
-    ) -> Classifiers | GivesSignals:
+    ) -> Classifiers | SupportsSignals:
         """Train one model for each row of `inclusion`, `(n_models, n_records)`, on the records of that row only."""
         ...
 
@@ -183,17 +183,17 @@ def check_learner(learner: Any) -> None:
 
 def examples_for(learner: Any, dataset: Any) -> TrainingData:
     """Return `dataset`, an `(X, y)` pair or a table if `learner` accepts tables, as training data for `learner`."""
-    return learner.examples(dataset) if isinstance(learner, TakesTables) else TrainingData.of(dataset)
+    return learner.examples(dataset) if isinstance(learner, SupportsTables) else TrainingData.of(dataset)
 
 
 __all__ = [
     "Classifiers",
     "Floats",
-    "GivesSignals",
-    "HasGradients",
-    "HasSummaries",
     "Learner",
-    "TakesTables",
+    "SupportsGradients",
+    "SupportsSignals",
+    "SupportsSummaries",
+    "SupportsTables",
     "TrainingData",
     "check_learner",
     "examples_for",

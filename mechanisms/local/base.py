@@ -97,8 +97,8 @@ class LocalMechanism(Mechanism):
         """Return the pair of one user, who holds 0 or 1."""
         return Neighbours(0, 1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         values0, values1 = self.values(neighbours.d0), self.values(neighbours.d1)
         if values0.shape != values1.shape:
             problem = f"d0 has shape {values0.shape} and d1 {values1.shape}"

@@ -97,8 +97,8 @@ class Selection(Mechanism):
         """Return `PureDP(epsilon)`."""
         return PureDP(self.epsilon, relation=self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_pair(neighbours, self.query, self.utilities, sensitivity=self.sensitivity, norm=math.inf)
         if self.query is None and self.monotone:
             moves = np.subtract(neighbours.d1, neighbours.d0)

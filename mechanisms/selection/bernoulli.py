@@ -142,8 +142,8 @@ class BernoulliParameter(Mechanism):
         p0, p1 = (weights * np.exp(law.log_ratio(at) - law.log_total) for law in laws)
         return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.counts(neighbours.side(side))
         check_records(neighbours)

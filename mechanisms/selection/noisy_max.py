@@ -24,7 +24,7 @@ RARE = 0.01
 
 
 @dataclass(frozen=True)
-class Noise:
+class SelectionNoise:
     """Noise of scale 1: its sampler, and the log probability of each score to be the largest with noise."""
 
     draw: Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -50,9 +50,9 @@ def _log_softmax(scores: Floats) -> Floats:
 
 
 NOISES = {
-    "laplace": Noise(_laplace, log_largest_laplace),
-    "gumbel": Noise(_gumbel, _log_softmax),
-    "exponential": Noise(_exponential, log_largest_exponential),
+    "laplace": SelectionNoise(_laplace, log_largest_laplace),
+    "gumbel": SelectionNoise(_gumbel, _log_softmax),
+    "exponential": SelectionNoise(_exponential, log_largest_exponential),
 }
 """Noises by the values of the option `noise`."""
 

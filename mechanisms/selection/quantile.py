@@ -119,7 +119,7 @@ class Quantile(Mechanism):
         logs = [self.log_density(middle, d) + np.log(np.diff(ends)) for d in (pair.d0, pair.d1)]
         return ExactDP.of_logs(logs[0], logs[1], self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

@@ -83,8 +83,8 @@ class PublishRandomRecord(Mechanism):
         d1[-1] = self.n_records
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.records(neighbours.side(side))
         check_records(neighbours)

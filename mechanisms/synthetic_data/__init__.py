@@ -10,7 +10,7 @@ anonymity/           Tables that are anonymous by a definition of their own, and
 deniability/         Synthetic records with plausible deniability: made of real ones, and released if many could have g
 """
 
-from .base import Generator, Grouped, Measured, Selection, Synthesised, Table
+from .base import Generator, Grouped, MarginalSelection, Measured, Synthesised, Table
 from .generators.direct import DirectGenerator
 from .generators.graphical import GraphicalModel
 from .generators.local.consistency import GradualUpdate, LocalConsistency
@@ -35,11 +35,11 @@ __all__ = [
     "GraphicalModel",
     "Grouped",
     "LocalConsistency",
+    "MarginalSelection",
     "Measured",
     "NoisyHistogramTable",
     "RelaxedTable",
     "SelectMeasureGenerate",
-    "Selection",
     "Synthesised",
     "Table",
     "TreeModel",

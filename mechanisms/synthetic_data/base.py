@@ -262,7 +262,7 @@ class Grouped(Synthesised):
         return gathered
 
 
-class Selection(ABC):
+class MarginalSelection(ABC):
     """Choice and noisy measurement of marginals; subclasses are frozen dataclasses of options.
 
     A selection may take one round or many, and may choose by the data if its `guarantee` accounts for this. Only the

@@ -178,8 +178,8 @@ class NoisyHistogramTable(Mechanism):
             return Neighbours(np.stack([first, first]), d1, self.relation)
         return Neighbours(d1[:1], d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.counts(neighbours.side(side))
         check_records(neighbours)

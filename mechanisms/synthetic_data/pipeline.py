@@ -16,7 +16,7 @@ from ..core.records import check_records
 from ..core.relation import Relation
 from ..core.validation import one_of, whole
 from ..noise.queries.domain import Domain
-from .base import Floats, Generator, Marginal, Selection, Synthesised, Table, checked_marginals
+from .base import Floats, Generator, Marginal, MarginalSelection, Synthesised, Table, checked_marginals
 
 VIEWS = ("measurements", "marginals", "table")
 """Possible outputs: see `SelectMeasureGenerate`."""
@@ -35,7 +35,7 @@ class SelectMeasureGenerate(Mechanism):
         generator: fits a distribution to the answers.
         view: the output of a run:
 
-            "measurements"  the selected marginals and the noisy answers, `(n_answers,)`: see `Selection.transcript`
+            "measurements"  the selected marginals and the noisy answers, `(n_answers,)`: see `MarginalSelection.transcript`
             "marginals"     the expected counts of the fitted distribution, `(n_cells,)`: the marginals in `shown`,
                             concatenated
             "table"         `n_rows` records drawn from it, `(n_rows, n_attributes)`, coded
@@ -62,7 +62,7 @@ class SelectMeasureGenerate(Mechanism):
     """
 
     domain: Domain
-    selection: Selection
+    selection: MarginalSelection
     generator: Generator
     _: KW_ONLY
     view: str = "measurements"
@@ -71,13 +71,13 @@ class SelectMeasureGenerate(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", Domain.of(self.domain))
-        for name, kind in (("selection", Selection), ("generator", Generator)):
+        for name, kind in (("selection", MarginalSelection), ("generator", Generator)):
             if not isinstance(getattr(self, name), kind):
                 raise ParameterError(
                     argument=name,
                     value=getattr(self, name),
                     allowed=f"be a {kind.__name__} of mechanisms.synthesis",
-                    advice=f"Pass an object, such as {'MST(rho=0.1)' if kind is Selection else 'GraphicalModel()'}; "
+                    advice=f"Pass an object, such as {'MST(rho=0.1)' if kind is MarginalSelection else 'GraphicalModel()'}; "
                     "names are for configs.",
                 )
         object.__setattr__(self, "relation", self.selection.relation)
@@ -131,8 +131,8 @@ class SelectMeasureGenerate(Mechanism):
         """Return the worst case of the selection."""
         return self.selection.worst_case(self.domain)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         for side in (0, 1):
             Table.of(self.domain, neighbours.side(side))

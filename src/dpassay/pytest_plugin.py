@@ -34,7 +34,7 @@ from .audit.plugin.budget import FALSE_ALARM
 from .audit.plugin.check import DPAudit
 from .audit.plugin.options import OPTIONS
 from .audit.plugin.recording import DPRecord
-from .audit.plugin.session import CALLS, OUTCOMES, PLAN, Plan
+from .audit.plugin.session import CALLS, OUTCOMES, PLAN, SessionPlan
 from .audit.plugin.summary import Summary
 from .audit.plugin.swallowed import fail_where_swallowed, noting_expected
 
@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     trials = config.getoption("--dp-trials")
     if trials is not None and trials < 1:
         raise pytest.UsageError(f"--dp-trials must be a whole number >= 1, but is {trials}.")
-    config.stash[PLAN] = Plan(
+    config.stash[PLAN] = SessionPlan(
         false_alarm=_false_alarm(config),
         seed=config.getoption("--dp-seed"),
         trials=trials,

@@ -21,10 +21,10 @@ from dpassay.mechanisms.core.records import remove_record
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.capabilities import (
-    ClipsGradients,
-    ReleasesModels,
-    ShowsNoisyGradients,
-    TakesCanaries,
+    SupportsCanaries,
+    SupportsGradientCanaries,
+    SupportsModels,
+    SupportsNoisyGradients,
     needed,
 )
 from dpassay.mechanisms.learning.models import SoftmaxRegression
@@ -160,18 +160,18 @@ def test_a_module_that_opacus_refuses_is_an_error_not_an_outcome():
     nn = torch().nn
     mechanism = replace(linear(), make_model=lambda: nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2)))
     with pytest.raises(ReleaseError, match="raised UnsupportedModuleError on both sides"):
-        mechanism.fitted_to(remove_record((X, Y), 0))
+        mechanism.bind(remove_record((X, Y), 0))
 
 
 def test_pairs_whose_difference_is_not_observed_are_refused():
     mechanism = linear(batch_size=12, view="noisy_gradients", constants="public")
     with pytest.raises(NeighboursError, match=r"differ in an example.*canary_pair"):
-        mechanism.fitted_to(remove_record((X, Y), 0))
+        mechanism.bind(remove_record((X, Y), 0))
     pair = mechanism.canary_pair((X[1:], Y[1:]))
     elsewhere = replace(mechanism, directions=np.eye(mechanism.n_parameters)[1])
     with pytest.raises(NeighboursError, match=r"at right angles"):
-        elsewhere.fitted_to(pair)
-    elsewhere.fitted_to(elsewhere.canary_pair((X[1:], Y[1:])))
+        elsewhere.bind(pair)
+    elsewhere.bind(elsewhere.canary_pair((X[1:], Y[1:])))
 
 
 def test_observations_of_noisy_gradients_reach_the_claim():
@@ -182,7 +182,7 @@ def test_observations_of_noisy_gradients_reach_the_claim():
     assert 0.7 * result.claim < result.bound.epsilon <= result.claim
 
 
-CAPABILITIES = (TakesCanaries, ClipsGradients, ShowsNoisyGradients, ReleasesModels)
+CAPABILITIES = (SupportsCanaries, SupportsGradientCanaries, SupportsNoisyGradients, SupportsModels)
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
@@ -246,8 +246,8 @@ def test_canaries_that_are_examples_play_the_membership_game():
 def test_a_direction_that_faces_the_pair_is_taken():
     mechanism = linear(batch_size=12, view="noisy_gradients", constants="public")
     pair = RandomDirection(seed=3).pair((X, Y), mechanism)
-    np.testing.assert_allclose(mechanism.fitted_to(pair).seen_directions @ pair.d1.gradients[0], [1.0], rtol=1e-6)
-    assert mechanism.fitted_to(mechanism.canary_pair((X[1:], Y[1:]))) is mechanism
+    np.testing.assert_allclose(mechanism.bind(pair).seen_directions @ pair.d1.gradients[0], [1.0], rtol=1e-6)
+    assert mechanism.bind(mechanism.canary_pair((X[1:], Y[1:]))) is mechanism
 
 
 @pytest.mark.slow

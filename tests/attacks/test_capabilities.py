@@ -17,15 +17,15 @@ from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData
 from dpassay.mechanisms.learning.dp_sgd import FullBatch, GroupPrivacy, capabilities
 from dpassay.mechanisms.learning.dp_sgd.capabilities import (
-    ClipsGradients,
-    HasInputWeights,
-    ReleasesModels,
-    ShowsEachGradient,
-    ShowsLosses,
-    ShowsNoisyGradients,
-    ShowsTrajectory,
-    StartsAnywhere,
-    TakesCanaries,
+    SupportsCanaries,
+    SupportsDiracCanaries,
+    SupportsGradientCanaries,
+    SupportsInitialParameters,
+    SupportsLosses,
+    SupportsModels,
+    SupportsNoisyGradients,
+    SupportsRecordGradients,
+    SupportsTrajectory,
     has,
     members,
     needed,
@@ -36,15 +36,15 @@ from dpassay.mechanisms.learning.models.perceptron import MultiLayerPerceptron
 from dpassay.mechanisms.noise.additive.laplace import Laplace
 
 EVERY = [
-    ClipsGradients,
-    HasInputWeights,
-    ReleasesModels,
-    ShowsEachGradient,
-    ShowsLosses,
-    ShowsNoisyGradients,
-    ShowsTrajectory,
-    StartsAnywhere,
-    TakesCanaries,
+    SupportsGradientCanaries,
+    SupportsDiracCanaries,
+    SupportsModels,
+    SupportsRecordGradients,
+    SupportsLosses,
+    SupportsNoisyGradients,
+    SupportsTrajectory,
+    SupportsInitialParameters,
+    SupportsCanaries,
 ]
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 X, Y = np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 3
@@ -59,7 +59,7 @@ def ours(**options):
 def test_every_protocol_of_the_module_is_listed_here():
     found = [one for one in vars(capabilities).values() if getattr(one, "_is_protocol", False)]
     asked = {one.__name__ for one in found if one.__module__ == capabilities.__name__}
-    assert asked == {one.__name__ for one in EVERY} | {"WrapsTrainer"}
+    assert asked == {one.__name__ for one in EVERY} | {"SupportsTrainer"}
 
 
 @pytest.mark.parametrize("capability", EVERY)
@@ -82,8 +82,8 @@ def test_what_is_lacking_is_named(capability):
 
 
 def test_a_class_in_the_place_of_a_trainer_is_refused():
-    assert has(NEAREST, TakesCanaries)
-    assert not has(EstimatorLearner, TakesCanaries)
+    assert has(NEAREST, SupportsCanaries)
+    assert not has(EstimatorLearner, SupportsCanaries)
 
 
 def test_an_estimator_takes_canaries_that_are_examples_and_no_gradients():
@@ -131,7 +131,7 @@ class Summing:
 
 
 def test_anybodys_trainer_can_be_played_with_that_answers_what_the_game_asks():
-    trainer = needed(Summing(), ShowsNoisyGradients, "a test")
+    trainer = needed(Summing(), SupportsNoisyGradients, "a test")
     canaries_, always = RandomDirection().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
     np.testing.assert_allclose(np.linalg.norm(canaries_.gradients, axis=1), 2.0)
     game = gradient_canary_game(trainer, 2.0 * np.eye(30), records=always, n_runs=40, seed=1)
@@ -164,7 +164,7 @@ def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
 @pytest.mark.parametrize("name", list(canaries))
 def test_a_canary_asks_for_no_more_than_a_capability(name):
     """It is made for a trainer that has nothing but what the capabilities say."""
-    asked = sorted({member for one in (TakesCanaries, HasInputWeights) for member in members(one)})
+    asked = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
     trainer = ours()
     bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in asked})()
     data = TrainingData(X * [1, 1, 0, 1], Y)

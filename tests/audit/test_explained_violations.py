@@ -14,7 +14,7 @@ import dpassay.audit.results.text as text
 import dpassay.audit.trials.examples as kept
 import dpassay.audit.trials.work as work
 from dpassay.audit import AuditResult, PrivacyViolation, assert_private, audit
-from dpassay.audit.results.witness.event import Rule, rule_of
+from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
 from dpassay.experiments.report.plots import draw as drawing
 from dpassay.experiments.report.results.sweep import SweepResult, corrected
@@ -88,7 +88,7 @@ class Raising(Laplace):
 
 def test_events_that_a_mechanism_states_itself_are_a_violation_beside_vectors():
     result = audit(Raising(epsilon=1.0), **OPTIONS | {"claim": None})
-    assert (result.verdict.value, result.event_rule) == ("violation", Rule(("failed",), atoms=()))
+    assert (result.verdict.value, result.event_rule) == ("violation", EventRule(("failed",), atoms=()))
 
 
 FILE = """
@@ -124,7 +124,7 @@ def test_where_no_ordinary_output_is_in_the_event_its_rule_is_the_labels_alone()
             return np.where(outputs.events == "bad", 1.0, 0.0)
 
     rows = Outputs(np.random.default_rng(0).normal(size=(3, 2)), np.array(["", "", "bad"]))
-    assert rule_of(Events(), rows, rows, 0.5) == Rule(("bad",), atoms=())
+    assert rule_of(Events(), rows, rows, 0.5) == EventRule(("bad",), atoms=())
 
 
 def broken(*given, **named):

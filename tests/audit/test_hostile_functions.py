@@ -200,7 +200,7 @@ class Foreign(FunctionMechanism.__mro__[1]):  # a Mechanism of somebody else
     def worst_case(self):
         return PAIR
 
-    def fitted_to(self, neighbours):
+    def bind(self, neighbours):
         return self
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from dpassay.mechanisms.broken.release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.matrix import GaussianMatrix, Given, LaplaceMatrix
+from dpassay.mechanisms.query_release.matrix import ExplicitStrategy, GaussianMatrix, LaplaceMatrix
 
 DOMAIN = {"value": 2}
 PREFIXES = ((1.0, 0.0), (1.0, 1.0))
@@ -24,7 +24,9 @@ def cases(kind, options, shown):
     """`shown(mechanism, moves, A, scale)` gives the two laws; the scale of the noise is worked out here."""
     for rows, (relation, pairs) in product(STRATEGIES, PAIRS.items()):
         workload = Workload(DOMAIN, PREFIXES)
-        mechanism = kind(**options, workload=workload, strategy=Given(Workload(DOMAIN, rows)), relation=relation)
+        mechanism = kind(
+            **options, workload=workload, strategy=ExplicitStrategy(Workload(DOMAIN, rows)), relation=relation
+        )
         scaled_to = PREFIXES if "Workload" in kind.__name__ else rows
         moved = {cell: np.array(rows)[:, cell] for cell in (0, 1)} | {None: np.array(rows) @ (-1.0, 1.0)}
         far = {cell: np.array(scaled_to)[:, cell] for cell in (0, 1)} | {None: np.array(scaled_to) @ (-1.0, 1.0)}

@@ -1105,7 +1105,7 @@ def test_claims_and_exact_guarantees_are_what_the_laws_show(name):
     for one in CASES[name]():
         mechanism = one.mechanism
         assert type(mechanism) is catalogue.get(name)
-        mechanism.fitted_to(one.pair)
+        mechanism.bind(one.pair)
         claim, truth = stated(mechanism, id(mechanism))
         excess = one.delta - claim
         false_claims += bool((excess > ROUNDING).any())

@@ -187,10 +187,10 @@ def test_relation_is_one_and_shared_by_pair_and_claim(name):
 def test_worst_case_passes_its_own_check_and_other_relations_do_not(name):
     mechanism = sample(name)
     pair = mechanism.worst_case()
-    assert type(mechanism.fitted_to(pair)) is type(mechanism)
+    assert type(mechanism.bind(pair)) is type(mechanism)
     for relation in set(Relation) - {mechanism.relation}:
         with pytest.raises(RelationError):
-            mechanism.fitted_to(Neighbours(pair.d0, pair.d1, relation))
+            mechanism.bind(Neighbours(pair.d0, pair.d1, relation))
 
 
 @every

@@ -87,7 +87,7 @@ def record_pairs(name, n):
 
 def check(mechanism, pair, *, impossible_values=False):
     """What the module promises, but for the audit."""
-    mechanism = mechanism.fitted_to(pair)
+    mechanism = mechanism.bind(pair)
     law = mechanism.output_law()
     claimed = float(mechanism.guarantee().epsilon(0.0))
     for own, other in ((pair.d0, pair.d1), (pair.d1, pair.d0)):
@@ -182,7 +182,7 @@ def test_very_large_answers_leave_the_outputs_ordinary_or_are_refused(name):
     for pair in answer_pairs(name):
         mechanism = sample(name)
         try:
-            mechanism.fitted_to(pair)
+            mechanism.bind(pair)
         except ParameterError:
             refused += 1
             continue
@@ -197,7 +197,7 @@ def test_a_pair_across_the_largest_answer_is_refused_whichever_side_is_beyond(na
     within, beyond = np.array(limit), np.array(np.nextafter(limit, math.inf))
     for d0, d1 in ((within, beyond), (beyond, within)):
         with pytest.raises(ParameterError, match=r"2\^53"):
-            mechanism.fitted_to(Neighbours(d0, d1, mechanism.relation))
+            mechanism.bind(Neighbours(d0, d1, mechanism.relation))
 
 
 @pytest.mark.parametrize("name", sorted(LOCAL))

@@ -5,14 +5,14 @@ ratings.py      linkage of sparse records: who is behind a number that rated the
 groups.py       what the groups of k-anonymous tables give away: one table by homogeneity, two by intersection
 """
 
-from .groups import Beliefs, beliefs_from_counts, beliefs_from_groups, prior_beliefs
-from .ratings import Found, Knowledge, Match, Ratings, ScoreboardRH, find
+from .groups import GroupBeliefs, beliefs_from_counts, beliefs_from_groups, prior_beliefs
+from .ratings import Knowledge, LinkedPerson, Match, Ratings, ScoreboardRH, find
 from .registers import Links, expected_unique_share, link, pigeonhole_share, unique_share
 
 __all__ = [
-    "Beliefs",
-    "Found",
+    "GroupBeliefs",
     "Knowledge",
+    "LinkedPerson",
     "Links",
     "Match",
     "Ratings",

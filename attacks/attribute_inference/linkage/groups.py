@@ -20,7 +20,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class GroupBeliefs:
     """Posterior on the sensitive value of each person.
 
     Args:
@@ -48,7 +48,9 @@ class Beliefs:
         return np.asarray(self.guess == np.asarray(truth, dtype=object))
 
 
-def prior_beliefs(population: pd.DataFrame, sensitive: str, people: pd.DataFrame, alike: Sequence[str] = ()) -> Beliefs:
+def prior_beliefs(
+    population: pd.DataFrame, sensitive: str, people: pd.DataFrame, alike: Sequence[str] = ()
+) -> GroupBeliefs:
     """Return the beliefs without any release: the shares among other people with the same `alike` columns.
 
     Args:
@@ -71,10 +73,10 @@ def prior_beliefs(population: pd.DataFrame, sensitive: str, people: pd.DataFrame
         table = population.groupby(list(alike))[sensitive].value_counts().unstack(fill_value=0).reindex(columns=values)
         matching_counts = table.reindex(people.set_index(list(alike)).index, fill_value=0).to_numpy(dtype=np.float64)
         counts = matching_counts + shares * len(values)
-    return Beliefs(values, counts / counts.sum(axis=1, keepdims=True), np.ones(counts.shape, dtype=np.bool_))
+    return GroupBeliefs(values, counts / counts.sum(axis=1, keepdims=True), np.ones(counts.shape, dtype=np.bool_))
 
 
-def beliefs_from_groups(releases: Sequence[GroupedTable], people: pd.DataFrame, prior: Beliefs) -> Beliefs:
+def beliefs_from_groups(releases: Sequence[GroupedTable], people: pd.DataFrame, prior: GroupBeliefs) -> GroupBeliefs:
     """Return the beliefs after one or several k-anonymous tables that contain the people.
 
     In each table a person is in the one group whose intervals contain the quasi-identifiers, and has one of the
@@ -111,16 +113,16 @@ def beliefs_from_groups(releases: Sequence[GroupedTable], people: pd.DataFrame, 
     consistent = total > 0.0
     weights[consistent] /= total[consistent, None]
     weights[~consistent], possible[~consistent] = prior.weights[~consistent], True
-    return Beliefs(prior.values, weights, possible)
+    return GroupBeliefs(prior.values, weights, possible)
 
 
 def beliefs_from_counts(
     releases: Sequence[tuple[ArrayLike, float]],
     cell: ArrayLike,
-    prior: Beliefs,
+    prior: GroupBeliefs,
     *,
     others: Sequence[ArrayLike] | None = None,
-) -> Beliefs:
+) -> GroupBeliefs:
     """Return the beliefs after one or several tables of counts with two-sided geometric noise, by Bayes' rule.
 
     An adversary who does not know the others uses the shares in the person's cell, as in a k-anonymous table; counts
@@ -157,7 +159,7 @@ def beliefs_from_counts(
             scores = scores - rate * (np.abs(noise - 1.0) - np.abs(noise))
     scores -= scores.max(axis=1, keepdims=True)
     weights = np.exp(scores)
-    return Beliefs(prior.values, weights / weights.sum(axis=1, keepdims=True), weights > 0.0)
+    return GroupBeliefs(prior.values, weights / weights.sum(axis=1, keepdims=True), weights > 0.0)
 
 
 def _in_columns(table: GroupedTable, values: tuple[Any, ...]) -> Floats:

@@ -227,7 +227,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class LinkedPerson:
     """Results of the attack on several people, with and without their ratings in the release.
 
     Args:
@@ -257,7 +257,7 @@ class Found:
         """Mask `(n_people,)` of people matched without their ratings in the release."""
         return self._matched(self.gap_without)
 
-    def at(self, gap: float) -> Found:
+    def at(self, gap: float) -> LinkedPerson:
         """Return the results for another gap as the smallest gap of a match."""
         return replace(self, least=gap)
 
@@ -279,7 +279,7 @@ def find(
     attack: ScoreboardRH,
     knowledge: Knowledge,
     rng: np.random.Generator,
-) -> Found:
+) -> LinkedPerson:
     """Attack each of these people, with their ratings in the release and without.
 
     Args:
@@ -306,4 +306,4 @@ def find(
         match = attack.match(ratings, known)
         best_is_right[place], gaps[place] = match.best == person, match.gap
         gaps_without[place] = attack.match(ratings.without(person), known).gap
-    return Found(best_is_right, gaps, gaps_without, attack.gap)
+    return LinkedPerson(best_is_right, gaps, gaps_without, attack.gap)

@@ -8,7 +8,7 @@ screen.py    the log odds of a level beyond what a score already says, and wheth
 
 from .labels import LabelOdds
 from .repeats import Repeats
-from .rules import Decimals, Granularity, Rule, Statistic, rules_for
+from .rules import Decimals, Granularity, LevelRule, RowStatistic, rules_for
 from .screen import Beyond, learn_beyond, log_p_value, promise
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "Decimals",
     "Granularity",
     "LabelOdds",
+    "LevelRule",
     "Repeats",
-    "Rule",
-    "Statistic",
+    "RowStatistic",
     "learn_beyond",
     "log_p_value",
     "promise",

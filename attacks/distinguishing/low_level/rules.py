@@ -30,7 +30,7 @@ MOST_ORDERED = 5
 """Number of coordinates whose order is a level: 120 orders."""
 
 
-class Rule(Protocol):
+class LevelRule(Protocol):
     """Interface of a rule, which sorts outputs into levels."""
 
     def levels(self, rows: Floats) -> Levels:
@@ -111,7 +111,7 @@ class Decimals:
 
 
 @dataclass(frozen=True, eq=False)
-class Statistic:
+class RowStatistic:
     """Rule on a number computed from all coordinates, cut at quantiles of the pilot if it has many values.
 
     Args:
@@ -123,7 +123,7 @@ class Statistic:
     edges: Floats
 
     @classmethod
-    def learn(cls, name: str, rows: Floats) -> Statistic:
+    def learn(cls, name: str, rows: Floats) -> RowStatistic:
         """Learn the edges: the values, if they are few, else quantiles."""
         values = STATISTICS[name][0](rows)
         edges = np.unique(values)
@@ -183,20 +183,20 @@ STATISTICS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
 """Name -> statistic of `(size, n_coordinates)` rows of two coordinates or more, and its description."""
 
 
-def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[Rule]:
+def rules_for(rows: Floats, *, most_coordinates: int, bits: bool) -> list[LevelRule]:
     """Return the rules to try on outputs like `rows`, `(n, n_coordinates)` pilot outputs of both sides.
 
     Args:
         most_coordinates: largest number of coordinates with separate rules, the first ones.
         bits: whether rules on the low bits of floats are included.
     """
-    rules: list[Rule] = []
+    rules: list[LevelRule] = []
     for coordinate in coordinates_of(rows, most_coordinates):
         rules.append(Decimals(coordinate))
         if bits:
             rules += [Granularity(coordinate), Granularity(coordinate, by_size=True)]
     if rows.shape[1] > 1:
-        rules += [Statistic.learn(name, rows) for name in STATISTICS]
+        rules += [RowStatistic.learn(name, rows) for name in STATISTICS]
     return rules
 
 
@@ -215,4 +215,4 @@ def named(coordinate: int | None) -> str:
     return "the output" if coordinate is None else f"coordinate {coordinate}"
 
 
-__all__ = ["Decimals", "Granularity", "Rule", "Statistic", "column_of", "coordinates_of", "named", "rules_for"]
+__all__ = ["Decimals", "Granularity", "LevelRule", "RowStatistic", "column_of", "coordinates_of", "named", "rules_for"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.base import Mechanism, Workers
-from ....mechanisms.core.display_names import label
+from ....mechanisms.core.display_names import display_name
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.core.validation import one_of
@@ -106,7 +106,7 @@ class ShadowTables:
         shapes = {table.shape for table in tables}
         if len(shapes) > 1 or len(next(iter(shapes))) != 3:
             raise AttackError(
-                f"{label(self.mechanism)} must return a table of the same shape from every subset of the records, but "
+                f"{display_name(self.mechanism)} must return a table of the same shape from every subset of the records, but "
                 f"returned outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number of rows: "
                 "n_rows.",
                 argument="mechanism",

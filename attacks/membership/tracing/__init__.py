@@ -4,7 +4,7 @@ base.py               Linear and Statistic: read this first
 attack.py             Tracing        a statistic as an attack on a pair
 catalogue.py          all statistics by name
 inner_product.py      InnerProduct   the normalised inner product, with a known null: the default
-likelihood_ratio.py   LikelihoodRatio, ExactLikelihoodRatio   for exact means, and for known noise
+likelihood_ratio.py   TracingLikelihoodRatio, ExactLikelihoodRatio   for exact means, and for known noise
 differences.py        Homer, TruncatedProduct   distances, and Dwork et al.'s product with cut differences
 multiple.py           many people at once: Holm, Benjamini-Hochberg
 nulls.py              p-values: normal, certified, exact, or by people of reference
@@ -14,10 +14,10 @@ trace.py              trace          from published means and people to p-values
 """
 
 from .attack import Tracing
-from .base import Linear, Statistic
+from .base import Linear, TracingStatistic
 from .differences import Homer, TruncatedProduct
 from .inner_product import InnerProduct
-from .likelihood_ratio import ExactLikelihoodRatio, LikelihoodRatio
+from .likelihood_ratio import ExactLikelihoodRatio, TracingLikelihoodRatio
 from .packed import PackedPeople
 from .theory import expected_z, power
 from .trace import Traced, trace
@@ -26,12 +26,12 @@ __all__ = [
     "ExactLikelihoodRatio",
     "Homer",
     "InnerProduct",
-    "LikelihoodRatio",
     "Linear",
     "PackedPeople",
-    "Statistic",
     "Traced",
     "Tracing",
+    "TracingLikelihoodRatio",
+    "TracingStatistic",
     "TruncatedProduct",
     "expected_z",
     "power",

@@ -14,7 +14,7 @@ from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.column_means import ColumnMeans
 from ....mechanisms.noise.studies.study import Study
 from ...base import Attack, Scorer, Target
-from .base import Statistic, varying
+from .base import TracingStatistic, varying
 from .catalogue import catalogue
 from .inner_product import WEIGHTS, InnerProduct
 from .likelihood_ratio import ExactLikelihoodRatio
@@ -88,7 +88,7 @@ class Tracing(Attack):
         study = target.neighbours.d1
         return TracingScorer(self._statistic(target), study.frequencies, study.person)
 
-    def _statistic(self, target: Target) -> Statistic:
+    def _statistic(self, target: Target) -> TracingStatistic:
         means = target.mechanism
         if isinstance(means, ColumnMeans):
             if self.statistic == "inner-product":
@@ -97,7 +97,7 @@ class Tracing(Attack):
                 )
             if self.statistic == "exact-likelihood-ratio":
                 return ExactLikelihoodRatio(means)
-        statistic: Statistic = catalogue.build(self.statistic)
+        statistic: TracingStatistic = catalogue.build(self.statistic)
         return statistic
 
 
@@ -111,7 +111,7 @@ class TracingScorer:
         person: row of the person, `(d,)`.
     """
 
-    statistic: Statistic
+    statistic: TracingStatistic
     frequencies: NDArray[np.float64]
     person: NDArray[np.uint8]
 

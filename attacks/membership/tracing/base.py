@@ -77,7 +77,7 @@ class Linear:
         return Linear(self.slopes * factor[..., None], (self.intercept - mean) * factor)
 
 
-class Statistic(ABC):
+class TracingStatistic(ABC):
     """Base class of statistics, which score people given a release.
 
     Subclasses are frozen dataclasses, whose fields are the options.

@@ -13,7 +13,7 @@ catalogue = Catalogue(
         "inner-product": "dpassay.attacks.membership.tracing.inner_product:InnerProduct",
         "homer": "dpassay.attacks.membership.tracing.differences:Homer",
         "truncated-product": "dpassay.attacks.membership.tracing.differences:TruncatedProduct",
-        "likelihood-ratio": "dpassay.attacks.membership.tracing.likelihood_ratio:LikelihoodRatio",
+        "likelihood-ratio": "dpassay.attacks.membership.tracing.likelihood_ratio:TracingLikelihoodRatio",
         "exact-likelihood-ratio": "dpassay.attacks.membership.tracing.likelihood_ratio:ExactLikelihoodRatio",
     },
 )

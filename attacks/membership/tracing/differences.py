@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.validation import open_unit, positive, whole
-from .base import Statistic
+from .base import TracingStatistic
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Homer(Statistic):
+class Homer(TracingStatistic):
     """Distance of a person to the population minus the distance to the means: sum_j |y_j - p_j| - |y_j - q_j|.
 
     For zeros and ones this is sum_j (2 y_j - 1) (q_j - p_j). Means outside [0, 1] are clipped.
@@ -34,7 +34,7 @@ class Homer(Statistic):
 
 
 @dataclass(frozen=True)
-class TruncatedProduct(Statistic):
+class TruncatedProduct(TracingStatistic):
     """Dwork et al.'s attack: sum_j (y_j - p_j) [q_j - p_j], second factor clipped to [-eta, eta], eta = 2 accuracy.
 
     Everything is in units of data of -1 and 1, as in the paper: twice our differences. Clipping makes the attack

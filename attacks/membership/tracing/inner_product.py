@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import non_negative, one_of, whole
-from .base import Linear, Statistic
+from .base import Linear, TracingStatistic
 
 Floats = NDArray[np.float64]
 WEIGHTS = ("uniform", "best", "fingerprinting")
 
 
 @dataclass(frozen=True, kw_only=True)
-class InnerProduct(Statistic):
+class InnerProduct(TracingStatistic):
     """Inner product of the deviations of a person and of the means from the frequencies, in standard deviations.
 
         T = sum_j w_j (y_j - p_j) (q_j - p_j) / sqrt(sum_j w_j^2 v_j (q_j - p_j)^2),       v = p (1 - p)
@@ -61,7 +61,7 @@ class InnerProduct(Statistic):
             )
 
     def linear(self, released: ArrayLike, frequencies: ArrayLike) -> Linear:
-        """Return the normalised score; see `Statistic.linear`."""
+        """Return the normalised score; see `TracingStatistic.linear`."""
         return super().linear(released, frequencies).standardised(np.asarray(frequencies, dtype=np.float64))
 
     def weights_of(self, frequencies: Floats) -> Floats:

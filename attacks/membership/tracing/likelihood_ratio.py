@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.noise.studies.column_means import ColumnMeans
 from ....mechanisms.noise.studies.study import Study
-from .base import Statistic
+from .base import TracingStatistic
 
 Floats = NDArray[np.float64]
 IMPOSSIBLE = 745.0
@@ -18,7 +18,7 @@ IMPOSSIBLE = 745.0
 
 
 @dataclass(frozen=True)
-class LikelihoodRatio(Statistic):
+class TracingLikelihoodRatio(TracingStatistic):
     """Log ratio of the probability of a row with the means as frequencies and its probability in the population.
 
         T = sum_j y_j ln(q_j / p_j) + (1 - y_j) ln((1 - q_j) / (1 - p_j))
@@ -34,7 +34,7 @@ class LikelihoodRatio(Statistic):
         pool".
 
     Example:
-        >>> LikelihoodRatio().score([0.75], [[1], [0]], [0.5]).round(4).tolist()  # ln 1.5, ln 0.5
+        >>> TracingLikelihoodRatio().score([0.75], [[1], [0]], [0.5]).round(4).tolist()  # ln 1.5, ln 0.5
         [0.4055, -0.6931]
     """
 
@@ -51,7 +51,7 @@ class LikelihoodRatio(Statistic):
 
 
 @dataclass(frozen=True)
-class ExactLikelihoodRatio(Statistic):
+class ExactLikelihoodRatio(TracingStatistic):
     """Log ratio of the density of the release if the person is one of n and its density if all n are non-members.
 
         T = sum_j ln [ sum_k Bin(k; n - 1, p_j) f(q_j - (k + y_j) / n) / sum_k Bin(k; n, p_j) f(q_j - k / n) ]

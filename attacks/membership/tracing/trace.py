@@ -13,10 +13,10 @@ from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.populations import check_frequencies
 from ....mechanisms.noise.studies.study import check_people
 from . import nulls
-from .base import Linear, People, Statistic, check_released, varying
+from .base import Linear, People, TracingStatistic, check_released, varying
 from .differences import Homer
 from .inner_product import InnerProduct
-from .likelihood_ratio import LikelihoodRatio
+from .likelihood_ratio import TracingLikelihoodRatio
 from .multiple import benjamini_hochberg, holm
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def trace(
     *,
     frequencies: ArrayLike | None = None,
     reference: ArrayLike | None = None,
-    statistic: Statistic | None = None,
+    statistic: TracingStatistic | None = None,
     null: str = "auto",
     seed: int = 0,
 ) -> Traced:
@@ -98,7 +98,7 @@ def trace(
         (50, 0)
     """
     statistic = InnerProduct() if statistic is None else statistic
-    if not isinstance(statistic, Statistic):
+    if not isinstance(statistic, TracingStatistic):
         allowed = "be a statistic of dpassay.attacks.membership.tracing, such as Homer()"
         raise ParameterError(argument="statistic", value=statistic, allowed=allowed)
     null = _which_null(null, frequencies, reference, np.shape(released)[-1] if np.ndim(released) else 0)
@@ -163,13 +163,13 @@ def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8],
     return reference[order[:half]], reference[order[half:]]
 
 
-def _noted(statistic: Statistic, released: Floats, frequencies: Floats) -> list[str]:
+def _noted(statistic: TracingStatistic, released: Floats, frequencies: Floats) -> list[str]:
     """Return notes on what is left out or clipped."""
     constant = int(np.count_nonzero(~varying(frequencies)))
     outside = int(np.count_nonzero((released < 0.0) | (released > 1.0)))
     notes = []
     if constant:
         notes.append(f"{constant:,} of {plural(len(frequencies), 'column')} are constant in the population: left out")
-    if outside and isinstance(statistic, Homer | LikelihoodRatio):
+    if outside and isinstance(statistic, Homer | TracingLikelihoodRatio):
         notes.append(f"{outside:,} means lie outside [0, 1]: clipped")
     return notes

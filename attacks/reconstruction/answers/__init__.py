@@ -12,7 +12,7 @@ subset_queries.py      subsets that a query language cannot refuse
 """
 
 from .adaptive import Averaging, Differencing
-from .base import Decoded, Decoder, Status
+from .base import DecodedAnswers, Decoder, DecodingStatus
 from .exhaustive import Exhaustive
 from .flips import GaussianLikelihood
 from .integer_programme import IntegerProgramme
@@ -24,15 +24,15 @@ from .subset_queries import SubsetQueryAttack, floor_subsets
 __all__ = [
     "Averaging",
     "BoxedLeastSquares",
-    "Decoded",
+    "DecodedAnswers",
     "Decoder",
+    "DecodingStatus",
     "Differencing",
     "Exhaustive",
     "GaussianLikelihood",
     "IntegerProgramme",
     "L1Decoding",
     "LinearProgramme",
-    "Status",
     "SubsetQueryAttack",
     "floor_subsets",
     "least_squares_accuracy",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core.errors import plural
 from ....mechanisms.core.validation import one_of, whole
 from ....mechanisms.noise.counts.answerer import Answerer
-from .base import Decoded, Floats, Status
+from .base import DecodedAnswers, DecodingStatus, Floats
 
 COMBINE: dict[str, Callable[..., Floats]] = {"mean": np.nanmean, "median": np.nanmedian}
 
@@ -73,7 +73,7 @@ class Differencing:
     def __post_init__(self) -> None:
         Averaging(self.n_repeats, self.combine)
 
-    def attack(self, desk: Answerer) -> Decoded:
+    def attack(self, desk: Answerer) -> DecodedAnswers:
         """Return every bit, one after the other; a bit whose queries were not answered has the value 1/2."""
         average = Averaging(self.n_repeats, self.combine)
         all_records = np.ones(desk.n_records, dtype=np.bool_)
@@ -85,9 +85,9 @@ class Differencing:
         return _with_gaps(values)
 
 
-def _with_gaps(values: Floats) -> Decoded:
+def _with_gaps(values: Floats) -> DecodedAnswers:
     """Replace NaN by 1/2, and count them in the notes."""
     missing = np.isnan(values).sum(axis=1)
     notes = tuple(f"no answer about {k} of {plural(values.shape[1], 'record')}" if k else "" for k in missing.tolist())
-    status = tuple(Status.SEVERAL if k else Status.OPTIMAL for k in missing.tolist())
-    return Decoded(np.clip(np.where(np.isnan(values), 0.5, values), 0.0, 1.0), status, notes)
+    status = tuple(DecodingStatus.SEVERAL if k else DecodingStatus.OPTIMAL for k in missing.tolist())
+    return DecodedAnswers(np.clip(np.where(np.isnan(values), 0.5, values), 0.0, 1.0), status, notes)

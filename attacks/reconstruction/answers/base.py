@@ -29,7 +29,7 @@ TOLERANCE = 1e-7
 """Numerical tolerance of the solvers."""
 
 
-class Status(StrEnum):
+class DecodingStatus(StrEnum):
     """Status of a decoded column."""
 
     OPTIMAL = "optimal"
@@ -45,7 +45,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
+class DecodedAnswers:
     """Bits decoded from the answers of each run.
 
     Args:
@@ -55,7 +55,7 @@ class Decoded:
     """
 
     values: Floats
-    status: tuple[Status, ...]
+    status: tuple[DecodingStatus, ...]
     notes: tuple[str, ...]
 
     @property
@@ -108,7 +108,7 @@ class Decoder(Reconstructor):
         assert isinstance(mechanism, SubsetCounts)
         return _Guesser(self, mechanism.subsets)
 
-    def decode(self, queries: ArrayLike, answers: ArrayLike) -> Decoded:
+    def decode(self, queries: ArrayLike, answers: ArrayLike) -> DecodedAnswers:
         """Decode the bits from the answers.
 
         Args:
@@ -116,7 +116,7 @@ class Decoder(Reconstructor):
             answers: `(m,)` of one run, or `(n_runs, m)`; NaN if a query was not answered.
 
         Returns:
-            A `Decoded` with one row per run. A record that no answered query counts has the value 1/2.
+            A `DecodedAnswers` with one row per run. A record that no answered query counts has the value 1/2.
 
         Raises:
             ParameterError: queries other than 0 and 1, answers of another shape, infinite answers.
@@ -130,14 +130,14 @@ class Decoder(Reconstructor):
             parts.append((runs, self._decode_covered(subsets[pattern], observed[np.ix_(runs, pattern)])))
         return _joined(parts, len(observed))
 
-    def _decode_covered(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode_covered(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         """Decode the records that some query counts; nothing is known of the others."""
         covered: NDArray[np.bool_] = np.asarray(queries.any(axis=0))
         n_runs, n = len(answers), queries.shape[1]
         values = np.tile(self._unasked(n), (n_runs, 1))
         if not covered.any():
             note = "no query counts any record: nothing is known"
-            return Decoded(values, (Status.SEVERAL,) * n_runs, (note,) * n_runs)
+            return DecodedAnswers(values, (DecodingStatus.SEVERAL,) * n_runs, (note,) * n_runs)
         decoded = self._only(covered)._decode(queries[:, covered], answers)
         values[:, covered] = np.clip(decoded.values, 0.0, 1.0)
         return _noted(replace(decoded, values=values), about(queries))
@@ -151,7 +151,7 @@ class Decoder(Reconstructor):
         return self
 
     @abstractmethod
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         """Decode as in `decode`, where every query was answered in every run and every record is in some query."""
 
 
@@ -254,22 +254,22 @@ def about(queries: Floats) -> str:
     return "; ".join(notes)
 
 
-def everywhere(values: Floats, status: Status = Status.OPTIMAL, note: str = "") -> Decoded:
-    """Return a `Decoded` with the same status and note in all runs."""
-    return Decoded(values, (status,) * len(values), (note,) * len(values))
+def everywhere(values: Floats, status: DecodingStatus = DecodingStatus.OPTIMAL, note: str = "") -> DecodedAnswers:
+    """Return a `DecodedAnswers` with the same status and note in all runs."""
+    return DecodedAnswers(values, (status,) * len(values), (note,) * len(values))
 
 
-def stacked(runs: list[tuple[Floats, Status, str]]) -> Decoded:
-    """Return a `Decoded` of runs that were decoded one by one."""
+def stacked(runs: list[tuple[Floats, DecodingStatus, str]]) -> DecodedAnswers:
+    """Return a `DecodedAnswers` of runs that were decoded one by one."""
     values, status, notes = zip(*runs, strict=True)
-    return Decoded(np.stack(values), tuple(status), tuple(notes))
+    return DecodedAnswers(np.stack(values), tuple(status), tuple(notes))
 
 
-def _noted(decoded: Decoded, note: str) -> Decoded:
+def _noted(decoded: DecodedAnswers, note: str) -> DecodedAnswers:
     return replace(decoded, notes=tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes))
 
 
-def _joined(parts: list[tuple[NDArray[np.int64], Decoded]], n_runs: int) -> Decoded:
+def _joined(parts: list[tuple[NDArray[np.int64], DecodedAnswers]], n_runs: int) -> DecodedAnswers:
     """Join groups of runs in their original order."""
     if len(parts) == 1:
         return parts[0][1]
@@ -277,4 +277,4 @@ def _joined(parts: list[tuple[NDArray[np.int64], Decoded]], n_runs: int) -> Deco
     values = np.concatenate([decoded.values for _, decoded in parts])[order]
     status = [run_status for _, decoded in parts for run_status in decoded.status]
     notes = [run_note for _, decoded in parts for run_note in decoded.notes]
-    return Decoded(values, tuple(status[i] for i in order), tuple(notes[i] for i in order))
+    return DecodedAnswers(values, tuple(status[i] for i in order), tuple(notes[i] for i in order))

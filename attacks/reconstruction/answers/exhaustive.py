@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import non_negative
-from .base import TOLERANCE, Decoded, Decoder, Floats, Status, check_answers, stacked
+from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats, check_answers, stacked
 
 MOST_BITS = 16
 """Largest number of bits: 65,536 columns."""
@@ -65,12 +65,12 @@ class Exhaustive(Decoder):
         ]
         return fitting
 
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         columns = all_columns(queries.shape[1])
         differences = largest_differences(queries, answers, columns)
         return stacked([self._decode_run(columns, differences_of_run) for differences_of_run in differences])
 
-    def _decode_run(self, columns: NDArray[np.bool_], differences: Floats) -> tuple[Floats, Status, str]:
+    def _decode_run(self, columns: NDArray[np.bool_], differences: Floats) -> tuple[Floats, DecodingStatus, str]:
         smallest = float(differences.min())
         fits = self.error is None or smallest <= self.error + TOLERANCE
         allowed = smallest if self.error is None or not fits else self.error
@@ -78,10 +78,14 @@ class Exhaustive(Decoder):
         values, distance = fitting.mean(axis=0), furthest_apart(fitting)
         if not fits:
             note = f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest:.4g}"
-            return values, Status.INFEASIBLE, note
+            return values, DecodingStatus.INFEASIBLE, note
         if len(fitting) == 1:
-            return values, Status.OPTIMAL, "one column fits"
-        return values, Status.SEVERAL, f"{plural(len(fitting), 'column')} fit, up to {plural(distance, 'bit')} apart"
+            return values, DecodingStatus.OPTIMAL, "one column fits"
+        return (
+            values,
+            DecodingStatus.SEVERAL,
+            f"{plural(len(fitting), 'column')} fit, up to {plural(distance, 'bit')} apart",
+        )
 
 
 def all_columns(n: int) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....mechanisms.core.validation import positive
-from .base import Decoded, Floats, PriorDecoder, Status, everywhere
+from .base import DecodedAnswers, DecodingStatus, Floats, PriorDecoder, everywhere
 from .least_squares import BoxedLeastSquares
 
 MOST_FLIPS = 2000
@@ -39,10 +39,10 @@ class GaussianLikelihood(PriorDecoder):
         positive(noise=self.noise)
         super().__post_init__()
 
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         start = BoxedLeastSquares(noise=self.noise).decode(queries, answers).bits
         bits = flipped(queries.T @ queries, answers @ queries - self.noise**2 * self.log_odds, start.astype(np.float64))
-        return everywhere(bits, Status.LOCAL)
+        return everywhere(bits, DecodingStatus.LOCAL)
 
 
 def flipped(gram: Floats, right: Floats, bits: Floats) -> Floats:

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ....mechanisms.core.validation import non_negative, positive, whole
-from .base import TOLERANCE, Decoded, Floats, PriorDecoder, Status, stacked
+from .base import TOLERANCE, DecodedAnswers, DecodingStatus, Floats, PriorDecoder, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programme import LinearProgramme
 
@@ -60,10 +60,10 @@ class IntegerProgramme(PriorDecoder):
             non_negative(error=self.error)
         super().__post_init__()
 
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         return stacked([self._decode_run(queries, run_answers) for run_answers in answers])
 
-    def _decode_run(self, queries: Floats, answers: Floats) -> tuple[Floats, Status, str]:
+    def _decode_run(self, queries: Floats, answers: Floats) -> tuple[Floats, DecodingStatus, str]:
         programme = _Programme(self, queries, answers)
         first = programme.solve([])
         if first.status == 2:
@@ -76,21 +76,21 @@ class IntegerProgramme(PriorDecoder):
             if next_solution.x is None or next_solution.fun > first.fun + TOLERANCE * max(1.0, abs(first.fun)):
                 if next_solution.status == RUN_OUT and len(solutions) == 1:
                     note = f"best column; it was not determined within {self.time_limit:g} s whether another is as good"
-                    return solutions[0], Status.TIME_LIMIT, note
+                    return solutions[0], DecodingStatus.TIME_LIMIT, note
                 break
             solutions.append(programme.bits(next_solution))
         if len(solutions) == 1:
-            return solutions[0], Status.OPTIMAL, ""
-        return np.mean(solutions, axis=0), Status.SEVERAL, f"at least {len(solutions)} columns are equally good"
+            return solutions[0], DecodingStatus.OPTIMAL, ""
+        return np.mean(solutions, axis=0), DecodingStatus.SEVERAL, f"at least {len(solutions)} columns are equally good"
 
-    def _nearest(self, queries: Floats, answers: Floats) -> tuple[Floats, Status, str]:
+    def _nearest(self, queries: Floats, answers: Floats) -> tuple[Floats, DecodingStatus, str]:
         """Return the solution of the relaxed programme, for answers that no column of bits fits within the error."""
         assert self.error is not None
         decoded = LinearProgramme(error=self.error, time_limit=self.time_limit).decode(queries, answers)
         note = (
             decoded.notes[0] or f"no column of bits is within {self.error:g} of every answer, only a fractional column"
         )
-        return decoded.values[0], Status.INFEASIBLE, note
+        return decoded.values[0], DecodingStatus.INFEASIBLE, note
 
 
 class _Programme:
@@ -122,12 +122,14 @@ class _Programme:
         return np.asarray(np.rint(solution.x[: self.n]))
 
 
-def _partial(options: IntegerProgramme, queries: Floats, answers: Floats, solution: Any) -> tuple[Floats, Status, str]:
+def _partial(
+    options: IntegerProgramme, queries: Floats, answers: Floats, solution: Any
+) -> tuple[Floats, DecodingStatus, str]:
     """Return the best result so far when the time limit is reached."""
     if solution.x is None:
         start = BoxedLeastSquares().decode(queries, answers)
         note = f"no column within {options.time_limit:g} s: this is the least-squares fit"
-        return start.values[0], Status.TIME_LIMIT, note
+        return start.values[0], DecodingStatus.TIME_LIMIT, note
     gap = f", within {solution.mip_gap:.1%} of the best possible" if math.isfinite(solution.mip_gap or math.inf) else ""
     note = f"best column after {options.time_limit:g} s{gap}"
-    return np.rint(solution.x[: queries.shape[1]]), Status.TIME_LIMIT, note
+    return np.rint(solution.x[: queries.shape[1]]), DecodingStatus.TIME_LIMIT, note

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ....mechanisms.core.validation import positive
-from .base import Decoded, Decoder, Floats, Status, stacked
+from .base import DecodedAnswers, Decoder, DecodingStatus, Floats, stacked
 from .least_squares import BoxedLeastSquares
 
 
@@ -41,7 +41,7 @@ class L1Decoding(Decoder):
     def __post_init__(self) -> None:
         positive(time_limit=self.time_limit)
 
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         n = queries.shape[1]
         rows = sparse.hstack([sparse.csr_array(queries.T), -sparse.eye_array(n)]).tocsc()
         limits = np.array([[-1.0, 1.0]] * len(queries) + [[0.0, np.inf]] * n)
@@ -49,13 +49,13 @@ class L1Decoding(Decoder):
 
     def _decode_run(
         self, queries: Floats, answers: Floats, rows: sparse.csc_array, limits: Floats
-    ) -> tuple[Floats, Status, str]:
+    ) -> tuple[Floats, DecodingStatus, str]:
         n = queries.shape[1]
         cost = np.concatenate([-answers, np.ones(n)])
         options = {"time_limit": self.time_limit}
         solution = linprog(cost, A_ub=rows, b_ub=np.zeros(n), bounds=limits, method="highs-ds", options=options)
         if solution.status == 0:
-            return -solution.ineqlin.marginals, Status.OPTIMAL, ""
+            return -solution.ineqlin.marginals, DecodingStatus.OPTIMAL, ""
         start = BoxedLeastSquares().decode(queries, answers)
         note = f"no optimum within {self.time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
-        return start.values[0], Status.TIME_LIMIT, note
+        return start.values[0], DecodingStatus.TIME_LIMIT, note

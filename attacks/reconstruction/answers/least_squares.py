@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ....mechanisms.core.validation import non_negative, positive, whole
-from .base import TOLERANCE, Decoded, Decoder, Floats, Status
+from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats
 
 STEPS, MOST_STEPS = 10, 4000
 """Number of steps between two convergence checks, and largest number of steps."""
@@ -43,14 +43,14 @@ class BoxedLeastSquares(Decoder):
     def __post_init__(self) -> None:
         non_negative(noise=self.noise)
 
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         gram = queries.T @ queries
         size = float(gram.diagonal().mean())
         ridge = 4.0 * self.noise**2 + LEAST_RIDGE * size
         np.fill_diagonal(gram, gram.diagonal() + ridge)
         values, converged = boxed_minimum(gram, answers @ queries + 0.5 * ridge)
-        status = tuple(Status.OPTIMAL if done else Status.TIME_LIMIT for done in converged)
-        return Decoded(values, status, tuple("" if done else UNCONVERGED for done in converged))
+        status = tuple(DecodingStatus.OPTIMAL if done else DecodingStatus.TIME_LIMIT for done in converged)
+        return DecodedAnswers(values, status, tuple("" if done else UNCONVERGED for done in converged))
 
 
 def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:

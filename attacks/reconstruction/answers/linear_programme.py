@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ....mechanisms.core.validation import non_negative, positive
-from .base import TOLERANCE, Decoded, Decoder, Floats, Status, stacked
+from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats, stacked
 from .least_squares import BoxedLeastSquares
 
 
@@ -46,14 +46,16 @@ class LinearProgramme(Decoder):
             non_negative(error=self.error)
         positive(time_limit=self.time_limit)
 
-    def _decode(self, queries: Floats, answers: Floats) -> Decoded:
+    def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         m, n = queries.shape
         subsets = sparse.csr_array(queries.T)
         last = np.concatenate([np.ones(2 * m), np.zeros(n)])[None]
         rows = sparse.vstack([sparse.hstack([subsets, -subsets, -sparse.eye_array(n)]), sparse.csr_array(last)])
         return stacked([self._decode_run(queries, run_answers, rows.tocsc()) for run_answers in answers])
 
-    def _decode_run(self, queries: Floats, answers: Floats, rows: sparse.csc_array) -> tuple[Floats, Status, str]:
+    def _decode_run(
+        self, queries: Floats, answers: Floats, rows: sparse.csc_array
+    ) -> tuple[Floats, DecodingStatus, str]:
         n = queries.shape[1]
         cost = np.concatenate([-answers, answers, np.ones(n)])
         limits = np.concatenate([np.zeros(n), [1.0]])
@@ -63,11 +65,11 @@ class LinearProgramme(Decoder):
             note = (
                 f"no optimum within {self.time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
             )
-            return start.values[0], Status.TIME_LIMIT, note
+            return start.values[0], DecodingStatus.TIME_LIMIT, note
         values, smallest_error = -solution.ineqlin.marginals[:n], max(0.0, -solution.fun)
         if self.error is None or smallest_error <= self.error + TOLERANCE:
-            return values, Status.OPTIMAL, ""
+            return values, DecodingStatus.OPTIMAL, ""
         note = (
             f"no column is within {self.error:g} of every answer: the smallest error that fits is {smallest_error:.4g}"
         )
-        return values, Status.INFEASIBLE, note
+        return values, DecodingStatus.INFEASIBLE, note

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ....mechanisms.noise.counts.answerer import Answerer
-from .base import Decoded, Decoder
+from .base import DecodedAnswers, Decoder
 from .l1 import L1Decoding
 
 OFFSETS = (5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)
@@ -80,7 +80,7 @@ class SubsetQueryAttack:
     def __post_init__(self) -> None:
         whole(1, n_primes=self.n_primes)
 
-    def attack(self, desk: Answerer, identifiers: ArrayLike) -> Decoded:
+    def attack(self, desk: Answerer, identifiers: ArrayLike) -> DecodedAnswers:
         """Return the column behind `desk`, whose records have these identifiers; suppressed answers are left out."""
         subsets = floor_subsets(identifiers, n_primes=self.n_primes)
         return self.decoder.decode(subsets, desk.ask_all(subsets))

@@ -9,15 +9,15 @@ secret_sharer.py    the secret sharer: which of the candidates does the private 
 
 from .exposure import ExtrapolatedExposure, exposure, exposure_of_rank, extrapolated_exposure
 from .extract import Extracted, Extraction
-from .generation import Sampling, beam_search
+from .generation import TextSampling, beam_search
 from .secret_sharer import SecretSharer, canary_ranks
 
 __all__ = [
     "Extracted",
     "Extraction",
     "ExtrapolatedExposure",
-    "Sampling",
     "SecretSharer",
+    "TextSampling",
     "beam_search",
     "canary_ranks",
     "exposure",

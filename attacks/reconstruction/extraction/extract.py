@@ -12,7 +12,7 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.model import NGramModel
 from ....mechanisms.noise.queries.base import Floats
-from .generation import Continuations, Sampling
+from .generation import Continuations, TextSampling
 from .signals import scores
 
 
@@ -66,7 +66,7 @@ class Extraction:
         stop: a symbol that ends a text: everything after it is cut off; None: no such symbol.
     """
 
-    sampling: Sampling
+    sampling: TextSampling
     _: KW_ONLY
     n_texts: int = 200
     keep: int = 20

@@ -14,7 +14,7 @@ from ....mechanisms.noise.queries.base import Floats
 
 
 @dataclass(frozen=True)
-class Sampling:
+class TextSampling:
     """Random generation, symbol by symbol, after a prompt.
 
     Args:
@@ -24,7 +24,7 @@ class Sampling:
 
     Example:
         >>> model = NGramModel.fit(["abababab"], n=2, smoothing=1e-3)
-        >>> Sampling(6, top_k=1).texts(model, 1, np.random.default_rng(0), prompt="a")
+        >>> TextSampling(6, top_k=1).texts(model, 1, np.random.default_rng(0), prompt="a")
         ['ababab']
     """
 
@@ -73,7 +73,7 @@ class Continuations:
         sampling: how symbols are drawn.
     """
 
-    def __init__(self, model: NGramModel, sampling: Sampling) -> None:
+    def __init__(self, model: NGramModel, sampling: TextSampling) -> None:
         self.model, self._sampling = model, sampling
         self._known: dict[bytes, Floats] = {}
 

@@ -11,33 +11,33 @@ reconstructor.py       the attack on published tables in the reconstruction game
 imputer.py             what is guessed without the tables, and how many people are found beside it
 """
 
-from .claims import CertainPeople, Certainty, Claim, certain_people, decide, exactly, nobody, somebody
+from .claims import CertainPeople, Certainty, Claim, at_least_one, certain_people, count_is, decide, none_of
 from .conflicts import Conflict, conflict
-from .decoding import Decoded, decode
-from .imputer import Found, expected_block, found_people
-from .published import Cell, PublishedTables
+from .decoding import DecodedPeople, decode
+from .imputer import ImputationResult, expected_block, found_people
+from .published import PublishedCell, PublishedTables
 from .reconstructor import TablesReconstructor
 from .solutions import Solutions, solve
 
 __all__ = [
-    "Cell",
     "CertainPeople",
     "Certainty",
     "Claim",
     "Conflict",
-    "Decoded",
-    "Found",
+    "DecodedPeople",
+    "ImputationResult",
+    "PublishedCell",
     "PublishedTables",
     "Solutions",
     "TablesReconstructor",
+    "at_least_one",
     "certain_people",
     "conflict",
+    "count_is",
     "decide",
     "decode",
-    "exactly",
     "expected_block",
     "found_people",
-    "nobody",
+    "none_of",
     "solve",
-    "somebody",
 ]

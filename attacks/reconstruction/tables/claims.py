@@ -16,7 +16,7 @@ from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import Group, Ints
 from .encoding import Encoding, encode
-from .integer_programme import LONGEST, Deadline, Row, Status, row
+from .integer_programme import LONGEST, ConstraintRow, Deadline, SolverStatus, row
 from .published import PublishedTables
 from .solutions import checked
 
@@ -32,7 +32,7 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """Bounds on the number of people of a group in the block; see `somebody`, `exactly` and `nobody`.
+    """Bounds on the number of people of a group in the block; see `at_least_one`, `count_is` and `none_of`.
 
     Args:
         people: the group.
@@ -41,7 +41,7 @@ class Claim:
 
     Example:
         >>> from dpassay.mechanisms.query_release.tables import group
-        >>> print(somebody(group(sex="female", ages=84)))
+        >>> print(at_least_one(group(sex="female", ages=84)))
         at least 1 female aged 84
     """
 
@@ -65,19 +65,19 @@ class Claim:
         return f"{' and '.join(ends)} {self.people}"
 
 
-def somebody(people: Group) -> Claim:
+def at_least_one(people: Group) -> Claim:
     """Return the claim that at least one person of the group is in the block."""
     return Claim(people, 1)
 
 
-def exactly(count: int, people: Group) -> Claim:
+def count_is(count: int, people: Group) -> Claim:
     """Return the claim that exactly `count` people of the group are in the block."""
     return Claim(people, count, count)
 
 
-def nobody(people: Group) -> Claim:
+def none_of(people: Group) -> Claim:
     """Return the claim that no person of the group is in the block."""
-    return exactly(0, people)
+    return count_is(0, people)
 
 
 def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST) -> Certainty:
@@ -92,7 +92,7 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> published = PublishedTables.about(Tables(domain, rows_of([group(), group(sex="female")])), block)
-        >>> for claim in (somebody(group(sex="male", ages=40)), exactly(1, group(ages=8)), nobody(group(ages=110))):
+        >>> for claim in (at_least_one(group(sex="male", ages=40)), count_is(1, group(ages=8)), none_of(group(ages=110))):
         ...     print(claim, "-", decide(published, claim))
         at least 1 male aged 40 - certain
         exactly 1 aged 8 - open
@@ -121,12 +121,12 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
     return Certainty.OPEN if claim_feasible and any(negations_feasible) else Certainty.UNDECIDED
 
 
-def _feasible(encoding: Encoding, extra: list[Row], deadline: Deadline) -> bool | None:
+def _feasible(encoding: Encoding, extra: list[ConstraintRow], deadline: Deadline) -> bool | None:
     """Return True if a block meets the rows, False if none does; None if time ran out."""
     rows = encoding.rows.copy()
     rows.add(*extra)
     status = rows.solve(deadline=deadline).status
-    return {Status.FOUND: True, Status.INFEASIBLE: False, Status.TIME_LIMIT: None}[status]
+    return {SolverStatus.FOUND: True, SolverStatus.INFEASIBLE: False, SolverStatus.TIME_LIMIT: None}[status]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,11 @@ def certain_people(published: PublishedTables, *, seconds: float = LONGEST) -> C
     encoding = encode(published, deadline=deadline)
     answer = encoding.rows.solve(deadline=deadline)
     if answer.columns is None:
-        why = "no block has these tables" if answer.status is Status.INFEASIBLE else "time ran out before one was found"
+        why = (
+            "no block has these tables"
+            if answer.status is SolverStatus.INFEASIBLE
+            else "time ran out before one was found"
+        )
         raise AttackError(f"no person can be identified: {why}. See conflict(published), or give more seconds.")
     first = answer.columns[encoding.types]
     block = checked(encoding, first)
@@ -190,7 +194,7 @@ def _excluded(
         rows = encoding.rows.copy()
         rows.add(row([type_index], 1.0, high=possible[type_index] - 1.0))
         answer = rows.solve(objective=(possible > proved).astype(np.float64), deadline=deadline)
-        if answer.status is Status.INFEASIBLE:
+        if answer.status is SolverStatus.INFEASIBLE:
             yield None, type_index
         elif answer.columns is None:
             return

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ....mechanisms.core.errors import plural
 from ....mechanisms.core.validation import positive
 from .encoding import encode
-from .integer_programme import LONGEST, Deadline, Status
-from .published import Cell, PublishedTables
+from .integer_programme import LONGEST, Deadline, SolverStatus
+from .published import PublishedCell, PublishedTables
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Conflict:
         n_people: a number of people known from elsewhere, which is part of the contradiction; or None.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[PublishedCell, ...]
     minimal: bool
     n_people: int | None = None
 
@@ -79,10 +79,12 @@ def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflic
     return Conflict(tuple(cells), minimal, published.n_people)
 
 
-def _contradict(published: PublishedTables, cells: list[Cell], bound: float, deadline: Deadline) -> bool | None:
+def _contradict(
+    published: PublishedTables, cells: list[PublishedCell], bound: float, deadline: Deadline
+) -> bool | None:
     """Return True if no block has these cells, False if one does; None if time ran out."""
     if not cells:
         return False
     rows = encode(published.keeping(cells), deadline=deadline, bound=bound).rows
     status = rows.solve(deadline=deadline).status
-    return {Status.FOUND: False, Status.INFEASIBLE: True, Status.TIME_LIMIT: None}[status]
+    return {SolverStatus.FOUND: False, SolverStatus.INFEASIBLE: True, SolverStatus.TIME_LIMIT: None}[status]

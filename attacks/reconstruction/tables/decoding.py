@@ -15,13 +15,13 @@ from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import Ints
 from ....mechanisms.query_release.tables.noisy import NoisyTables
-from .integer_programme import LONGEST, Deadline, Rows, Status, row
+from .integer_programme import LONGEST, Deadline, Rows, SolverStatus, row
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
+class DecodedPeople:
     """Block that fits noisy counts best.
 
     Args:
@@ -64,7 +64,7 @@ def residual_rows(distinct: Distinct, noisy: Floats, n_people: int) -> tuple[Row
     return rows, objective
 
 
-def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = LONGEST) -> Decoded:
+def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = LONGEST) -> DecodedPeople:
     """Return the maximum-likelihood block, given the release of `mechanism`.
 
     Args:
@@ -102,5 +102,5 @@ def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: 
         raise AttackError(f"no block was found within {seconds:g} seconds. Give more seconds, or fewer counts.")
     histogram = np.zeros(mechanism.tables.domain.n_types, dtype=np.int64)
     histogram[distinct.first] = answer.columns[: len(distinct.first)]
-    optimal = answer.status is Status.FOUND
-    return Decoded(mechanism.tables.domain.block_of(histogram), answer.objective, optimal)
+    optimal = answer.status is SolverStatus.FOUND
+    return DecodedPeople(mechanism.tables.domain.block_of(histogram), answer.objective, optimal)

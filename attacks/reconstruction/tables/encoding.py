@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.query_release.tables.domain import Group, Ints
 from ....mechanisms.query_release.tables.statistics import GroupCount, GroupShare, MeanAge, MedianAge
-from .integer_programme import Deadline, Rows, Status, row
-from .published import Cell, PublishedTables
+from .integer_programme import Deadline, Rows, SolverStatus, row
+from .published import PublishedCell, PublishedTables
 
 Members = NDArray[np.intp]
 
@@ -105,7 +105,7 @@ class _Encoder:
         self.rows.add(row(members, 1.0, size, size))
         self.sizes[members.tobytes()] = size
 
-    def _bound_size(self, cell: Cell) -> None:
+    def _bound_size(self, cell: PublishedCell) -> None:
         """Add the rows on the size of the group of a cell, from its value or its suppression."""
         members = self.members[cell.statistic.people]
         base = self.members[cell.statistic.base]
@@ -119,7 +119,7 @@ class _Encoder:
             hidden, max_size = (members, self.threshold - 1) if self.threshold > 0 else (base, 0)
             self.rows.add(row(hidden, 1.0, high=max_size))
 
-    def _upper(self, counts: list[Cell]) -> NDArray[np.float64]:
+    def _upper(self, counts: list[PublishedCell]) -> NDArray[np.float64]:
         """Return the largest number of people of each type."""
         max_people = np.inf if self.published.n_people is None else float(self.published.n_people)
         upper = np.full(self.domain.n_types, max_people if self.bound is None else min(max_people, self.bound))
@@ -136,7 +136,9 @@ class _Encoder:
             )
         return upper
 
-    def _between(self, members: Members, numbers: NDArray[np.int64], base: Members, cell: Cell, value: float) -> None:
+    def _between(
+        self, members: Members, numbers: NDArray[np.int64], base: Members, cell: PublishedCell, value: float
+    ) -> None:
         """Add the rows for published ratio = sum of `numbers` over members / size of base."""
         rounding = cell.statistic.rounding  # type: ignore[attr-defined]
         if (size := self.sizes.get(base.tobytes())) is not None:
@@ -154,14 +156,14 @@ class _Encoder:
 
     def _mean(self, cell: MeanAge, value: float) -> None:
         members = self.members[cell.people]
-        self._between(members, self.ages[members], members, Cell(cell, value), value)
+        self._between(members, self.ages[members], members, PublishedCell(cell, value), value)
 
-    def _share(self, cell: Cell, share: GroupShare, value: float) -> None:
+    def _share(self, cell: PublishedCell, share: GroupShare, value: float) -> None:
         members = self.members[share.people]
         hundred = np.full(len(members), 100, dtype=np.int64)
         self._between(members, hundred, self.members[share.of_group], cell, value)
 
-    def _median(self, cell: Cell, median: MedianAge, value: float, deadline: Deadline | None) -> None:
+    def _median(self, cell: PublishedCell, median: MedianAge, value: float, deadline: Deadline | None) -> None:
         members = self.members[median.people]
         size = self.sizes.get(members.tobytes())
         if size is None:
@@ -177,11 +179,13 @@ class _Encoder:
         else:
             self._free_middle(members, size, pairs)
 
-    def _computed_size(self, members: Members, cell: Cell, deadline: Deadline | None) -> int:
+    def _computed_size(self, members: Members, cell: PublishedCell, deadline: Deadline | None) -> int:
         """Return the size of a group by the other rows; raise `AttackError` if they do not determine it."""
         ends = [self.rows.solve(objective=_indicator(members, sign), deadline=deadline) for sign in (1.0, -1.0)]
-        sizes = [int(a.columns[members].sum()) for a in ends if a.status is Status.FOUND and a.columns is not None]
-        if any(a.status is Status.INFEASIBLE for a in ends):
+        sizes = [
+            int(a.columns[members].sum()) for a in ends if a.status is SolverStatus.FOUND and a.columns is not None
+        ]
+        if any(a.status is SolverStatus.INFEASIBLE for a in ends):
             return 0  # the other rows are infeasible
         if len(sizes) < 2 or sizes[0] != sizes[1]:
             possible = f"any number from {sizes[0]} to {sizes[1]}" if len(sizes) == 2 else "not found in time"

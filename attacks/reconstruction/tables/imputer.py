@@ -64,7 +64,7 @@ def matched(domain: CensusDomain, block: Ints, guessed: Ints) -> NDArray[np.bool
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ImputationResult:
     """Masks of the people who are found, shape `(n_people,)` each.
 
     Args:
@@ -90,7 +90,7 @@ def found_people(
     *,
     without_person: bool = False,
     seconds: float = LONGEST,
-) -> Found:
+) -> ImputationResult:
     """Return who is found in the exact tables of a block, and who is guessed without the tables.
 
     Args:
@@ -107,7 +107,7 @@ def found_people(
     baseline = matched(domain, people, expected_block(domain, population, len(people)))
     certain = matched(domain, people, proved.people)
     if not without_person:
-        return Found(certain, likely, baseline, None, not len(proved.open))
+        return ImputationResult(certain, likely, baseline, None, not len(proved.open))
     found_without, finished = np.zeros(len(people), dtype=np.bool_), not len(proved.open)
     for person in range(len(people)):
         others = PublishedTables.about(tables, np.delete(people, person, axis=0))
@@ -115,4 +115,4 @@ def found_people(
         finished &= len(first) > 0
         if len(first):
             found_without[person] = domain.histogram(first.blocks[0])[domain.types(people[person])] > 0
-    return Found(certain, likely, baseline, found_without, finished)
+    return ImputationResult(certain, likely, baseline, found_without, finished)

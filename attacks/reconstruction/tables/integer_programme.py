@@ -21,7 +21,7 @@ LONGEST = 60.0
 """Default time limit of a search, in seconds."""
 
 
-class Status(StrEnum):
+class SolverStatus(StrEnum):
     """Status of a search."""
 
     FOUND = "found"
@@ -36,13 +36,13 @@ class Answer:
     After a time limit `columns` may be the best solution so far; `status` is then TIME_LIMIT.
     """
 
-    status: Status
+    status: SolverStatus
     columns: Ints | None = None
     objective: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ConstraintRow:
     """Constraint low <= sum of coefficients times columns <= high."""
 
     columns: NDArray[np.intp]
@@ -51,10 +51,10 @@ class Row:
     high: float
 
 
-def row(columns: ArrayLike, coefficients: ArrayLike, low: float = -np.inf, high: float = np.inf) -> Row:
+def row(columns: ArrayLike, coefficients: ArrayLike, low: float = -np.inf, high: float = np.inf) -> ConstraintRow:
     """Return a row; a single coefficient is used for all columns."""
     indices = np.asarray(columns, dtype=np.intp)
-    return Row(indices, np.broadcast_to(np.asarray(coefficients, dtype=np.float64), indices.shape), low, high)
+    return ConstraintRow(indices, np.broadcast_to(np.asarray(coefficients, dtype=np.float64), indices.shape), low, high)
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Rows:
 
     upper: list[float] = field(default_factory=list)
     whole: list[bool] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ConstraintRow] = field(default_factory=list)
 
     def new(self, count: int, upper: ArrayLike, *, whole: bool = True) -> NDArray[np.intp]:
         """Add `count` columns and return their indices."""
@@ -72,7 +72,7 @@ class Rows:
         self.whole.extend([whole] * count)
         return np.arange(first, first + count, dtype=np.intp)
 
-    def add(self, *rows: Row) -> None:
+    def add(self, *rows: ConstraintRow) -> None:
         """Add rows."""
         self.rows.extend(rows)
 
@@ -92,7 +92,7 @@ class Rows:
         """
         seconds_left = (deadline or Deadline(LONGEST)).left
         if seconds_left <= 0.0:
-            return Answer(Status.TIME_LIMIT)
+            return Answer(SolverStatus.TIME_LIMIT)
         cost = np.zeros(len(self.upper))
         if objective is not None:
             cost[: len(objective)] = objective
@@ -123,7 +123,7 @@ class Rows:
 
     @staticmethod
     def _answer(result: optimize.OptimizeResult) -> Answer:
-        status = {0: Status.FOUND, 1: Status.TIME_LIMIT, 2: Status.INFEASIBLE}.get(result.status)
+        status = {0: SolverStatus.FOUND, 1: SolverStatus.TIME_LIMIT, 2: SolverStatus.INFEASIBLE}.get(result.status)
         if status is None:
             raise AttackError(f"the solver HiGHS failed: {result.message}. Give tighter or fewer tables.")
         if result.x is None:

@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import finite
 from ....mechanisms.query_release.tables.domain import CensusDomain, Group, Ints
-from ....mechanisms.query_release.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, Statistic
+from ....mechanisms.query_release.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, TableStatistic
 from ....mechanisms.query_release.tables.tables import Tables
 
 
 @dataclass(frozen=True)
-class Cell:
+class PublishedCell:
     """One published number; None if suppressed."""
 
-    statistic: Statistic
+    statistic: TableStatistic
     value: float | None
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class PublishedTables:
     def of(
         cls,
         domain: CensusDomain,
-        cells: Mapping[Statistic, float | None],
+        cells: Mapping[TableStatistic, float | None],
         *,
         n_people: int | None = None,
         **options: Any,
@@ -83,16 +83,16 @@ class PublishedTables:
         return cls(tables, tuple(tables.of(tables.domain.checked(block)[None])[0]))
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[PublishedCell, ...]:
         """Every statistic with its value."""
-        return tuple(Cell(s, v) for s, v in zip(self.tables.statistics, self.values, strict=True))
+        return tuple(PublishedCell(s, v) for s, v in zip(self.tables.statistics, self.values, strict=True))
 
     @property
     def domain(self) -> CensusDomain:
         """Domain of a person."""
         return self.tables.domain
 
-    def without(self, *groups: Group, kinds: tuple[type[Statistic], ...] = (Statistic,)) -> PublishedTables:
+    def without(self, *groups: Group, kinds: tuple[type[TableStatistic], ...] = (TableStatistic,)) -> PublishedTables:
         """Return the tables without the statistics of some groups, or without their statistics of the given `kinds`."""
         remaining = [c for c in self.cells if not (c.statistic.people in groups and isinstance(c.statistic, kinds))]
         if len(remaining) == len(self.cells):
@@ -102,7 +102,7 @@ class PublishedTables:
             )
         return self.keeping(remaining)
 
-    def keeping(self, cells: list[Cell]) -> PublishedTables:
+    def keeping(self, cells: list[PublishedCell]) -> PublishedTables:
         """Return the tables with these cells only, at least one."""
         tables = Tables(
             self.domain,
@@ -141,12 +141,12 @@ class PublishedTables:
         return np.array(unknown, dtype=np.intp), alternatives
 
 
-def _rounded_by(rule: str, statistic: Any) -> Statistic:
-    rounded: Statistic = replace(statistic, rounding=replace(statistic.rounding, rule=rule))
+def _rounded_by(rule: str, statistic: Any) -> TableStatistic:
+    rounded: TableStatistic = replace(statistic, rounding=replace(statistic.rounding, rule=rule))
     return rounded
 
 
-def _check(cell: Cell, tables: Tables) -> None:
+def _check(cell: PublishedCell, tables: Tables) -> None:
     """Raise `ParameterError` for a value that no block could have."""
     if cell.value is None and isinstance(cell.statistic, GroupCount) and tables.threshold < 1:
         raise ParameterError(

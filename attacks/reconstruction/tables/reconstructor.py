@@ -16,7 +16,7 @@ from ....mechanisms.query_release.tables.swapped import SwappedTables
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 from .decoding import Distinct, residual_rows
 from .encoding import encode
-from .integer_programme import Deadline, Rows, Status, row
+from .integer_programme import Deadline, Rows, SolverStatus, row
 from .published import PublishedTables
 
 LEAST = 1e-2
@@ -150,7 +150,7 @@ class _Programme:
         cost[: len(objective)] = objective
         cost[binaries] = np.arange(len(binaries)) / (2 * len(binaries))  # less than a residual, which is a whole number
         answer = rows.solve(objective=cost, deadline=Deadline(self.seconds))
-        if answer.columns is None or answer.status is not Status.FOUND:
+        if answer.columns is None or answer.status is not SolverStatus.FOUND:
             return -1
         return int(answer.columns[binaries].argmax())
 

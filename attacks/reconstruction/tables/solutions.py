@@ -12,7 +12,7 @@ from ....mechanisms.core.errors import AttackError, plural
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import CensusDomain, Ints
 from .encoding import Encoding, encode
-from .integer_programme import LONGEST, Cuts, Deadline, Status
+from .integer_programme import LONGEST, Cuts, Deadline, SolverStatus
 from .published import PublishedTables
 
 MOST_STEPS = 5_000
@@ -111,8 +111,8 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LON
     ended = "limit"
     while len(blocks) < limit:
         answer = rows.solve(deadline=deadline)
-        if answer.columns is None or answer.status is not Status.FOUND:
-            ended = "complete" if answer.status is Status.INFEASIBLE else "time limit"
+        if answer.columns is None or answer.status is not SolverStatus.FOUND:
+            ended = "complete" if answer.status is SolverStatus.INFEASIBLE else "time limit"
             break
         n_before = len(blocks)
         _explore(published, checked(encoding, answer.columns[encoding.types]), blocks, limit, deadline)

@@ -16,7 +16,7 @@ from ....mechanisms.learning.models.base import Model
 from .regression import Floats
 
 
-def turn(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:
+def hessian_vector_product(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:
     """Return the derivative in x of <v, gradient of the loss>, for each example.
 
     Args:

@@ -19,7 +19,7 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import one_of, positive, whole
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
-from .derivatives import turn
+from .derivatives import hessian_vector_product
 from .regression import Floats
 
 FLOORS = {"squared": 1e-28, "cosine": 1e-15}
@@ -167,7 +167,7 @@ class GradientMatching:
                 unit = gradients / np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True), 1e-300)
                 part = np.where(clipped, np.einsum("np,np->n", along, unit), 0.0)
                 along = scales[:, None] * (along - part[:, None] * unit)
-            slope = turn(self.model, theta, x.reshape(-1, d), y.ravel(), along).reshape(m, n, d)
+            slope = hessian_vector_product(self.model, theta, x.reshape(-1, d), y.ravel(), along).reshape(m, n, d)
             if self.noise_sd is not None:
                 standardised = (x - self.mean) / self.sd
                 value, slope = value + 0.5 * np.sum(standardised**2, axis=(1, 2)), slope + standardised / self.sd

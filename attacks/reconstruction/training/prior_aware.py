@@ -37,7 +37,7 @@ from ...distinguishing.noisy_steps import log_ratio, noisy_steps
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 
 if TYPE_CHECKING:
-    from ....mechanisms.learning.dp_sgd.capabilities import ShowsEachGradient
+    from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients
 
 Floats = NDArray[np.float64]
 SAMPLINGS = {"full-batch": "_steps", "poisson": "_steps", "fixed-size": "_exchanged", "shuffled": "_epochs"}
@@ -105,11 +105,13 @@ class PriorAware(Reconstructor):
         assert isinstance(target.secret, OneOf)
         return PriorAwareGuesser(self._learner(target), target.secret, self.score)
 
-    def _learner(self, target: SecretTarget) -> ShowsEachGradient:
-        from ....mechanisms.learning.dp_sgd.capabilities import ShowsEachGradient, needed
+    def _learner(self, target: SecretTarget) -> SupportsRecordGradients:
+        from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients, needed
 
         try:
-            learner: ShowsEachGradient = needed(target.mechanism, ShowsEachGradient, "the prior-aware attack")
+            learner: SupportsRecordGradients = needed(
+                target.mechanism, SupportsRecordGradients, "the prior-aware attack"
+            )
         except ParameterError as error:
             raise AttackError(str(error)) from error
         if learner.view != "trajectory":
@@ -131,7 +133,7 @@ class PriorAwareGuesser:
         score: see `PriorAware`.
     """
 
-    learner: ShowsEachGradient
+    learner: SupportsRecordGradients
     secret: OneOf
     score: str
 

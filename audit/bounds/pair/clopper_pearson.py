@@ -15,7 +15,7 @@ from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute
 from ..numerics.rectangle import Rectangle
-from .pilot import PILOT, Event, checked_threshold, choose_event
+from .pilot import PILOT, ThresholdEvent, checked_threshold, choose_event
 from .second_event import WithSecondEvent, event_against
 
 
@@ -67,7 +67,7 @@ class ClopperPearson(PairBound):
         The expected bound is the bound at the expected counts, with both rates at their limits on the pilot.
         """
         if not isinstance(self.threshold, str):
-            return FixedClopperPearson(statement, Event(self.threshold))
+            return FixedClopperPearson(statement, ThresholdEvent(self.threshold))
         n_out, n_in = sizes
 
         def expected_bounds(limits: Rectangle) -> tuple[Floats, Floats]:
@@ -93,7 +93,7 @@ class FixedClopperPearson(FixedBound[Scores]):
     """The Clopper-Pearson bound at one event, for both directions."""
 
     statement: Statement
-    event: Event
+    event: ThresholdEvent
 
     @property
     def thresholds(self) -> tuple[float, ...]:

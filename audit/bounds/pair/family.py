@@ -37,7 +37,7 @@ from ..numerics.binomial import lower, upper
 from ..numerics.candidates import candidates
 from ..numerics.event_region import EventRegion
 from ..numerics.rectangle import Rectangle
-from .pilot import PILOT, Event, checked_threshold, chosen_threshold, pilot_scores
+from .pilot import PILOT, ThresholdEvent, checked_threshold, chosen_threshold, pilot_scores
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.01  # one-sided significance of the limits on the pilot rates
@@ -95,7 +95,7 @@ class Family(PairBound):
         family = family_for(statement.claim, self.curve_family)
         ranking = float(np.clip(-special.ndtri(statement.significance), 0.5, 7.0))
         if not isinstance(self.threshold, str):
-            return FixedFamily(statement, family, ranking, Event(self.threshold))
+            return FixedFamily(statement, family, ranking, ThresholdEvent(self.threshold))
         pilot = pilot_scores(pilot)
         (n_out, n_in), tally = sizes, pilot.tally
         indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
@@ -109,7 +109,7 @@ class Family(PairBound):
             merit = tally.hits_in[indices] / tally.n_in - tally.hits_out[indices] / tally.n_out
         best = int(indices[np.argmax(merit)])
         among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
-        return FixedFamily(statement, family, ranking, Event(chosen_threshold(pilot, best), among=among))
+        return FixedFamily(statement, family, ranking, ThresholdEvent(chosen_threshold(pilot, best), among=among))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class FixedFamily(FixedBound[Scores]):
     statement: Statement
     family: CurveFamily
     ranking: float
-    event: Event
+    event: ThresholdEvent
 
     @property
     def thresholds(self) -> tuple[float, ...]:

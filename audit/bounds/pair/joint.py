@@ -30,7 +30,7 @@ from ..curve import CurveViolation
 from ..numerics.binomial import upper
 from ..numerics.rectangle import Rectangle
 from ..numerics.unconditional import Ordering, UnconditionalTest
-from .pilot import IN, OUT, PILOT, Event, checked_threshold, choose_event
+from .pilot import IN, OUT, PILOT, ThresholdEvent, checked_threshold, choose_event
 from .second_event import SHARE, WithSecondEvent, event_against
 
 AUTO, BOTH = "auto", "both"
@@ -96,7 +96,7 @@ class JointExact(PairBound):
         ordering = Ordering(each, statement.delta) if self.ordering is None else self.ordering
         if not isinstance(self.threshold, str):
             direction = IN if self.direction == AUTO else self.direction
-            return FixedJointExact(statement, Event(self.threshold, direction), ordering)
+            return FixedJointExact(statement, ThresholdEvent(self.threshold, direction), ordering)
         (n_out, n_in), rank = sizes, ordering.value
 
         def expected_bounds(limits: Rectangle) -> tuple[Floats, Floats]:
@@ -120,7 +120,7 @@ class FixedJointExact(FixedBound[Scores]):
     """The joint bound at one event, in one direction or "both", with an ordering of the outcomes."""
 
     statement: Statement
-    event: Event
+    event: ThresholdEvent
     ordering: Ordering
 
     @property

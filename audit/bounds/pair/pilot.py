@@ -26,7 +26,7 @@ _NEARLY = 0.02  # relative: expected bounds this close count as equal, and the f
 
 
 @dataclass(frozen=True)
-class Event:
+class ThresholdEvent:
     """An event that was fixed before the evidence.
 
     Args:
@@ -47,7 +47,7 @@ class Event:
         return LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
 
 
-def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> Event:
+def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> ThresholdEvent:
     """Return the event with the largest expected bound.
 
     Args:
@@ -76,13 +76,13 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     bounds = np.concatenate(expected_bounds(limits))
     if not bounds.max() > 0.0:
         index = int(indices[np.argmax(np.abs(hits_in / tally.n_in - hits_out / tally.n_out))])
-        return Event(chosen_threshold(pilot, index), _likely_direction(tally, index, expected_bounds), among)
+        return ThresholdEvent(chosen_threshold(pilot, index), _likely_direction(tally, index, expected_bounds), among)
     errors = np.concatenate([hits_out, tally.n_in - hits_in])
     hits = np.concatenate([hits_in, tally.n_out - hits_out])
     good = np.flatnonzero(bounds >= (1.0 - _NEARLY) * bounds.max())
     best = int(good[np.lexsort((hits[good], errors[good]))[0]])
     direction, position = divmod(best, len(indices))
-    return Event(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
+    return ThresholdEvent(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
 
 
 def looked_at(tally: Tally) -> NDArray[np.intp]:

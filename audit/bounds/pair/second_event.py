@@ -30,7 +30,7 @@ from ...evidence.scores import Counts, Floats, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
-from .pilot import IN, OUT, Event, chosen_threshold, looked_at, pilot_scores
+from .pilot import IN, OUT, ThresholdEvent, chosen_threshold, looked_at, pilot_scores
 
 SHARE = 0.1
 """Share of the significance for the second event."""
@@ -45,11 +45,13 @@ _GRID = 60  # number of epsilons at which the claimed curve is read
 class Against:
     """An event, and the delta of the point of the claim that it contradicts most."""
 
-    event: Event
+    event: ThresholdEvent
     delta: float
 
 
-def event_against(statement: Statement, pilot: Scores | None, sizes: tuple[int, ...], first: Event) -> Against | None:
+def event_against(
+    statement: Statement, pilot: Scores | None, sizes: tuple[int, ...], first: ThresholdEvent
+) -> Against | None:
     """Return the event that refutes the claimed curve with clearly more power than `first`; None if there is none.
 
     Args:
@@ -71,7 +73,7 @@ def event_against(statement: Statement, pilot: Scores | None, sizes: tuple[int, 
     direction, position = divmod(best, len(indices))
     among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
     threshold = chosen_threshold(pilot, int(indices[position]))
-    return Against(Event(threshold, (IN, OUT)[direction], among), float(delta[best]))
+    return Against(ThresholdEvent(threshold, (IN, OUT)[direction], among), float(delta[best]))
 
 
 @dataclass(frozen=True)

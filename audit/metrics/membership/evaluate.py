@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import build, catalogue
 from ....attacks.membership.shadows import Shadows
-from ....mechanisms.core.display_names import label
+from ....mechanisms.core.display_names import display_name
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit
@@ -164,7 +164,7 @@ def name_of(attack: MembershipAttack) -> str:
     name, without_signal = attack.name, attack
     if signal != default and is_dataclass(attack):
         name, without_signal = attack.on(str(signal)), replace(attack, signal=default)
-    options = label(without_signal).partition("(")[2]
+    options = display_name(without_signal).partition("(")[2]
     return name if options in ("", ")") else f"{name}({options}"
 
 
@@ -223,4 +223,4 @@ def _feature_baseline(shadows: Shadows, confidence: float) -> FeatureBaseline | 
 def _region(claim: Guarantee) -> Region:
     fpr = np.unique(np.concatenate([np.geomspace(1e-6, 0.5, 80), np.linspace(0.0, 1.0, 41)]))
     tpr = 1.0 - np.asarray(claim.tradeoff(fpr))
-    return Region(label(claim), tuple(fpr.tolist()), tuple(tpr.tolist()))
+    return Region(display_name(claim), tuple(fpr.tolist()), tuple(tpr.tolist()))

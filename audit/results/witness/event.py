@@ -24,7 +24,7 @@ MOST_INTERVALS, MOST_ATOMS = 100, 500
 
 
 @dataclass(frozen=True)
-class Rule:
+class EventRule:
     """The event {score >= threshold}, as a rule on outputs.
 
     Args:
@@ -38,7 +38,7 @@ class Rule:
     atoms: tuple[tuple[float, ...], ...] | None = None
 
 
-def rule_of(scorer: Scorer, out: Outputs, in_: Outputs, threshold: float) -> Rule | None:
+def rule_of(scorer: Scorer, out: Outputs, in_: Outputs, threshold: float) -> EventRule | None:
     """Return the rule derived from these outputs; None if no output is in the event, or the rule is too long."""
     if out.values.shape[1:] != in_.values.shape[1:]:
         return None
@@ -51,17 +51,17 @@ def rule_of(scorer: Scorer, out: Outputs, in_: Outputs, threshold: float) -> Rul
     ordinary = events == ""
     values, inside = values[ordinary], reached[ordinary]
     if not len(values):
-        return Rule(labels)
+        return EventRule(labels)
     if values.ndim == 1:
         intervals = _intervals(values.astype(np.float64), inside)
-        return None if len(intervals) > MOST_INTERVALS else Rule(labels, intervals=intervals)
+        return None if len(intervals) > MOST_INTERVALS else EventRule(labels, intervals=intervals)
     if not inside.any():
-        return Rule(labels, atoms=())
+        return EventRule(labels, atoms=())
     rows = values.reshape(len(values), math.prod(values.shape[1:]))
     atoms = np.unique(rows[inside], axis=0).tolist()
     if len(atoms) > MOST_ATOMS or 2 * len(np.unique(rows, axis=0)) > len(values):
         return None
-    return Rule(labels, atoms=tuple(tuple(map(float, atom)) for atom in atoms))
+    return EventRule(labels, atoms=tuple(tuple(map(float, atom)) for atom in atoms))
 
 
 def _events(outputs: Outputs) -> Any:
@@ -81,4 +81,4 @@ def _intervals(values: Any, inside: Any) -> tuple[tuple[float, float], ...]:
     return tuple(intervals)
 
 
-__all__ = ["Rule", "rule_of"]
+__all__ = ["EventRule", "rule_of"]

@@ -7,20 +7,20 @@ answers.py   vectors of answers within a sensitivity
 text.py      a domain from a line of text, a table or a file
 """
 
-from .answers import Answers
-from .base import Domain
+from .answers import AnswersDomain
+from .base import SearchDomain
 from .records import OneValue, Records
 from .text import domain_from
 from .values import Categories, Integers, Numbers, Values, Vectors
 
 __all__ = [
-    "Answers",
+    "AnswersDomain",
     "Categories",
-    "Domain",
     "Integers",
     "Numbers",
     "OneValue",
     "Records",
+    "SearchDomain",
     "Values",
     "Vectors",
     "domain_from",

@@ -27,7 +27,7 @@ from ....mechanisms.core.base import Neighbours
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.core.validation import positive, whole
-from .base import Domain
+from .base import SearchDomain
 from .values import in_range, plain
 
 NORMS = (1.0, 2.0, math.inf)
@@ -44,7 +44,7 @@ class AnswerPair:
 
 
 @dataclass(frozen=True)
-class Answers(Domain[AnswerPair]):
+class AnswersDomain(SearchDomain[AnswerPair]):
     """Domain of vectors of answers.
 
     Args:
@@ -55,7 +55,7 @@ class Answers(Domain[AnswerPair]):
         counts: whether answers are whole numbers.
 
     Example:
-        >>> domain = Answers(3, norm=1)
+        >>> domain = AnswersDomain(3, norm=1)
         >>> pair = domain.neighbours(next(domain.patterns(Relation.ADD_REMOVE)), Relation.ADD_REMOVE)
         >>> pair.d0, pair.d1
         (array([1., 1., 1.]), array([0., 1., 1.]))
@@ -184,4 +184,4 @@ class Answers(Domain[AnswerPair]):
         return AnswerPair(base, tuple(sign * (i == at) for i in range(self.size)))
 
 
-__all__ = ["AnswerPair", "Answers"]
+__all__ = ["AnswerPair", "AnswersDomain"]

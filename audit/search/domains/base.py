@@ -26,7 +26,7 @@ S = TypeVar("S")
 """Sketch of a pair: a frozen dataclass with a unique `repr`."""
 
 
-class Domain(ABC, Generic[S]):
+class SearchDomain(ABC, Generic[S]):
     """Set of datasets that a search may use, and the neighbouring pairs that it tries."""
 
     records: ClassVar[bool]
@@ -54,4 +54,4 @@ def pick(choices: Sequence[Any], rng: np.random.Generator) -> Any:
     return choices[int(rng.integers(len(choices)))]
 
 
-__all__ = ["Domain", "pick"]
+__all__ = ["SearchDomain", "pick"]

@@ -20,7 +20,7 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.fingerprint import identity
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.core.validation import whole
-from .base import Domain, pick
+from .base import SearchDomain, pick
 from .values import Values
 
 CRITICAL = 3
@@ -46,7 +46,7 @@ class RecordPair:
 
 
 @dataclass(frozen=True)
-class Records(Domain[RecordPair]):
+class Records(SearchDomain[RecordPair]):
     """Domain of lists of records.
 
     Args:
@@ -192,7 +192,7 @@ class ValuePair:
 
 
 @dataclass(frozen=True)
-class OneValue(Domain[ValuePair]):
+class OneValue(SearchDomain[ValuePair]):
     """Domain of datasets that are a single value, as for local mechanisms: any two are neighbours.
 
     Args:

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
-from .answers import Answers
-from .base import Domain
+from .answers import AnswersDomain
+from .base import SearchDomain
 from .records import OneValue, Records
 from .values import Categories, Integers, Numbers, Values, Vectors
 
@@ -46,8 +46,8 @@ _OPTIONS: tuple[tuple[str, Callable[[re.Match[str]], dict[str, Any]]], ...] = (
 )
 
 
-def domain_from(given: Domain[Any] | str | Mapping[str, Any]) -> Domain[Any]:
-    """Return the domain that a line, a table, or "@FILE" describes; a `Domain` is returned unchanged.
+def domain_from(given: SearchDomain[Any] | str | Mapping[str, Any]) -> SearchDomain[Any]:
+    """Return the domain that a line, a table, or "@FILE" describes; a `SearchDomain` is returned unchanged.
 
     Raises:
         ParameterError: no such kind, an option that the kind does not have, or a file that cannot be read.
@@ -58,7 +58,7 @@ def domain_from(given: Domain[Any] | str | Mapping[str, Any]) -> Domain[Any]:
         >>> domain_from({"kind": "categories", "names": ["a", "b"], "one_value": True})
         OneValue(of=Categories(names=('a', 'b')))
     """
-    if isinstance(given, Domain):
+    if isinstance(given, SearchDomain):
         return given
     if isinstance(given, Mapping):
         return _from_table(given)
@@ -130,7 +130,7 @@ def _file(name: str) -> Mapping[str, Any]:
     return table
 
 
-def _from_table(table: Mapping[str, Any]) -> Domain[Any]:
+def _from_table(table: Mapping[str, Any]) -> SearchDomain[Any]:
     """Return the domain that a table describes."""
     kind = table.get("kind")
     if kind not in KINDS:
@@ -148,9 +148,9 @@ def _from_table(table: Mapping[str, Any]) -> Domain[Any]:
         raise ParameterError(f"domain {dict(table)!r} cannot be read: {error}.", argument="domain") from error
 
 
-def _answers(table: Mapping[str, Any]) -> Answers:
+def _answers(table: Mapping[str, Any]) -> AnswersDomain:
     low, high = table.get("range", (-math.inf, math.inf))
-    return Answers(
+    return AnswersDomain(
         table.get("length"),
         sensitivity=float(table.get("sensitivity", 1.0)),
         norm=float(table.get("norm", math.inf)),
@@ -160,7 +160,7 @@ def _answers(table: Mapping[str, Any]) -> Answers:
     )
 
 
-def _records(table: Mapping[str, Any]) -> Domain[Any]:
+def _records(table: Mapping[str, Any]) -> SearchDomain[Any]:
     values = _values(table)
     if table.get("one_value"):
         return OneValue(values)

@@ -13,8 +13,8 @@ secrets.py          its secret: values, one of several records, or bits
 """
 
 from .base import Task
-from .membership import Study, study
+from .membership import MembershipStudy, study
 from .pair import PairTask
 from .planning import plan_tasks
 
-__all__ = ["PairTask", "Study", "Task", "plan_tasks", "study"]
+__all__ = ["MembershipStudy", "PairTask", "Task", "plan_tasks", "study"]

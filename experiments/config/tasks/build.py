@@ -26,7 +26,7 @@ from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.registry import Catalogue
-from ....mechanisms.learning.dp_sgd.capabilities import StartsAnywhere
+from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
 from ....mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.catalogue import catalogue as models
@@ -101,7 +101,7 @@ def build_mechanism(
         return mechanisms.build(section.name, **_options(options))  # type: ignore[no-any-return]
     del options["initial"]
     mechanism: Mechanism = mechanisms.build(section.name, **_options(options))
-    if initial.get("name") != "worst-case" or not isinstance(mechanism, StartsAnywhere):
+    if initial.get("name") != "worst-case" or not isinstance(mechanism, SupportsInitialParameters):
         raise ParameterError(
             f"initial must be 'zeros', 'random' or a table {{name = \"worst-case\", ...}} of a dp-sgd, but is "
             f"{dict(initial)!r}.",

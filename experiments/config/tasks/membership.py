@@ -27,7 +27,7 @@ from . import build, shadow_tables
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class MembershipStudy:
     """Shadow models and attacks, ready to run.
 
     Args:
@@ -71,7 +71,7 @@ class Study:
         return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
 
 
-def study(config: Config, source: Source) -> Study:
+def study(config: Config, source: Source) -> MembershipStudy:
     """Build the study of [membership]; raise `ConfigError` if it cannot be run."""
     section, data = config.membership, config.data
     if section is None or data is None:
@@ -97,7 +97,7 @@ def study(config: Config, source: Source) -> Study:
     with pointing_at(source, "membership", section):
         for attack in sorted(study_fields["attacks"] or (), key=lambda attack: -attack.minimum_references):
             attack.check_references(section.n_models, paired=section.design == "pairs")
-    return Study(
+    return MembershipStudy(
         **study_fields, section=section, claim=_claim(mechanism), confidence=config.audit.confidence, seed=config.seed
     )
 

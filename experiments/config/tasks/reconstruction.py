@@ -72,7 +72,7 @@ class ReconstructionTask(PlayedTask):
             secret = build_secret(game.secret, data, mechanism, record)
         with pointing_at(source, "game"):
             for pair in secret.neighbours(mechanism.relation):
-                mechanism.fitted_to(pair)
+                mechanism.bind(pair)
         with pointing_at(source, "attack", here.attack):
             name, attack = choose(build.build_reconstructor(here.attack), SecretTarget(mechanism, secret))
         return cls(**shared, mechanism=mechanism, secret=secret, name=name, attack=attack, n_rounds=game.n_rounds)

@@ -13,7 +13,7 @@ from ....attacks.catalogue import choose
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
-from ....audit.search import Domain, domain_from, first_pair, search
+from ....audit.search import SearchDomain, domain_from, first_pair, search
 from ....audit.trials.plan import MINIMUM_TRIALS
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.validation import whole
@@ -36,7 +36,7 @@ class SearchTask(Task):
     makes: ClassVar[type[Evidence]] = PairScores
     counted: ClassVar[str] = "trials"
 
-    domain: Domain[Any]
+    domain: SearchDomain[Any]
     explore: int
     budget: int | None
     attack: str | Attack
@@ -64,7 +64,7 @@ class SearchTask(Task):
         with pointing_at(source, "audit.trials"):
             whole(MINIMUM_TRIALS, trials=here.audit.trials)
         with pointing_at(source, "attack"):
-            choose(attack, Target(mechanism.fitted_to(pair), pair))
+            choose(attack, Target(mechanism.bind(pair), pair))
         return cls(
             **shared,
             mechanism=mechanism,

@@ -17,7 +17,7 @@ from ....attacks.membership.lira import LiRA
 from ....attacks.membership.synthetic_data.base import ReleasesTables
 from ....attacks.membership.synthetic_data.shadows import SIGNALS, ShadowTables
 from ....attacks.membership.synthetic_data.summaries import GroundhogMembership
-from ....attacks.membership.threshold import Loss
+from ....attacks.membership.threshold import LossThreshold
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.registry import Catalogue
 from ..config_errors import pointing_at
@@ -102,7 +102,7 @@ def _attack(entry: Any) -> MembershipAttack:
     """Build an entry of the list: the name of a signal, which is used as the score, or an attack on a signal."""
     name: Any = entry.get("name") if isinstance(entry, Mapping) else entry
     if name in SIGNALS and isinstance(entry, str):
-        return Loss(signal=name)
+        return LossThreshold(signal=name)
     if name == GroundhogMembership.name:
         groundhog: MembershipAttack = build.build_listed("attacks", entry, GROUNDHOG)
         return groundhog

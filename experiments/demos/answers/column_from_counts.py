@@ -23,7 +23,7 @@ from ....mechanisms import Gaussian
 from ....mechanisms.noise.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2003
 N_PEOPLE = 100
@@ -50,7 +50,7 @@ def decoded(mechanism: SubsetCounts, seed: int) -> float:
 
 
 # %%
-def many_counts(lecture: Lecture) -> dict[tuple[float, int], float]:
+def many_counts(lecture: Demo) -> dict[tuple[float, int], float]:
     """Return the share of correct bits for each noise and number of queries."""
     accuracies = {
         (noise, m): decoded(GaussianSubsetCounts(N_PEOPLE, m, standard_deviation=noise), m)
@@ -86,7 +86,7 @@ def many_counts(lecture: Lecture) -> dict[tuple[float, int], float]:
 
 
 # %%
-def wrong_answers(lecture: Lecture) -> dict[float, tuple[float, float]]:
+def wrong_answers(lecture: Demo) -> dict[float, tuple[float, float]]:
     """Return the shares of correct bits of L1 decoding and of least squares, if some answers are arbitrary."""
     rng = np.random.default_rng([SEED, 2])
     queries = rng.integers(0, 2, (500, N_PEOPLE))
@@ -116,7 +116,7 @@ def wrong_answers(lecture: Lecture) -> dict[float, tuple[float, float]]:
 
 
 # %%
-def careful_system(lecture: Lecture, n_people: int = 120) -> float:
+def careful_system(lecture: Demo, n_people: int = 120) -> float:
     """Return the share of correct bits against sticky noise of standard deviation 4 and suppression below 4."""
     rng = np.random.default_rng([SEED, 3])
     bits = rng.integers(0, 2, n_people)
@@ -141,7 +141,7 @@ def careful_system(lecture: Lecture, n_people: int = 120) -> float:
 
 
 # %%
-def a_budget(lecture: Lecture) -> dict[float, float]:
+def a_budget(lecture: Demo) -> dict[float, float]:
     """Return the share of correct bits from 500 answers with one epsilon in total."""
     accuracies = {e: decoded(LaplaceSubsetCounts(e, N_PEOPLE, 500), 4) for e in EPSILONS}
     lecture.chapter("4. A privacy budget")
@@ -161,7 +161,7 @@ def a_budget(lecture: Lecture) -> dict[float, float]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class ColumnFromCountsFindings:
     """Results of the demo."""
 
     many_counts: dict[tuple[float, int], float]
@@ -170,14 +170,16 @@ class Findings:
     a_budget: dict[float, float]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> ColumnFromCountsFindings:
     """Run the demo: reconstruction despite noise, arbitrary answers and sticky noise, and prevention by a budget.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(many_counts(lecture), wrong_answers(lecture), careful_system(lecture), a_budget(lecture))
+    lecture = Demo(out=out)
+    findings = ColumnFromCountsFindings(
+        many_counts(lecture), wrong_answers(lecture), careful_system(lecture), a_budget(lecture)
+    )
     lecture.chapter("Conclusion")
     lecture.say(
         "Overly accurate answers to too many queries destroy privacy. A privacy budget accounts for all of them."
@@ -187,7 +189,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: ColumnFromCountsFindings) -> None:
     """Draw two panels: correct bits against the number of queries, and against the epsilon of all answers."""
     lecture.panels(
         "column-from-counts",
@@ -198,7 +200,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_queries(ax: Axes, findings: Findings) -> None:
+def _draw_queries(ax: Axes, findings: ColumnFromCountsFindings) -> None:
     labels = []
     numbers_of_queries = np.geomspace(N_PEOPLE + 1, QUERIES[-1], 100).astype(int)
     for noise, colour in zip(NOISES, (BLUE, AMBER, GREEN), strict=True):
@@ -213,7 +215,7 @@ def _draw_queries(ax: Axes, findings: Findings) -> None:
     end_labels(ax, labels)
 
 
-def _draw_budget(ax: Axes, findings: Findings) -> None:
+def _draw_budget(ax: Axes, findings: ColumnFromCountsFindings) -> None:
     epsilons = np.geomspace(EPSILONS[0], EPSILONS[-1], 100)
     ax.plot(epsilons, 1.0 / (1.0 + np.exp(-epsilons)), color=CLAIM.light, linewidth=1.4)
     accuracies = [findings.a_budget[e] for e in EPSILONS]

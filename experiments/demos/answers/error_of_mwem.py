@@ -24,7 +24,7 @@ from ....mechanisms.noise.queries import Domain, Workload
 from ....mechanisms.query_release.multiplicative_weights import MWEM
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2012
 PEOPLE, ATTRIBUTES, RUNS = 2_000, 10, 10
@@ -63,7 +63,7 @@ def mwem_error(epsilon: float, rounds: int, synthetic: str = "last") -> float:
 
 
 # %%
-def against_rounds(lecture: Lecture) -> dict[tuple[float, int], float]:
+def against_rounds(lecture: Demo) -> dict[tuple[float, int], float]:
     """Return the worst error for some epsilons and numbers of rounds."""
     worst_errors = {(e, t): mwem_error(e, t) for e in (0.3, 1.0, 10.0) for t in ROUNDS}
     lecture.chapter("1. Number of rounds")
@@ -89,7 +89,7 @@ def against_rounds(lecture: Lecture) -> dict[tuple[float, int], float]:
 
 
 # %%
-def against_epsilon(lecture: Lecture) -> dict[float, tuple[float, float, float]]:
+def against_epsilon(lecture: Demo) -> dict[float, tuple[float, float, float]]:
     """Return the worst errors at each epsilon: MWEM with 8 and 32 rounds, and noise on every answer."""
     data, worst_errors = people(), {}
     exact = WORKLOAD(data)
@@ -121,7 +121,7 @@ def against_epsilon(lecture: Lecture) -> dict[float, tuple[float, float, float]]
 
 
 # %%
-def audited(lecture: Lecture) -> dict[int, AuditResult]:
+def audited(lecture: Demo) -> dict[int, AuditResult]:
     """Audit transcripts at epsilon 2, for some numbers of rounds."""
     audits = {
         rounds: audit(MWEM(TINY, 20, epsilon=2.0, rounds=rounds), trials=20_000, delta=1e-2, seed=SEED)
@@ -144,7 +144,7 @@ def audited(lecture: Lecture) -> dict[int, AuditResult]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class ErrorOfMwemFindings:
     """Results of the demo."""
 
     against_rounds: dict[tuple[float, int], float]
@@ -152,14 +152,14 @@ class Findings:
     audited: dict[int, AuditResult]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> ErrorOfMwemFindings:
     """Run the demo: error of MWEM by rounds, comparison with noise on every answer, and audit of its transcript.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(against_rounds(lecture), against_epsilon(lecture), audited(lecture))
+    lecture = Demo(out=out)
+    findings = ErrorOfMwemFindings(against_rounds(lecture), against_epsilon(lecture), audited(lecture))
     lecture.chapter("Conclusion")
     lecture.say("Spend the budget on the queries with the largest error, and infer the other answers from them.")
     draw(lecture, findings)
@@ -167,7 +167,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: ErrorOfMwemFindings) -> None:
     """Draw three panels: error against rounds, error against epsilon, audited epsilon against rounds."""
     lecture.panels(
         "error-of-mwem",
@@ -180,7 +180,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_rounds(ax: Axes, findings: Findings) -> None:
+def _draw_rounds(ax: Axes, findings: ErrorOfMwemFindings) -> None:
     labels = []
     for epsilon, colour in zip((0.3, 1.0, 10.0), (BLUE, AMBER, GREEN), strict=True):
         values = [findings.against_rounds[epsilon, t] for t in ROUNDS]
@@ -192,7 +192,7 @@ def _draw_rounds(ax: Axes, findings: Findings) -> None:
     end_labels(ax, labels)
 
 
-def _draw_epsilons(ax: Axes, findings: Findings) -> None:
+def _draw_epsilons(ax: Axes, findings: ErrorOfMwemFindings) -> None:
     labels = []
     for place, (name, colour) in enumerate((("8 rounds", BLUE), ("32 rounds", AMBER), ("noise on all answers", GREEN))):
         values = [findings.against_epsilon[e][place] for e in EPSILONS]
@@ -204,7 +204,7 @@ def _draw_epsilons(ax: Axes, findings: Findings) -> None:
     end_labels(ax, labels)
 
 
-def _draw_bounds(ax: Axes, findings: Findings) -> None:
+def _draw_bounds(ax: Axes, findings: ErrorOfMwemFindings) -> None:
     lower_bounds = [findings.audited[t].bound.epsilon for t in AUDITED_ROUNDS]
     claims = [findings.audited[t].claim for t in AUDITED_ROUNDS]
     ax.plot(AUDITED_ROUNDS, claims, color=CLAIM.light, linewidth=1.4)

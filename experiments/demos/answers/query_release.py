@@ -28,7 +28,7 @@ from ....mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
 from ....mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import CLAIM, MUTED, series_colour
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2010
 EPSILON, DELTA = 1.0, 1e-6
@@ -85,7 +85,7 @@ def errors(mechanism: Mechanism, queries: Workload, n: int) -> tuple[float, floa
 
 
 # %%
-def measured(lecture: Lecture) -> dict[str, list[tuple[float, float]]]:
+def measured(lecture: Demo) -> dict[str, list[tuple[float, float]]]:
     """Return the errors of each mechanism at each number of records."""
     queries = workload()
     by_size = {n: mechanisms(queries, n) for n in SIZES}
@@ -130,7 +130,7 @@ def rates(n: int) -> dict[tuple[float, bool], float]:
     }
 
 
-def known(lecture: Lecture) -> dict[int, dict[tuple[float, bool], float]]:
+def known(lecture: Demo) -> dict[int, dict[tuple[float, bool], float]]:
     """Return the four rates at each number of records."""
     known_rates = {n: rates(n) for n in SIZES}
     lecture.chapter("2. Known rates")
@@ -154,21 +154,21 @@ def known(lecture: Lecture) -> dict[int, dict[tuple[float, bool], float]]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class QueryReleaseFindings:
     """Results of the demo."""
 
     measured: dict[str, list[tuple[float, float]]]
     known: dict[int, dict[tuple[float, bool], float]]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> QueryReleaseFindings:
     """Run the demo: the errors of six mechanisms for many queries, and the four known rates.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(measured(lecture), known(lecture))
+    lecture = Demo(out=out)
+    findings = QueryReleaseFindings(measured(lecture), known(lecture))
     lecture.chapter("Conclusion")
     lecture.say(
         "The choice of measured queries matters: at equal epsilon, the error is a fifteenth of that of noise on every "
@@ -179,7 +179,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: QueryReleaseFindings) -> None:
     """Draw two panels: both errors against the number of records."""
     lecture.panels(
         "query-release",
@@ -191,7 +191,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_errors(ax: Axes, findings: Findings, which: int) -> None:
+def _draw_errors(ax: Axes, findings: QueryReleaseFindings, which: int) -> None:
     labels, drawn, word = [], [], list(NORMS)[which]
     for place, (name, each) in enumerate(findings.measured.items()):
         values = [both[which] for both in each]

@@ -26,7 +26,7 @@ from ....mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
 from ....mechanisms.noise.counts import Answerer
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN, VIOLATION
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 119
 EPSILON = 1.0
@@ -54,7 +54,7 @@ class Spreads:
     formula: tuple[float, ...]
 
 
-def the_mean(lecture: Lecture) -> Spreads:
+def the_mean(lecture: Demo) -> Spreads:
     """Measure the mean with fresh noise, sticky noise, and noise scaled to the number of answers."""
     people = np.tile(np.arange(N_PEOPLE) % 4 == 0, (N_DESKS, 1))
     everyone = np.ones(N_PEOPLE)
@@ -110,7 +110,7 @@ class Guesses:
     optimum: tuple[float, ...]
 
 
-def is_bob_ill(lecture: Lecture, n_games: int = 20_000) -> Guesses:
+def is_bob_ill(lecture: Demo, n_games: int = 20_000) -> Guesses:
     """Measure three rules on the same answers, and return them with the exact optimum."""
     rng = np.random.default_rng([SEED, 2])
     rows = []
@@ -157,7 +157,7 @@ def _likelier_one(answers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 # %%
-def the_remedies(lecture: Lecture, spreads: Spreads) -> float:
+def the_remedies(lecture: Demo, spreads: Spreads) -> float:
     """Show the error of the mean under each defence, and return the number of answers within a budget of 3."""
     desk = Answerer(np.ones(N_PEOPLE), np.random.default_rng([SEED, 3]), noise=Laplace(EPSILON), budget=3.0)
     n_answered = float(np.count_nonzero(~np.isnan(desk.ask_again(np.ones(N_PEOPLE), 100))))
@@ -198,7 +198,7 @@ def forgetful_desk(dataset: NDArray[np.float64], size: int, rng: np.random.Gener
     return np.asarray(np.round(np.sum(dataset) + noise.mean(axis=1), 2))
 
 
-def the_audit(lecture: Lecture, trials: int = 20_000) -> AuditResult:
+def the_audit(lecture: Demo, trials: int = 20_000) -> AuditResult:
     """Audit the claim of one answer on the mean of sixteen answers."""
     pair = Neighbours(np.ones(3), np.ones(4), Relation.ADD_REMOVE)
     result = audit(forgetful_desk, neighbours=pair, claim=PureDP(EPSILON), trials=trials, seed=SEED)
@@ -210,7 +210,7 @@ def the_audit(lecture: Lecture, trials: int = 20_000) -> AuditResult:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class RepeatedAnswersFindings:
     """Results of the demo."""
 
     spreads: Spreads
@@ -219,15 +219,15 @@ class Findings:
     audit: AuditResult
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> RepeatedAnswersFindings:
     """Run the demo: the leak through the mean of repeated answers, and the effect of a budget.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     spreads = the_mean(lecture)
-    findings = Findings(spreads, is_bob_ill(lecture), the_remedies(lecture, spreads), the_audit(lecture))
+    findings = RepeatedAnswersFindings(spreads, is_bob_ill(lecture), the_remedies(lecture, spreads), the_audit(lecture))
     lecture.chapter("Conclusion")
     lecture.say("Independent noise can be averaged out. A privacy budget has to account for every answer.")
     draw(lecture, findings)
@@ -235,7 +235,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: RepeatedAnswersFindings) -> None:
     """Draw two panels: error of the mean and success rate of guesses, against the number of answers."""
     lecture.panels(
         "repeated-answers",

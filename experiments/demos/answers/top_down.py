@@ -24,7 +24,7 @@ from ....mechanisms.query_release.top_down import LEVELS, GaussianTopDown, Geome
 from ...data.people import place_sizes
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import series_colour
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2020
 COUNTIES = (5, 4, 3)
@@ -80,7 +80,7 @@ class Errors:
     bias: Floats
 
 
-def errors(lecture: Lecture) -> Errors:
+def errors(lecture: Demo) -> Errors:
     """Measure the errors of the tables over `RUNS` releases."""
     people = nation()
     mechanism = GaussianTopDown(RHO, geography=COUNTIES)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def errors(lecture: Lecture) -> Errors:
     return result
 
 
-def _print_errors(lecture: Lecture, errors: Errors, mechanism: GaussianTopDown) -> None:
+def _print_errors(lecture: Demo, errors: Errors, mechanism: GaussianTopDown) -> None:
     lecture.chapter("1. Errors by level")
     lecture.say(
         f"""
@@ -135,7 +135,7 @@ def _print_errors(lecture: Lecture, errors: Errors, mechanism: GaussianTopDown) 
 
 
 # %%
-def _print_bias(lecture: Lecture, errors: Errors) -> None:
+def _print_bias(lecture: Demo, errors: Errors) -> None:
     order = np.argsort(errors.sizes)
     lecture.chapter("2. Bias of small counties")
     lecture.say(
@@ -176,11 +176,11 @@ class Audits:
     tables: AuditResult
 
 
-def audits(lecture: Lecture) -> Audits:
+def audits(lecture: Demo) -> Audits:
     """Run four audits, and show the rejection of a pair."""
     keeps, forgets = GeometricTopDown(1.0), InvariantsForgotten(1.0)
     try:
-        keeps.fitted_to(forgets.worst_case())
+        keeps.bind(forgets.worst_case())
         refused = ""
     except NeighboursError as error:
         refused = str(error)
@@ -229,21 +229,21 @@ def _small(view: str) -> AuditResult:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class TopDownFindings:
     """Results of the demo."""
 
     errors: Errors
     audits: Audits
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> TopDownFindings:
     """Run the demo: errors by level, bias of small counties, and the leak through invariants.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(errors(lecture), audits(lecture))
+    lecture = Demo(out=out)
+    findings = TopDownFindings(errors(lecture), audits(lecture))
     lecture.chapter("Conclusion")
     lecture.say("A claim with invariants must state them: it does not protect the information that they contain.")
     draw(lecture, findings)
@@ -251,7 +251,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: TopDownFindings) -> None:
     """Draw two panels: errors by level, and the bias of counties against their size."""
     lecture.panels(
         "top-down",

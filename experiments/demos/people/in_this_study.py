@@ -27,7 +27,7 @@ from ....attacks.membership.tracing import InnerProduct, Traced, expected_z, pow
 from ....mechanisms.noise.studies import ColumnMeans, Genomes, Study, Uniform
 from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, GREEN
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2008
 PATIENTS, VARIANTS, STRANGERS = 100, 5_000, 1_000
@@ -60,7 +60,7 @@ def publisher(release: str, n_attributes: int = VARIANTS) -> ColumnMeans:
 
 
 # %%
-def you_and_your_neighbour(lecture: Lecture) -> dict[str, Traced]:
+def you_and_your_neighbour(lecture: Demo) -> dict[str, Traced]:
     """Trace all members and a thousand non-members, with each of the releases."""
     rng = np.random.default_rng([SEED, 1])
     people = POPULATION.people(PATIENTS + STRANGERS, VARIANTS, rng)
@@ -100,7 +100,7 @@ def you_and_your_neighbour(lecture: Lecture) -> dict[str, Traced]:
 
 
 # %%
-def everybody(lecture: Lecture, by_release: dict[str, Traced]) -> dict[str, tuple[int, int]]:
+def everybody(lecture: Demo, by_release: dict[str, Traced]) -> dict[str, tuple[int, int]]:
     """Return the numbers of named members and non-members, by release."""
     named = {}
     for name, traced in by_release.items():
@@ -128,7 +128,7 @@ def everybody(lecture: Lecture, by_release: dict[str, Traced]) -> dict[str, tupl
 
 # %%
 @dataclass(frozen=True)
-class Curve:
+class InThisStudyCurve:
     """Measured z and z by the formula, by number of columns."""
 
     columns: tuple[int, ...]
@@ -141,14 +141,14 @@ class Curve:
         return np.asarray(np.sqrt(np.array(self.columns) / PATIENTS))
 
 
-def the_curve(lecture: Lecture, *, runs: int = 200) -> dict[str, Curve]:
+def the_curve(lecture: Demo, *, runs: int = 200) -> dict[str, InThisStudyCurve]:
     """Return z of each release from 50 to 20,000 columns, over random studies with and without one person."""
     columns = (50, 200, 1_000, 5_000, 20_000)
     rng = np.random.default_rng([SEED, 3])
     curves = {}
     for name in RELEASES:
         pairs = [_z(name, d, runs, rng) for d in columns]
-        curves[name] = Curve(columns, *(tuple(side) for side in zip(*pairs, strict=True)))
+        curves[name] = InThisStudyCurve(columns, *(tuple(side) for side in zip(*pairs, strict=True)))
     lecture.chapter("3. Number of columns")
     lecture.say(
         f"""
@@ -190,7 +190,7 @@ def _z(name: str, d: int, runs: int, rng: np.random.Generator) -> tuple[float, f
 
 
 # %%
-def linked(lecture: Lecture, *, n_strangers: int = 2_000) -> dict[str, float]:
+def linked(lecture: Demo, *, n_strangers: int = 2_000) -> dict[str, float]:
     """Return the share of non-members with p-value <= 1 %, by the source of the p-value; linkage in blocks of 50."""
     genomes = Genomes(block=50, linkage=0.98, population=POPULATION)
     rng = np.random.default_rng([SEED, 4])
@@ -216,24 +216,24 @@ def linked(lecture: Lecture, *, n_strangers: int = 2_000) -> dict[str, float]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class InThisStudyFindings:
     """Results of the demo."""
 
     traced: dict[str, Traced]
     named: dict[str, tuple[int, int]]
-    curves: dict[str, Curve]
+    curves: dict[str, InThisStudyCurve]
     accused: dict[str, float]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> InThisStudyFindings:
     """Run the demo: membership inference from one row and published means, exact, rounded and private.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     traced = you_and_your_neighbour(lecture)
-    findings = Findings(traced, everybody(lecture, traced), the_curve(lecture), linked(lecture))
+    findings = InThisStudyFindings(traced, everybody(lecture, traced), the_curve(lecture), linked(lecture))
     lecture.chapter("Conclusion")
     lecture.say(
         """
@@ -246,7 +246,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: InThisStudyFindings) -> None:
     """Draw two panels: z against sqrt(d / n), and the true positive rate at a false positive rate of 0.001."""
     lecture.panels(
         "in-this-study",
@@ -259,18 +259,20 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_scores(ax: Axes, curves: dict[str, Curve]) -> None:
+def _draw_scores(ax: Axes, curves: dict[str, InThisStudyCurve]) -> None:
     for curve, colour in zip(curves.values(), COLOURS, strict=True):
         ax.plot(curve.ratio, curve.measured, "o", color=colour.light)
     _draw_lines(ax, curves, float, title="Exact means: z = sqrt(d / n)", y="z of a member's score")
 
 
-def _draw_power(ax: Axes, curves: dict[str, Curve]) -> None:
+def _draw_power(ax: Axes, curves: dict[str, InThisStudyCurve]) -> None:
     title = "At a false positive rate of 0.001"
     _draw_lines(ax, curves, lambda z: power(z, RARE), title=title, y="true positive rate")
 
 
-def _draw_lines(ax: Axes, curves: dict[str, Curve], height: Callable[[float], float], *, title: str, y: str) -> None:
+def _draw_lines(
+    ax: Axes, curves: dict[str, InThisStudyCurve], height: Callable[[float], float], *, title: str, y: str
+) -> None:
     """Draw one line per release: `height` of its z by the formula."""
     labels = []
     for (name, curve), colour in zip(curves.items(), COLOURS, strict=True):

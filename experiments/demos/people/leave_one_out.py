@@ -28,7 +28,7 @@ from ....mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
 from ....mechanisms.learning.models.linear import LogisticRegression
 from ...report.plots.style.canvas import style_axes, write
 from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-from ..demo import Lecture
+from ..demo import Demo
 
 Floats = NDArray[np.float64]
 SEED = 74
@@ -92,7 +92,7 @@ def people(n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class LeaveOneOutTrial:
     """Data of all models: the pool with the outlier last, new records, and the training set of each model."""
 
     data: TrainingData
@@ -100,7 +100,7 @@ class Trial:
     inclusion: NDArray[np.bool_]
 
     @classmethod
-    def make(cls, rng: np.random.Generator) -> Trial:
+    def make(cls, rng: np.random.Generator) -> LeaveOneOutTrial:
         """Draw the data: model 2 k has N_RECORDS random records of the pool, model 2 k + 1 others and the outlier."""
         X, y = people(POOL, rng)
         inclusion = np.zeros((2 * RUNS, POOL + 1), dtype=bool)
@@ -126,7 +126,7 @@ class Trial:
 
 
 # %%
-def machines(trial: Trial) -> tuple[list[Any], Trained]:
+def machines(trial: LeaveOneOutTrial) -> tuple[list[Any], Trained]:
     """Return support vector machines with a Gaussian kernel, and their margins."""
     from sklearn.svm import SVC
 
@@ -136,7 +136,7 @@ def machines(trial: Trial) -> tuple[list[Any], Trained]:
     return models, trial.scored(pool, new)
 
 
-def regressions(trial: Trial, noise_multiplier: float, rng: np.random.Generator) -> Trained:
+def regressions(trial: LeaveOneOutTrial, noise_multiplier: float, rng: np.random.Generator) -> Trained:
     """Return the margins of logistic regressions by gradient descent with clipping and noise."""
     learner = regression(noise_multiplier)
     models = learner.fit_subsets(trial.data, trial.inclusion, rng)
@@ -157,24 +157,24 @@ def regression(noise_multiplier: float) -> DPSGD:
 
 # %%
 @dataclass(frozen=True, eq=False)
-class Findings:
+class LeaveOneOutFindings:
     """Results of the demo: learners by name, audits of the private claim on the outlier, and machines."""
 
     learners: dict[str, Trained]
     audits: dict[str, AuditResult]
-    trial: Trial
+    trial: LeaveOneOutTrial
     machines: list[Any]
     noise_multiplier: float
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> LeaveOneOutFindings:
     """Run the demo: three learners of equal accuracy, one of which reveals an outlier, and one of which is private.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture, rng = Lecture(out=out), np.random.default_rng(SEED)
-    trial = Trial.make(rng)
+    lecture, rng = Demo(out=out), np.random.default_rng(SEED)
+    trial = LeaveOneOutTrial.make(rng)
     noise = calibrate_noise(epsilon=EPSILON, delta=DELTA, sampling="full-batch", steps=STEPS)
     models, margins = machines(trial)
     learners = {
@@ -187,13 +187,13 @@ def main(out: Path | None = None) -> Findings:
         name: audit_scores(PairScores(learner.out, learner.in_), claim=claim, delta=DELTA, seed=SEED)
         for name, learner in learners.items()
     }
-    findings = Findings(learners, audits, trial, models, noise)
+    findings = LeaveOneOutFindings(learners, audits, trial, models, noise)
     _print_results(lecture, findings)
     draw(lecture, findings)
     return findings
 
 
-def _print_results(lecture: Lecture, findings: Findings) -> None:
+def _print_results(lecture: Demo, findings: LeaveOneOutFindings) -> None:
     lecture.chapter("Equal on average")
     lecture.say(
         f"""
@@ -223,7 +223,7 @@ def _print_results(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: LeaveOneOutFindings) -> None:
     """Draw two panels: a machine and its support vectors, and the three learners."""
     lecture.panels(
         "leave-one-out",
@@ -234,7 +234,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_plane(ax: Axes, findings: Findings) -> None:
+def _draw_plane(ax: Axes, findings: LeaveOneOutFindings) -> None:
     """Draw the decision boundary of one machine with the outlier, and its support vectors."""
     machine, rows = findings.machines[1], findings.trial.inclusion[1, :-1]
     X, y = findings.trial.data.X[:-1][rows], findings.trial.data.y[:-1][rows]
@@ -257,7 +257,7 @@ def _draw_plane(ax: Axes, findings: Findings) -> None:
     style_axes(ax, title="Circles: support vectors, which are records", x="first feature", y="second feature")
 
 
-def _draw_learners(ax: Axes, findings: Findings) -> None:
+def _draw_learners(ax: Axes, findings: LeaveOneOutFindings) -> None:
     """Draw three numbers of each learner, side by side."""
     learners = findings.learners.values()
     series = {

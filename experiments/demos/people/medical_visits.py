@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.attribute_inference.linkage import (
-    Beliefs,
+    GroupBeliefs,
     beliefs_from_counts,
     beliefs_from_groups,
     expected_unique_share,
@@ -29,11 +29,11 @@ from ....attacks.attribute_inference.linkage import (
     unique_share,
 )
 from ....audit.metrics.gain import Gain, gain
-from ....mechanisms.synthetic_data.anonymity import Cells, banded, mondrian
+from ....mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
 from ...data.people import age_shares, people, place_sizes
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 1997
 QUASI = ["zip", "age", "male"]
@@ -50,7 +50,7 @@ EPSILON = 1.0
 
 
 # %%
-def without_names(lecture: Lecture) -> dict[str, float]:
+def without_names(lecture: Demo) -> dict[str, float]:
     """Return the share of people whom each set of columns identifies uniquely."""
     table = people(n=84_650, spread=0.0, seed=SEED).assign(year=lambda t: t["born"].dt.year)
     ladder = {
@@ -102,7 +102,7 @@ class Town:
         return self.target["illness"].to_numpy(dtype=object)
 
     @property
-    def prior(self) -> Beliefs:
+    def prior(self) -> GroupBeliefs:
         """Prior beliefs about the illness given age and sex, estimated from other people."""
         return prior_beliefs(self.rest, "illness", self.target, ["band", "sex"])
 
@@ -121,7 +121,7 @@ def the_town() -> Town:
     return Town(target, (pd.concat([target, first]), pd.concat([target, second])), (third, fourth), rest)
 
 
-def beside(lecture: Lecture, result: Gain) -> None:
+def beside(lecture: Demo, result: Gain) -> None:
     """Print the success of an attack, compared with its baselines."""
     rows = [["the attack", f"{result.attack.value:.1%}", "", ""]]
     for over in result.over:
@@ -130,7 +130,7 @@ def beside(lecture: Lecture, result: Gain) -> None:
     lecture.table(["correctly guessed illnesses", "share", "gain of the attack", "95 % interval"], rows)
 
 
-def the_register(lecture: Lecture, town: Town) -> Gain:
+def the_register(lecture: Demo, town: Town) -> Gain:
     """Infer the illnesses of named people by joining the visits with a register."""
     on = ["zip", "born", "sex"]
     register = pd.concat([town.target, town.rest])
@@ -170,7 +170,7 @@ HOSPITAL = pd.DataFrame(
 )
 
 
-def the_groups(lecture: Lecture, town: Town) -> dict[int, float]:
+def the_groups(lecture: Demo, town: Town) -> dict[int, float]:
     """Show a 2-anonymous table, and return the share of people in groups with a single illness, by k."""
     small = banded(HOSPITAL, {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}, "illness")
     lecture.chapter("3. Homogeneous groups")
@@ -197,7 +197,7 @@ def the_groups(lecture: Lecture, town: Town) -> dict[int, float]:
 
 # %%
 @dataclass(frozen=True)
-class Row:
+class VisitsRow:
     """Shares of correctly guessed and of certain illnesses at one k."""
 
     k: int
@@ -213,7 +213,7 @@ class Row:
         return guessed, self.one, self.two, self.certain, without
 
 
-def two_tables(lecture: Lecture, town: Town) -> list[Row]:
+def two_tables(lecture: Demo, town: Town) -> list[VisitsRow]:
     """Run the intersection attack on two k-anonymous tables with at least three illnesses in each group."""
     rows = []
     for k in (3, 5, 10, 20):
@@ -223,7 +223,9 @@ def two_tables(lecture: Lecture, town: Town) -> list[Row]:
         )
         right = two.right(town.truth)
         gained = town.gained(right, without.right(town.truth))
-        rows.append(Row(k, float(one.right(town.truth).mean()), float(right.mean()), float(two.certain.mean()), gained))
+        rows.append(
+            VisitsRow(k, float(one.right(town.truth).mean()), float(right.mean()), float(two.certain.mean()), gained)
+        )
     lecture.chapter("4. Two hospitals")
     lecture.say(
         f"""
@@ -262,11 +264,11 @@ class Cure:
     error: float
 
 
-def the_cure(lecture: Lecture, town: Town) -> Cure:
+def the_cure(lecture: Demo, town: Town) -> Cure:
     """Run both attacks on noisy tables, and measure the utility of the tables."""
     rng = np.random.default_rng([SEED, 5])
     prior, zips = town.prior, list(range(10_000, 10_004))
-    cells = Cells({"zip": zips, "age": [0, 20, 40, 60, 80, 100], "male": [0, 1, 2]}, "illness", prior.values)
+    cells = GeneralizedCells({"zip": zips, "age": [0, 20, 40, 60, 80, 100], "male": [0, 1, 2]}, "illness", prior.values)
     mechanism = cells.mechanism(EPSILON / 2)
 
     def published(tables: tuple[pd.DataFrame, pd.DataFrame]) -> list[tuple[NDArray[np.float64], float]]:
@@ -302,24 +304,24 @@ def the_cure(lecture: Lecture, town: Town) -> Cure:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class MedicalVisitsFindings:
     """Results of the demo."""
 
     unique: dict[str, float]
     linked: Gain
     constant: dict[int, float]
-    rows: list[Row]
+    rows: list[VisitsRow]
     cure: Cure
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> MedicalVisitsFindings:
     """Run the demo: linkage, homogeneous groups, intersection of tables, and noisy counts as a defence.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture, town = Lecture(out=out), the_town()
-    findings = Findings(
+    lecture, town = Demo(out=out), the_town()
+    findings = MedicalVisitsFindings(
         without_names(lecture),
         the_register(lecture, town),
         the_groups(lecture, town),
@@ -339,7 +341,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: MedicalVisitsFindings) -> None:
     """Draw two panels: unique people, and success of guesses from groups and from noisy counts."""
     lecture.panels(
         "medical-visits",
@@ -351,7 +353,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_unique(ax: Axes, findings: Findings) -> None:
+def _draw_unique(ax: Axes, findings: MedicalVisitsFindings) -> None:
     names = [name for name in findings.unique if "," in name][::-1]
     shares = [100.0 * findings.unique[name] for name in names]
     bars = ax.barh(range(len(names)), shares, color=BLUE.light, height=0.6)
@@ -361,7 +363,7 @@ def _draw_unique(ax: Axes, findings: Findings) -> None:
     style_axes(ax, title="Few columns identify people", x="unique people, %", y="")
 
 
-def _draw_guesses(ax: Axes, findings: Findings) -> None:
+def _draw_guesses(ax: Axes, findings: MedicalVisitsFindings) -> None:
     ks = [row.k for row in findings.rows]
     cured = findings.cure.gained.attack.value
     lines = [

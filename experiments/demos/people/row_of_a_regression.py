@@ -24,7 +24,7 @@ from ....mechanisms.core.errors import AttackError
 from ....mechanisms.learning.convex import OutputPerturbation
 from ...report.plots.style.canvas import logarithmic, style_axes, write
 from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
-from ..demo import Lecture
+from ..demo import Demo
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def others(X: Floats, y: Floats, patient: int) -> tuple[Floats, Floats]:
 
 
 # %%
-def one_patient(lecture: Lecture, patient: int = 7) -> float:
+def one_patient(lecture: Demo, patient: int = 7) -> float:
     """Reconstruct one patient, and return the largest error in an attribute."""
     X, y = patients()
     record = InformedAdversary(RIDGE, *others(X, y, patient)).recover(published(X, y))
@@ -134,7 +134,7 @@ def blind_ages(X: Floats) -> Floats:
     return np.asarray(middles[counts.argmax(axis=0)])
 
 
-def everybody(lecture: Lecture) -> Gain:
+def everybody(lecture: Demo) -> Gain:
     """Return the gain over both baselines, over all patients."""
     X, y = patients()
     guesses = {
@@ -175,7 +175,7 @@ def rounded(values: Floats, digits: int) -> Floats:
     return np.array([float(f"{value:.{digits}g}") for value in values])
 
 
-def rounding(lecture: Lecture) -> dict[int, float]:
+def rounding(lecture: Demo) -> dict[int, float]:
     """Return significant digits -> share of the patients whose age is correct."""
     X, y = patients()
     coefficients = published(X, y)
@@ -218,7 +218,7 @@ class NoiseCurve:
     blind: float
 
 
-def noise(lecture: Lecture, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
+def noise(lecture: Demo, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
     """Return the analytic curve, and the measured success of the attack."""
     X, y = patients()
     rng = np.random.default_rng(SEED)
@@ -261,7 +261,7 @@ def scaled(X: Floats) -> tuple[Floats, float]:
     return np.column_stack([unit, np.ones(len(X))]) / size, float(2.0 / (high[0] - low[0]) / size)
 
 
-def private(lecture: Lecture, n_patients: int = 60) -> dict[float, tuple[float, float]]:
+def private(lecture: Demo, n_patients: int = 60) -> dict[float, tuple[float, float]]:
     """Return epsilon -> share of correct ages, and the accuracy of the model."""
     X, y = patients()
     rows, year = scaled(X)
@@ -306,7 +306,7 @@ def private(lecture: Lecture, n_patients: int = 60) -> dict[float, tuple[float, 
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class RowOfARegressionFindings:
     """Results of the demo.
 
     Args:
@@ -324,14 +324,16 @@ class Findings:
     private: dict[float, tuple[float, float]]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> RowOfARegressionFindings:
     """Run the demo: reconstruction of a row from regression coefficients: exact, rounded, noisy and private.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(one_patient(lecture), everybody(lecture), rounding(lecture), noise(lecture), private(lecture))
+    lecture = Demo(out=out)
+    findings = RowOfARegressionFindings(
+        one_patient(lecture), everybody(lecture), rounding(lecture), noise(lecture), private(lecture)
+    )
     lecture.chapter("Conclusion")
     lecture.say(
         """
@@ -344,7 +346,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: RowOfARegressionFindings) -> None:
     """Draw two panels: success against noise, and against epsilon."""
     lecture.panels(
         "row-of-a-regression",
@@ -369,7 +371,7 @@ def _draw_noise(ax: Axes, curve: NoiseCurve) -> None:
                y="share of ages correct within 2 years")  # fmt: skip
 
 
-def _draw_private(ax: Axes, findings: Findings) -> None:
+def _draw_private(ax: Axes, findings: RowOfARegressionFindings) -> None:
     epsilons = list(findings.private)
     ax.plot(epsilons, [a for _, a in findings.private.values()], color=AMBER.light, marker="s", linewidth=2)
     ax.plot(epsilons, [s for s, _ in findings.private.values()], color=VIOLATION.light, marker="o", linewidth=2)

@@ -27,7 +27,7 @@ from ....mechanisms.synthetic_data.deniability.theorem import pass_log_probabili
 from ...data.datasets import load
 from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
-from ..demo import Lecture
+from ..demo import Demo
 
 Ints = NDArray[np.int64]
 SEED = 2017
@@ -74,7 +74,7 @@ def made_up(rng: np.random.Generator) -> tuple[Domain, Ints]:
 
 
 # %%
-def exact_epsilons(lecture: Lecture) -> dict[str, tuple[float, float]]:
+def exact_epsilons(lecture: Demo) -> dict[str, tuple[float, float]]:
     """Return claimed and exact epsilon at delta = 0.001 of the correct mechanism and of three broken ones."""
     kinds = {
         "noisy threshold, half withheld": DeniableRelease(),
@@ -149,7 +149,7 @@ def told_apart(generated: Ints, real: Ints, rng: np.random.Generator) -> list[fl
     return [float(models[m].fit(table[:n], label[:n]).score(table[n:], label[n:])) for m in ("forest", "tree")]
 
 
-def utility(lecture: Lecture) -> tuple[str, dict[str, list[float]]]:
+def utility(lecture: Demo) -> tuple[str, dict[str, list[float]]]:
     """Return the name of the data and, by kind of records, three accuracies, two of the game, and the pass rate."""
     rng = np.random.default_rng(SEED)
     source, domain, records = people(rng)
@@ -181,7 +181,7 @@ def utility(lecture: Lecture) -> tuple[str, dict[str, list[float]]]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class DeniableRecordsFindings:
     """Results of the demo."""
 
     exact_epsilons: dict[str, tuple[float, float]]
@@ -189,20 +189,20 @@ class Findings:
     utility: dict[str, list[float]]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> DeniableRecordsFindings:
     """Run the demo: epsilon of the deniability test, and utility of synthetic records.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     epsilons = exact_epsilons(lecture)
-    findings = Findings(epsilons, *utility(lecture))
+    findings = DeniableRecordsFindings(epsilons, *utility(lecture))
     draw(lecture)
     return findings
 
 
-def draw(lecture: Lecture) -> None:
+def draw(lecture: Demo) -> None:
     """Draw two panels: the probability of passing the test, and the epsilon of the theorem."""
     lecture.panels(
         "deniable-records",

@@ -28,7 +28,7 @@ from ...data.people import people
 from ...report.plots.disclosure import RiskByAttack
 from ...report.plots.style.canvas import style_axes
 from ...report.plots.style.palette import AMBER, BLUE, MUTED
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2014
 N_HALF = 400
@@ -100,7 +100,7 @@ def measured() -> dict[tuple[str, str], Disclosed]:
     return disclosed
 
 
-def three_risks(lecture: Lecture) -> dict[tuple[str, str], Disclosed]:
+def three_risks(lecture: Demo) -> dict[tuple[str, str], Disclosed]:
     """Print the table of both synthesisers and three attacks, and return the results."""
     disclosed = measured()
     total = disclosed["copies", "inference"].everybody
@@ -154,7 +154,7 @@ def points(rate: Rate) -> str:
 
 
 # %%
-def worst_groups(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) -> None:
+def worst_groups(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> None:
     """Print the group with the largest gain of each synthesiser and attack."""
     lecture.chapter("2. The worst group")
     rows = []
@@ -179,7 +179,7 @@ def worst_groups(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed
 
 
 # %%
-def allowed(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
+def allowed(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
     """Return attack -> largest gain that the guarantee allows, at the success rate measured without the person."""
     claim = PRIVATE.guarantee()
     largest_gain = {}
@@ -210,7 +210,7 @@ def allowed(lecture: Lecture, disclosed: Mapping[tuple[str, str], Disclosed]) ->
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class DisclosureFindings:
     """Results of the demo.
 
     Args:
@@ -222,16 +222,16 @@ class Findings:
     allowed: dict[str, float]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> DisclosureFindings:
     """Run the demo: singling out, linkability and inference on copies and on a private synthetic table.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     disclosed = three_risks(lecture)
     worst_groups(lecture, disclosed)
-    findings = Findings(disclosed, allowed(lecture, disclosed))
+    findings = DisclosureFindings(disclosed, allowed(lecture, disclosed))
     lecture.chapter("Conclusion")
     lecture.say(
         """
@@ -244,7 +244,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: DisclosureFindings) -> None:
     """Draw two panels: the attacks with their baselines, and the gains for all people and for the worst group."""
     lecture.panels(
         "disclosure",
@@ -257,13 +257,13 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_success(ax: Axes, findings: Findings) -> None:
+def _draw_success(ax: Axes, findings: DisclosureFindings) -> None:
     risks = RiskByAttack({f"{name},\n{risk}": result.everybody for (name, risk), result in findings.disclosed.items()})
     risks.plot(ax)
     style_axes(ax, title="Success rates of attacks and baselines", x="correct (% of people)", y="table, attack")
 
 
-def _draw_gains(ax: Axes, findings: Findings) -> None:
+def _draw_gains(ax: Axes, findings: DisclosureFindings) -> None:
     for row, result in enumerate(findings.disclosed.values()):
         gains = {"all people": (result.everybody, BLUE, "o"), "worst group by age": (result.worst[1], AMBER, "D")}
         for place, (label, (gain, colour, marker)) in enumerate(gains.items()):

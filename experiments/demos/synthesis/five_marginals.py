@@ -28,7 +28,7 @@ from ....mechanisms.core.relation import Relation
 from ....mechanisms.synthetic_data import GraphicalModel, SelectMeasureGenerate, Table
 from ...report.plots.style.canvas import logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE
-from ..demo import Lecture
+from ..demo import Demo
 from .generators.census import ADULT, FIVE, census
 
 SEED = 2019
@@ -52,7 +52,7 @@ def error(counts: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
 
 
 # %%
-def cost(lecture: Lecture) -> dict[str, tuple[float, float, float]]:
+def cost(lecture: Demo) -> dict[str, tuple[float, float, float]]:
     """Return rho, textbook epsilon and exact epsilon of each relation."""
     by_relation = {}
     for relation in ("add_remove", "replace_one"):
@@ -81,7 +81,7 @@ def cost(lecture: Lecture) -> dict[str, tuple[float, float, float]]:
 
 
 # %%
-def worth(lecture: Lecture, table: Table) -> dict[tuple[str, ...], tuple[float, float]]:
+def worth(lecture: Demo, table: Table) -> dict[tuple[str, ...], tuple[float, float]]:
     """Return the error of each marginal as measured (NaN if it was not measured) and as fitted."""
     rng = np.random.default_rng(SEED)
     generator = GraphicalModel()
@@ -110,7 +110,7 @@ def worth(lecture: Lecture, table: Table) -> dict[tuple[str, ...], tuple[float, 
 
 
 # %%
-def shown(lecture: Lecture, table: Table) -> dict[float, tuple[float, float]]:
+def shown(lecture: Demo, table: Table) -> dict[float, tuple[float, float]]:
     """Return mu of the claim, and its lower bound, for two noises."""
     pair = remove_record(table.records, 0)
     by_noise = {}
@@ -137,7 +137,7 @@ def mu_of(epsilon: float) -> float:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class FiveMarginalsFindings:
     """Results of the demo, and the name of the data."""
 
     data: str
@@ -146,16 +146,16 @@ class Findings:
     shown: dict[float, tuple[float, float]]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> FiveMarginalsFindings:
     """Run the demo: privacy loss of five noisy marginals, errors of synthetic data from them, and an audit.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     name, table = census()
     lecture.say(f"The data: {name}, {len(table):,} records of {len(ADULT.names)} attributes.")
-    findings = Findings(name, cost(lecture), worth(lecture, table), shown(lecture, table))
+    findings = FiveMarginalsFindings(name, cost(lecture), worth(lecture, table), shown(lecture, table))
     lecture.chapter("Conclusion")
     lecture.say("Only measurements have a privacy loss; post-processing has none, and may even reduce the error.")
     draw(lecture, findings)
@@ -163,7 +163,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: FiveMarginalsFindings) -> None:
     """Draw the errors of the marginals, as measured and as fitted."""
     lecture.panels(
         "five-marginals",

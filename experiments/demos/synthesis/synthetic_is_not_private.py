@@ -28,7 +28,7 @@ from ....mechanisms.noise.queries import Domain
 from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
 from ...report.plots.style.palette import AMBER, CLAIM, GREEN
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 1979
 N_PATIENTS = 100
@@ -68,7 +68,7 @@ def pair() -> Neighbours:
 
 
 # %%
-def best_model(lecture: Lecture) -> dict[int, float]:
+def best_model(lecture: Demo) -> dict[int, float]:
     """Return the measured share of the records that occur in a table of equal size, by the number of records."""
     shares = {}
     for n in SIZES:
@@ -120,7 +120,7 @@ def private_columns() -> SelectMeasureGenerate:
 
 
 @dataclass(frozen=True)
-class Generator:
+class GeneratorResult:
     """Metric and audit of one generator.
 
     Args:
@@ -134,7 +134,7 @@ class Generator:
     result: AuditResult
 
 
-def generators(lecture: Lecture) -> dict[str, Generator]:
+def generators(lecture: Demo) -> dict[str, GeneratorResult]:
     """Return the metric and the audit of each generator."""
     private = private_columns()
     examined = {
@@ -174,13 +174,13 @@ def generators(lecture: Lecture) -> dict[str, Generator]:
     return examined
 
 
-def _examined(name: str, generator: Any, claim: Guarantee | None = None) -> Generator:
+def _examined(name: str, generator: Any, claim: Guarantee | None = None) -> GeneratorResult:
     training, reference = pair().d1, patients(1)
     release: Callable[..., Any] = getattr(generator, "release", generator)
     tables = np.asarray(release(training, TABLES, np.random.default_rng(SEED)))
     attack = "auto" if isinstance(generator, Resampled) else GeneratedQueries(model="logistic")
     result = audit(generator, pair(), claim=claim, delta=DELTA, attack=attack, trials=TRIALS, seed=SEED)
-    return Generator(name, float(share_closer(tables, training, reference).mean()), result)
+    return GeneratorResult(name, float(share_closer(tables, training, reference).mean()), result)
 
 
 # %% [markdown]
@@ -190,7 +190,7 @@ def _examined(name: str, generator: Any, claim: Guarantee | None = None) -> Gene
 
 
 # %%
-def cost(lecture: Lecture) -> dict[str, tuple[float, float]]:
+def cost(lecture: Demo) -> dict[str, tuple[float, float]]:
     """Return the mean total variation distance of each column: exact columns, private columns."""
     records = pair().d1
     tables = [
@@ -222,22 +222,22 @@ def cost(lecture: Lecture) -> dict[str, tuple[float, float]]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class SyntheticIsNotPrivateFindings:
     """Results of the demo."""
 
     best_model: dict[int, float]
-    generators: dict[str, Generator]
+    generators: dict[str, GeneratorResult]
     cost: dict[str, tuple[float, float]]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> SyntheticIsNotPrivateFindings:
     """Run the demo: synthetic copies of 63 % of the people, a leak that a metric misses, and a private table.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(best_model(lecture), generators(lecture), cost(lecture))
+    lecture = Demo(out=out)
+    findings = SyntheticIsNotPrivateFindings(best_model(lecture), generators(lecture), cost(lecture))
     lecture.chapter("Conclusion")
     lecture.say(
         "Synthetic describes the generation of a table. Private means that the table hardly depends on any one person."
@@ -247,7 +247,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: SyntheticIsNotPrivateFindings) -> None:
     """Draw two panels: share of records in the table by their number, and metric and audit of three generators."""
     lecture.panels(
         "synthetic-is-not-private",
@@ -259,7 +259,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_shares(ax: Axes, findings: Findings) -> None:
+def _draw_shares(ax: Axes, findings: SyntheticIsNotPrivateFindings) -> None:
     sizes = np.unique(np.geomspace(SIZES[0], SIZES[-1], 200).astype(int))
     ax.plot(sizes, [Resampled(1.0, n_records=int(n)).share_shown for n in sizes], color=AMBER.light, linewidth=1.4)
     ax.plot(SIZES, list(findings.best_model.values()), marker="o", color=AMBER.light, linewidth=0)
@@ -270,7 +270,7 @@ def _draw_shares(ax: Axes, findings: Findings) -> None:
     end_labels(ax, [EndLabel(1.0 - np.exp(-1.0), "1 - 1/e", CLAIM)])
 
 
-def _draw_generators(ax: Axes, findings: Findings) -> None:
+def _draw_generators(ax: Axes, findings: SyntheticIsNotPrivateFindings) -> None:
     claim = findings.generators["private columns"].result.claim
     ax.axhline(claim, color=CLAIM.light, linewidth=1.4)
     ax.axvline(0.5, color=CLAIM.light, linewidth=1.0, linestyle="--")

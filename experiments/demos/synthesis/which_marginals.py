@@ -28,7 +28,7 @@ from ....mechanisms.synthetic_data import MST, Table
 from ....mechanisms.synthetic_data.selection import spanning_trees
 from ...report.plots.style.canvas import style_axes
 from ...report.plots.style.palette import AMBER, BLUE, GREEN
-from ..demo import Lecture
+from ..demo import Demo
 
 SEED = 2021
 N_PEOPLE = 400
@@ -140,7 +140,7 @@ def _audited(counts: list[NDArray[np.float64]], deviation: float) -> float:
     return low
 
 
-def where_it_goes(lecture: Lecture) -> list[Part]:
+def where_it_goes(lecture: Demo) -> list[Part]:
     """Print the table of all parts, and return them."""
     published = parts()
     lecture.chapter("1. Contribution of each part")
@@ -193,20 +193,20 @@ def where_it_goes(lecture: Lecture) -> list[Part]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class WhichMarginalsFindings:
     """Results of the demo."""
 
     parts: list[Part]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> WhichMarginalsFindings:
     """Run the demo: the privacy loss of one person in each noisy marginal of MST, and in its selection of pairs.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
-    findings = Findings(where_it_goes(lecture))
+    lecture = Demo(out=out)
+    findings = WhichMarginalsFindings(where_it_goes(lecture))
     lecture.chapter("Conclusion")
     lecture.say(
         """
@@ -220,7 +220,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: WhichMarginalsFindings) -> None:
     """Draw two panels: information of each part, and share of runs that measure each pair, by side."""
     lecture.panels(
         "which-marginals",

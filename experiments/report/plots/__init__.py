@@ -23,7 +23,7 @@ reconstruction_sweep.py Reconstructions of a sweep: success rate, ceiling and pr
 
 from .bound_claim import BoundClaim
 from .draw import draw_all, draw_result
-from .ladder import Ladder
+from .ladder import LadderPlot
 from .profile import Profile
 from .reconstruction_success import SuccessCeiling
 from .reconstruction_sweep import SuccessSweep
@@ -32,7 +32,7 @@ from .tradeoff import Tradeoff
 
 __all__ = [
     "BoundClaim",
-    "Ladder",
+    "LadderPlot",
     "Profile",
     "ScoreHistogram",
     "SuccessCeiling",

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from ....audit.calibration.cell import Cell
+from ....audit.calibration.cell import CertificateCell
 from ....audit.calibration.certificate import Certificate
 from ....audit.calibration.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from ....audit.results.text import percent
@@ -39,7 +39,7 @@ KIND_COLOUR = {BOUND: SERIES[0], UNCORRECTED: VIOLATION, PEER: AMBER}
 
 
 @dataclass(frozen=True)
-class Row:
+class CertificateRow:
     """Miss rates of one method.
 
     Args:
@@ -63,7 +63,7 @@ class MissRates:
         significance: the allowed miss rate.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[CertificateRow, ...]
     significance: float
 
     @classmethod
@@ -76,7 +76,9 @@ class MissRates:
             if method_cells:
                 limit = max(cell.allowed / cell.repeats for cell in method_cells)
                 rows.append(
-                    Row(name, method_cells[0].kind, tuple((cell.miss_rate, cell.holds) for cell in method_cells), limit)
+                    CertificateRow(
+                        name, method_cells[0].kind, tuple((cell.miss_rate, cell.holds) for cell in method_cells), limit
+                    )
                 )
         return cls(tuple(rows), cells[0].significance)
 
@@ -149,7 +151,7 @@ class Power:
     lines: tuple[tuple[str, str, tuple[int, ...], tuple[float, ...]], ...]
 
     @classmethod
-    def from_cells(cls, cells: Sequence[Cell]) -> Power:
+    def from_cells(cls, cells: Sequence[CertificateCell]) -> Power:
         """Return the means of cells with one distribution, delta and confidence, and equal sizes of both sides."""
         lines = []
         for name in dict.fromkeys(cell.method for cell in cells):
@@ -253,7 +255,7 @@ def _powers(certificate: Certificate, confidence: float) -> list[Power]:
         and math.isfinite(cell.exact_epsilon)
     ]
 
-    def place(cell: Cell) -> tuple[str, float]:
+    def place(cell: CertificateCell) -> tuple[str, float]:
         return cell.law, cell.delta
 
     order = list(dict.fromkeys(place(cell) for cell in balanced))

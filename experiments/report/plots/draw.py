@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from ....audit.evidence.game import Game
 from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
-from ....audit.results.explained import Explained
+from ....audit.results.explained import Explanations
 from ....mechanisms.core.errors import DpassayError
 from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
-from .ladder import Ladder
+from .ladder import LadderPlot
 from .profile import Profile
 from .reconstruction_success import SuccessCeiling
 from .reconstruction_sweep import SuccessSweep
@@ -84,7 +84,7 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
         be drawn is omitted with a `RuntimeWarning`; no number depends on it.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    explained = Explained(through=(OSError, DpassayError))
+    explained = Explanations(through=(OSError, DpassayError))
     files = explained.step("the figure bound-claim", partial(_overview, sweep, directory), [])
     files += explained.step("the figure success", partial(_success, sweep, directory), [])
     digits = max(2, len(str(len(sweep.points))))
@@ -142,9 +142,9 @@ def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
     return sorted({*refuted, *spread})
 
 
-def overview(sweep: SweepResult) -> BoundClaim | Ladder:
+def overview(sweep: SweepResult) -> BoundClaim | LadderPlot:
     """Return the plot of bounds and claims: along a swept number, or a ladder if no swept parameter is a number."""
-    return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else Ladder.from_sweep(sweep)
+    return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else LadderPlot.from_sweep(sweep)
 
 
 def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "") -> list[Path]:

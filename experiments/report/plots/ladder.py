@@ -79,7 +79,7 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class LadderPlot:
     """Lower bounds and claims as horizontal bars, one per audit, the first on top.
 
     Args:
@@ -95,7 +95,7 @@ class Ladder:
     assumed: bool
 
     @classmethod
-    def of(cls, named: Iterable[tuple[str, AuditResult, Verdict]]) -> Ladder:
+    def of(cls, named: Iterable[tuple[str, AuditResult, Verdict]]) -> LadderPlot:
         """Return the ladder of named audits with their jointly valid verdicts."""
         rows = list(named)
         results = [result for _, result, _ in rows]
@@ -107,7 +107,7 @@ class Ladder:
         )
 
     @classmethod
-    def from_sweep(cls, sweep: SweepResult) -> Ladder:
+    def from_sweep(cls, sweep: SweepResult) -> LadderPlot:
         """Return the ladder of the audits of a sweep, in their order."""
         return cls.of((_name(point), point.result, point.verdict) for point in sweep.points)
 

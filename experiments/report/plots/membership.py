@@ -31,7 +31,7 @@ REGION, FORBIDDEN, CHANCE = "largest rate allowed by the claim", "forbidden by t
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class MembershipCurve:
     """ROC curve of one attack.
 
     Args:
@@ -59,7 +59,7 @@ class MembershipRoc:
         found: true positive rate of the first attack at a false positive rate of 1 %.
     """
 
-    curves: tuple[Curve, ...]
+    curves: tuple[MembershipCurve, ...]
     region: Region | None
     n_out: int
     confidence: float
@@ -223,16 +223,16 @@ def _records(result: MembershipResult) -> RecordVulnerability | None:
     return RecordVulnerability.from_metrics(tables[0], result.n_models) if tables else None
 
 
-def _curve(metrics: AttackMetrics, confidence: float | None) -> Curve:
+def _curve(metrics: AttackMetrics, confidence: float | None) -> MembershipCurve:
     """Return the observed curve, with the lower edge of its band if a confidence is given."""
     tally = metrics.tally
     fpr, tpr = (
         np.append(hits, 0)[::-1] / n for hits, n in ((tally.hits_out, tally.n_out), (tally.hits_in, tally.n_in))
     )
     if confidence is None:
-        return Curve(metrics.attack, fpr, tpr)
+        return MembershipCurve(metrics.attack, fpr, tpr)
     low = 1.0 - band(_effective(tally, metrics.design_effect), confidence=confidence).tradeoff_upper(fpr)
-    return Curve(metrics.attack, fpr, tpr, np.minimum(low, tpr))
+    return MembershipCurve(metrics.attack, fpr, tpr, np.minimum(low, tpr))
 
 
 def _effective(tally: Tally, design_effect: float) -> Tally:

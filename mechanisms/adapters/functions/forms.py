@@ -51,7 +51,7 @@ class Form:
         padded: True if results of any form are cut or padded to the same length, with a number for the form at the
             end.
         known: forms of the first runs that cannot be identified by length, each with its number of values; for `parts`.
-        kind: types of the usual result, as in `Row.kind`; empty if types are ignored.
+        kind: types of the usual result, as in `OutputRow.kind`; empty if types are ignored.
         typed: True if the types of the first results differ, so that a number for them comes last.
     """
 
@@ -73,7 +73,7 @@ class Form:
         """Number of values of a flattened result that are kept; for an array, all of them."""
         return self.shape[0] - len(self.exceptional) - self.padded - self.typed
 
-    def place(self, row: Row) -> Floats | None:
+    def place(self, row: OutputRow) -> Floats | None:
         """Return the numbers of `row` in this form, of shape `shape`; None if it does not fit and is an event.
 
         The numbers of the row come first, with 0 for exceptional values; then the marks of the places in `exceptional`:
@@ -118,7 +118,7 @@ class Form:
         label, size = known.get(float(placed[end]), ("", len(numbers)))
         return numbers[: size if label or placed[end] > len(numbers) else int(placed[end])], label
 
-    def strange(self, row: Row) -> bool:
+    def strange(self, row: OutputRow) -> bool:
         """Return True if a row of this form has other types than usual, which makes it an event.
 
         A number of another type, another order of keys or a list in place of a tuple is an event; other types of
@@ -128,13 +128,13 @@ class Form:
             return False
         return row.shape == () or not agree(structure(self.kind), structure(row.kind))
 
-    def label_of(self, row: Row) -> str:
+    def label_of(self, row: OutputRow) -> str:
         """Return the label of the event `row`, which has no place in this form."""
         return cut(f"type {words_of(row.kind)}") if self.label == row.label and self.strange(row) else row.event()
 
 
 @dataclass(frozen=True)
-class Event:
+class UnusualForm:
     """Outcome other than a row of numbers."""
 
     label: str
@@ -143,7 +143,7 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class OutputRow:
     """A row of numbers.
 
     Args:
@@ -175,7 +175,7 @@ class Row:
         return cut("; ".join(f"{name} at {', '.join(map(str, where))}" for name, where in places.items()))
 
 
-def usual_form(rows: Iterable[Row]) -> Form:
+def usual_form(rows: Iterable[OutputRow]) -> Form:
     """Return the form in which all of `rows`, from the first runs, are laid out; that of a number without rows.
 
     Example:

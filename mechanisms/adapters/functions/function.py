@@ -23,7 +23,7 @@ from ...core.records import check_different, check_records
 from ...core.validation import one_of
 from .coincidence import CERTAIN, same, surprise
 from .first_runs import FirstRuns, Snapshot
-from .forms import Form, Raised, Row, by_name, usual_form
+from .forms import Form, OutputRow, Raised, by_name, usual_form
 from .fresh_runs import keep
 from .guard import Guard, current
 from .labels import class_name, cut, in_words, shown
@@ -111,7 +111,7 @@ class FunctionMechanism(Mechanism):
         if self.style is None:
             object.__setattr__(self, "style", style_of(self.function))
         one_of(STYLES, style=self.style)
-        self.fitted_to(self.neighbours)
+        self.bind(self.neighbours)
         if self.form is None:
             with Guard(self.name):
                 vectorised = self.style == "many-runs" and not is_style_given
@@ -165,8 +165,8 @@ class FunctionMechanism(Mechanism):
         """Return None: the exact curve is not known."""
         return
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         if not self.records:
             check_different(neighbours)
         else:
@@ -329,7 +329,7 @@ class FunctionMechanism(Mechanism):
         a dataset was changed.
         """
         before = [content_digest(self.neighbours.side(side)) for side in (0, 1)]
-        rows: list[Row] = []
+        rows: list[OutputRow] = []
         n_raised = n_results = 0
         drew = self.style == "own-randomness"
         for attempt in range(PROBES):
@@ -340,7 +340,7 @@ class FunctionMechanism(Mechanism):
                 first = results
             if [content_digest(self.neighbours.side(side)) for side in (0, 1)] != before:
                 self._refuse_change()
-            new_rows = [outcome for outcome in map(read, results) if isinstance(outcome, Row)]
+            new_rows = [outcome for outcome in map(read, results) if isinstance(outcome, OutputRow)]
             rows += new_rows
             n_raised += sum(isinstance(result, Raised) for result in results)
             n_results += len(results)

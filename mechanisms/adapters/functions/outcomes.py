@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ...core.base import Outputs
 from ...core.errors import ReleaseError
-from .forms import NAMES, Event, Floats, Form, Raised, Row, by_name, code, shape_label, words_of
+from .forms import NAMES, Floats, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
 from .labels import class_name, cut, in_words, shown
 
 EXACT = 2**53
@@ -46,7 +46,7 @@ PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.bool_}
 """Types of results that are read together as one array."""
 
 
-def read(result: Any) -> Row | Event:
+def read(result: Any) -> OutputRow | UnusualForm:
     """Return one result as a row of numbers or an event; raise `ReleaseError` if it cannot be read as either."""
     try:
         return _read(result)
@@ -64,14 +64,14 @@ def read(result: Any) -> Row | Event:
         ) from error
 
 
-def _read(result: Any) -> Row | Event:
+def _read(result: Any) -> OutputRow | UnusualForm:
     if isinstance(result, Raised):
-        return Event(cut(f"raised {result.error}" + (f": {result.message}" if result.message else "")))
+        return UnusualForm(cut(f"raised {result.error}" + (f": {result.message}" if result.message else "")))
     if result is None:
-        return Event("None", 4.0)
+        return UnusualForm("None", 4.0)
     if isinstance(result, (str, bytes)):
         plain = str(result) if isinstance(result, str) else bytes(result)  # numpy strings are shown like any other
-        return Event(cut(f"text {plain!r}"), code(repr(plain)))
+        return UnusualForm(cut(f"text {plain!r}"), code(repr(plain)))
     if isinstance(result, Mapping):
         names = sorted(result, key=by_name)
         outside = "keys " + ", ".join(map(str, result))
@@ -79,7 +79,7 @@ def _read(result: Any) -> Row | Event:
     array = _as_array(unmasked(result))
     if array is not None:
         row = _read_array(array)
-        return replace(row, kind=_kind(result, array)) if isinstance(row, Row) else row
+        return replace(row, kind=_kind(result, array)) if isinstance(row, OutputRow) else row
     if isinstance(result, (Sequence, np.ndarray)):
         return _read_parts(list(result), f"{type(result).__name__} of", class_name(result))
     raise ReleaseError(
@@ -109,11 +109,11 @@ def collect(results: Sequence[Any], form: Form) -> Outputs:
     labels = [""] * len(results)
     for i, result in enumerate(results):
         outcome = read(result)
-        placed = form.place(outcome) if isinstance(outcome, Row) else None
+        placed = form.place(outcome) if isinstance(outcome, OutputRow) else None
         if placed is not None:
             values[i] = placed
         else:
-            labels[i] = outcome.label if isinstance(outcome, Event) else form.label_of(outcome)
+            labels[i] = outcome.label if isinstance(outcome, UnusualForm) else form.label_of(outcome)
     return Outputs(_signed(values), np.array(labels, dtype=np.str_) if any(labels) else None)
 
 
@@ -163,7 +163,7 @@ def collect_array(array: NDArray[Any], form: Form) -> Outputs:
     labels = ["" if ok else cut(label) for ok in fits]
     for i in np.flatnonzero(~fits & ~finite.all(axis=1)):
         outcome = read(rows[i])
-        labels[i] = outcome.label if isinstance(outcome, Event) else outcome.event()
+        labels[i] = outcome.label if isinstance(outcome, UnusualForm) else outcome.event()
     return Outputs(values, np.array(labels, dtype=np.str_))
 
 
@@ -243,15 +243,15 @@ def _unusual(kinds: set[type], form: Form) -> bool:
     return kinds <= PLAIN and any((_named(np.dtype(kind)),) != form.kind for kind in kinds)
 
 
-def _read_parts(parts: Sequence[Any], name: str, outside: str) -> Row | Event:
+def _read_parts(parts: Sequence[Any], name: str, outside: str) -> OutputRow | UnusualForm:
     """Return a dict or tuple laid out as one vector; strings and None are exceptional values in it."""
     rows = []
     for part in parts:
         outcome = _read(part)
-        if isinstance(outcome, Event):
+        if isinstance(outcome, UnusualForm):
             unnamed = outcome.mark in NAMES
             label, mark = outcome.label, np.array([outcome.mark])
-            outcome = Row("shape ()", (), np.zeros(1), mark, {} if unnamed else {0: label}, ("",))
+            outcome = OutputRow("shape ()", (), np.zeros(1), mark, {} if unnamed else {0: label}, ("",))
         rows.append(outcome)
     numbers = np.concatenate([row.numbers for row in rows]) if rows else np.empty(0)
     marks = np.concatenate([row.marks for row in rows]) if rows else np.empty(0)
@@ -262,10 +262,12 @@ def _read_parts(parts: Sequence[Any], name: str, outside: str) -> Row | Event:
         label = f"{name}: {'; '.join(shapes)}"
     else:
         label = shape_label(numbers.shape) if name.endswith(" of") else name
-    return Row(label, numbers.shape, numbers, marks, names, (outside, *(name for row in rows for name in row.kind)))
+    return OutputRow(
+        label, numbers.shape, numbers, marks, names, (outside, *(name for row in rows for name in row.kind))
+    )
 
 
-def _read_array(array: NDArray[Any]) -> Row | Event:
+def _read_array(array: NDArray[Any]) -> OutputRow | UnusualForm:
     """Return an array of numbers, or of numbers and None, as a row; a single exceptional number is an event."""
     flat = array.ravel()
     names: dict[int, str] = {}
@@ -275,8 +277,8 @@ def _read_array(array: NDArray[Any]) -> Row | Event:
     else:
         numbers, marks, names = _read_objects(flat.tolist())
     if array.shape == () and marks[0] and not (names and numbers[0]):
-        return Event(cut(names.get(0) or NAMES[float(marks[0])]), float(marks[0]))
-    return Row(shape_label(array.shape), array.shape, np.where(np.isfinite(numbers), numbers, 0.0), marks, names)
+        return UnusualForm(cut(names.get(0) or NAMES[float(marks[0])]), float(marks[0]))
+    return OutputRow(shape_label(array.shape), array.shape, np.where(np.isfinite(numbers), numbers, 0.0), marks, names)
 
 
 def _read_objects(items: Sequence[Any]) -> tuple[Floats, Floats, dict[int, str]]:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import plural
-from .forms import Event, Floats, Row
+from .forms import Floats, OutputRow, UnusualForm
 from .outcomes import read
 
 SENSITIVITIES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")
@@ -72,7 +72,7 @@ def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable
         'with the same seed, the outputs of the two sides differ by 3 in ever'
     """
     outcomes = [(read(row0), read(row1)) for row0, row1 in zip(results0, results1, strict=True)]
-    pairs = [(row0, row1) for row0, row1 in outcomes if isinstance(row0, Row) and isinstance(row1, Row)]
+    pairs = [(row0, row1) for row0, row1 in outcomes if isinstance(row0, OutputRow) and isinstance(row1, OutputRow)]
     if len(pairs) < len(outcomes) or any(row0.label != row1.label or _marked(row0, row1) for row0, row1 in pairs):
         return SameSeed(_forms(outcomes))
     if len({row.numbers.size for both in pairs for row in both}) != 1:
@@ -81,13 +81,13 @@ def compare(results0: Sequence[Any], results1: Sequence[Any], function: Callable
     return SameSeed() if distance is None else _additive(distance, function)
 
 
-def _marked(row0: Row, row1: Row) -> bool:
+def _marked(row0: OutputRow, row1: OutputRow) -> bool:
     return bool(row0.marks.any() or row1.marks.any())
 
 
-def _forms(outcomes: Sequence[tuple[Row | Event, Row | Event]]) -> tuple[str, ...]:
+def _forms(outcomes: Sequence[tuple[OutputRow | UnusualForm, OutputRow | UnusualForm]]) -> tuple[str, ...]:
     """Return a note on the forms that differ between the sides under the same seed."""
-    named = [tuple(part.label if isinstance(part, Event) else part.event() for part in both) for both in outcomes]
+    named = [tuple(part.label if isinstance(part, UnusualForm) else part.event() for part in both) for both in outcomes]
     differ = Counter(both for both in named if both[0] != both[1])
     if not differ:
         return ()

@@ -58,7 +58,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             max_grad_norm, so that a record along a direction adds 1 and the noise has standard deviation
             noise_multiplier.
         directions: the observed unit directions, `(m, n_parameters)`; None for the direction in which the pair of an
-            audit differs (`fitted_to`), or, outside of an audit, the first parameter.
+            audit differs (`bind`), or, outside of an audit, the first parameter.
 
     Raises:
         ParameterError: a value is out of range, or the extra is missing: pip install ".[torch]".
@@ -139,13 +139,13 @@ class OpacusTraining(OpacusRuns, Mechanism):
         )
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> OpacusTraining:
+    def bind(self, neighbours: Neighbours) -> OpacusTraining:
         """Return the mechanism for this pair.
 
         In addition to the checks of the base class, the larger side must have `n_records`, both sides must differ in
         one record that the view can show, and a first model of at least one side must train.
         """
-        super().fitted_to(neighbours)
+        super().bind(neighbours)
         sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
         check_records(Neighbours(_records(sides[0]), _records(sides[1]), neighbours.relation))
         if max(map(len, sides)) != self.n_records:

@@ -40,7 +40,7 @@ class Step:
 
 
 @dataclass(eq=False)
-class Draw:
+class RecordedDraw:
     """Result of one call of a primitive, whose use is followed.
 
     Args:
@@ -56,7 +56,7 @@ class Draw:
     """
 
     result: Floats
-    script: Draw | None = None
+    script: RecordedDraw | None = None
     steps: list[Step] = field(default_factory=list)
     uneven: tuple[float, float] | None = None
     added: bool = False
@@ -102,7 +102,7 @@ class Draw:
 class View:
     """Relation of a number or an array of a program to a draw."""
 
-    draw: Draw
+    draw: RecordedDraw
     places: NDArray[np.intp]
     factor: Floats
     offset: Floats
@@ -121,14 +121,14 @@ class View:
         return np.where(np.isclose(shift, self.then, rtol=SLACK, atol=0.0, equal_nan=True), value, placed)
 
 
-def noisy(result: Any, script: Draw | None) -> tuple[Any, Draw | None]:
+def noisy(result: Any, script: RecordedDraw | None) -> tuple[Any, RecordedDraw | None]:
     """Return a result as a number or array whose use is followed, with its draw; or the result itself and None."""
     array = np.asarray(result)
     if array.dtype.kind not in "fi" or array.size > LARGEST:
         return result, None
     if not (isinstance(result, np.ndarray) or type(result) in SCALARS):
         return result, None
-    draw = Draw(array.astype(np.float64).ravel(), script)
+    draw = RecordedDraw(array.astype(np.float64).ravel(), script)
     places = np.arange(array.size).reshape(array.shape)
     ones, zeros = np.broadcast_to(1.0, array.shape), np.broadcast_to(0.0, array.shape)
     view = View(draw, places, ones, zeros, zeros)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.guarantee import Guarantee
 from .charges import moved
-from .noisy import Draw, Floats, noisy
+from .noisy import Floats, RecordedDraw, noisy
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
@@ -98,7 +98,7 @@ class Tape:
     follow: bool = True
     nudge: Mapping[int, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
-    draws: dict[int, Draw] = field(default_factory=dict)
+    draws: dict[int, RecordedDraw] = field(default_factory=dict)
     parted: int | None = None
     _inside: bool = False
 

@@ -99,7 +99,7 @@ class FixedSample(Mechanism):
         d0 = np.zeros(self.n_records)
         return Neighbours(d0, np.append(1.0, d0[1:]), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

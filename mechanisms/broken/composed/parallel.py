@@ -136,7 +136,7 @@ class BrokenParallel(Mechanism):
             return Neighbours(d0, np.concatenate([[[0.0, 0.0]], d0]), self.relation)
         return Neighbours(np.zeros((0, 2)), np.array([[0.0, 1.0]]), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

@@ -171,9 +171,9 @@ class MicrobatchMeanClipped(BrokenDPSGD):
             others += [-2.0 * k * sum_before, *[0.0] * (k - 2), 2.0 * k * (sum_before - 1)]
         return self._pair(4.0 * k * REGROUPED, *others[:-1])
 
-    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
+    def bind(self, neighbours: Neighbours) -> DPSGD:
         """Return self for these neighbours; under replace_one all other records must keep their positions."""
-        fitted = super().fitted_to(neighbours)
+        fitted = super().bind(neighbours)
         if self.relation is Relation.REPLACE_ONE and self.microbatch_size > 1:
             check_in_place(neighbours, "microbatches")
         return fitted
@@ -217,9 +217,9 @@ class NoiseOnAverage(MicrobatchMeanClipped):
         """Return one gradient of norm clip_norm, the bound, and no other record."""
         return self._pair(1.0)
 
-    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
+    def bind(self, neighbours: Neighbours) -> DPSGD:
         """Return self for these neighbours; no gradient record may be longer than clip_norm, as the claim assumes."""
-        fitted = BrokenDPSGD.fitted_to(self, neighbours)
+        fitted = BrokenDPSGD.bind(self, neighbours)
         sides = [TrainingData.of(neighbours.side(side)).gradients for side in (0, 1)]
         longest = max((np.linalg.norm(g, axis=1).max(initial=0.0) for g in sides if g is not None), default=0.0)
         if longest > self.clip_norm * (1.0 + 1e-9):

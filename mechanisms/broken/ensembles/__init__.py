@@ -3,7 +3,7 @@
 same_part.py            SamePartForAll: every teacher gets the same part
 kept_teachers.py        TeachersKept: new parts in every round, the same teachers
 vote_scale.py           VoteScaleInverse: the scale of the noise is upside down
-unpaid_abstention.py    AbstentionUnpaid: queries without an answer are not counted
+unpaid_abstention.py    AbstentionNotAccounted: queries without an answer are not counted
 check_without_noise.py  CheckWithoutNoise: the votes themselves decide whether there is an answer
 epsilon_of_votes.py     EpsilonOfVotes: the data-dependent epsilon is published as it is
 """
@@ -12,11 +12,11 @@ from .check_without_noise import CheckWithoutNoise
 from .epsilon_of_votes import EpsilonOfVotes
 from .kept_teachers import TeachersKept
 from .same_part import SamePartForAll
-from .unpaid_abstention import AbstentionUnpaid
+from .unpaid_abstention import AbstentionNotAccounted
 from .vote_scale import VoteScaleInverse
 
 __all__ = [
-    "AbstentionUnpaid",
+    "AbstentionNotAccounted",
     "CheckWithoutNoise",
     "EpsilonOfVotes",
     "SamePartForAll",

@@ -95,7 +95,7 @@ class EpsilonOfVotes(Mechanism):
         """Return the curve of a complete leak: the two epsilons of the worst case differ."""
         return ExactDP([1.0, 0.0], [0.0, 1.0], self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
-        self.aggregator.fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
+        self.aggregator.bind(neighbours)
         return self

@@ -14,7 +14,7 @@ from ...learning.pate.confident import ConfidentGNMax
 
 
 @dataclass(frozen=True)
-class AbstentionUnpaid(ConfidentGNMax):
+class AbstentionNotAccounted(ConfidentGNMax):
     """Broken: Confident-GNMax whose claim counts only the queries that were answered.
 
     Bug: the accountant counts a query only when a label is released. But an abstention is the result of a noisy check
@@ -31,7 +31,7 @@ class AbstentionUnpaid(ConfidentGNMax):
         max_answers: number of answers that the claim accounts for, >= 1, less than n_queries.
 
     Example:
-        >>> broken = AbstentionUnpaid(200.0, 3.0, 30.0, n_queries=500)
+        >>> broken = AbstentionNotAccounted(200.0, 3.0, 30.0, n_queries=500)
         >>> claim, exact, correct = broken.guarantee(), broken.exact_guarantee(), ConfidentGNMax.guarantee(broken)
         >>> [round(guarantee.epsilon(1e-5), 3) for guarantee in (claim, exact, correct)]
         [3.16, 6.573, 58.786]

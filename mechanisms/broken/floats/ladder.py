@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Ladder:
+class FloatLadder:
     """Floats by position in their order; the position of a positive float is its bits, read as a whole number.
 
     Args:
@@ -37,8 +37,8 @@ class Ladder:
 
 LADDERS = MappingProxyType(
     {
-        "float16": Ladder(16, 0x7C00),
-        "float32": Ladder(32, 0x7F80_0000),
-        "float64": Ladder(64, 0x7FF0_0000_0000_0000),
+        "float16": FloatLadder(16, 0x7C00),
+        "float32": FloatLadder(32, 0x7F80_0000),
+        "float64": FloatLadder(64, 0x7FF0_0000_0000_0000),
     }
 )

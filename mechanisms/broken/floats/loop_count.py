@@ -81,8 +81,8 @@ class LoopCountReleased(Mechanism):
     def worst_case(self) -> Neighbours:
         return self.noise.worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        self.noise.fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        self.noise.bind(neighbours)
         return self
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:

@@ -18,7 +18,7 @@ from ...noise.additive.additive import AdditiveNoise
 from ...noise.additive.laplace import laplace_log_density
 from ...noise.additive.uniforms import full_precision_uniform
 from ...noise.queries.base import AnyQuery, Floats
-from .ladder import LADDERS, Ladder
+from .ladder import LADDERS, FloatLadder
 from .preimages import Indices, first_index
 from .tables import curve_of_outputs
 
@@ -75,7 +75,7 @@ class RoundedSum(AdditiveNoise):
         return self.sensitivity / self.epsilon
 
     @property
-    def floats(self) -> Ladder:
+    def floats(self) -> FloatLadder:
         """Floats of `dtype`, in order."""
         return LADDERS[self.dtype]
 

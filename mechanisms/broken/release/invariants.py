@@ -60,9 +60,9 @@ class InvariantsForgotten(GeometricTopDown):
         """Return a single person whom an invariant counts in different cells, or counts only on side 1."""
         return self.moves.pair(*self._distinguished)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return self, even for pairs that differ in the invariants; should refuse them."""
-        Mechanism.fitted_to(self, neighbours)
+        Mechanism.bind(self, neighbours)
         check_records(neighbours)
         for side in (0, 1):
             self.plan.public(self.plan.counts(neighbours.side(side)))

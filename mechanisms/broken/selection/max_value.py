@@ -113,8 +113,8 @@ class _MaxValue(Mechanism):
             laws.append(np.concatenate([below[:1], inner, beyond[-1:]]))
         return ExactDP(laws[0], laws[1], relation=self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_pair(neighbours, self.query, self.scores, sensitivity=self.sensitivity / self.scale, norm=math.inf)
         return self
 

@@ -102,8 +102,8 @@ class HalvedScoreSensitivity(Mechanism):
         start = np.stack([pair.d0, np.zeros(self.n_candidates)])
         return Neighbours(start, start + np.stack([step, -step]), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         errors0, errors1 = self.errors(neighbours.d0).ravel(), self.errors(neighbours.d1).ravel()
         check_distance(errors0, errors1, sensitivity=self.sensitivity, norm=math.inf)
         return self

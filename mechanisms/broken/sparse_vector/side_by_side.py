@@ -80,8 +80,8 @@ class TwoBrokenSparseVectors(Mechanism):
         """Return the worst case of the first part: all queries at the threshold, and all of them up."""
         return self._parts[0].worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        self._parts[0].fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        self._parts[0].bind(neighbours)
         return self
 
     def output_law(self) -> LogDensity:

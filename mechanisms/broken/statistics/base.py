@@ -86,8 +86,8 @@ class BrokenStatistic(Mechanism):
         (centre0, scale0), (centre1, scale1) = laws
         return two_laplaces(centre0, scale0, centre1, scale1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self
 

@@ -135,7 +135,7 @@ class WishartNoise(Mechanism):
         d1[0, 0] = self.norm_bound
         return Neighbours(np.zeros((0, self.n_features)), d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

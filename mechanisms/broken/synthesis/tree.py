@@ -12,7 +12,7 @@ from ...noise.queries.domain import Domain
 from ...synthetic_data.base import Floats, Ints
 from ...synthetic_data.selection import spanning_trees as trees
 from ...synthetic_data.selection.mst import MST
-from ...synthetic_data.selection.worst_case_clusters import LARGEST, camps_apart
+from ...synthetic_data.selection.worst_case_clusters import LARGEST, clusters_apart
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class BestTree(MST):
         """Return two groups of records whose scores all tie on side 0; on side 1 attributes 0 and 1 score highest."""
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
-        return camps_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), 0)
+        return clusters_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), 0)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return None: the probability of each tree depends on noise that decides between ties."""

@@ -133,7 +133,7 @@ class ObjectivePerturbation(Mechanism):
     def _n_worst(self) -> int:
         return math.ceil(WEIGHT / self.regularisation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_examples(neighbours)
         return self

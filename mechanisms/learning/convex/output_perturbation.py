@@ -120,8 +120,8 @@ class OutputPerturbation(Mechanism):
         s = float(brentq(lambda s: weight * s - expit(-s), 0.0, 1.0 / weight, xtol=1e-300, rtol=1e-15))
         return LaplaceDP(self.rate(n) * 2.0 * s, relation=self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_examples(neighbours)
         return self
 

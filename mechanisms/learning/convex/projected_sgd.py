@@ -26,7 +26,7 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import one_of, open_unit, positive, whole
 from ..base import TrainingData
-from ..dp_sgd.schedules import Constant, Schedule
+from ..dp_sgd.schedules import ConstantSchedule, Schedule
 from .output_perturbation import replace_one_only
 
 Floats = NDArray[np.float64]
@@ -166,7 +166,7 @@ class NoisyProjectedSGD(Mechanism):
 
     def _rates(self) -> Floats:
         rate = self.learning_rate
-        return (rate if isinstance(rate, Schedule) else Constant(rate)).rates(self.n_steps)
+        return (rate if isinstance(rate, Schedule) else ConstantSchedule(rate)).rates(self.n_steps)
 
     def _gradients(self, rows: Floats, theta: Floats) -> Floats:
         """Return the clipped gradient of one record at each iterate, `(size, n_features)`; 0 where its norm is inf."""
@@ -249,8 +249,8 @@ class NoisyProjectedSGD(Mechanism):
         flipped[0] = 1
         return Neighbours(TrainingData(X, y), TrainingData(X, flipped), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self._signed_rows(neighbours.side(side))
         pairs = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]

@@ -24,11 +24,11 @@ from .sampling.fixed_size import FixedSizeSampling
 from .sampling.full_batch import FullBatch
 from .sampling.poisson import PoissonSampling
 from .sampling.shuffled import ShuffledEpochs
-from .schedules import Constant, Cosine, InverseSquareRoot, Schedule, StepDecay
+from .schedules import ConstantSchedule, Cosine, InverseSquareRoot, Schedule, StepDecay
 
 __all__ = [
     "DPSGD",
-    "Constant",
+    "ConstantSchedule",
     "Cosine",
     "CyclicBatches",
     "FixedSizeSampling",

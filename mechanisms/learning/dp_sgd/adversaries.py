@@ -13,11 +13,11 @@ from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from .directions import clipped_gradient, clipped_gradients
-from .sampling.base import Draw
+from .sampling.base import BatchDraw
 from .training import Recipe, Trainer
 
 
-class ForAdversaries:
+class AdversaryViews:
     """Mixin with the capabilities that follow from the recipe."""
 
     trainer_class: ClassVar[type[Trainer]] = Trainer
@@ -92,7 +92,7 @@ class ForAdversaries:
         full batch of the records.
         """
         trainer = self.trainer_class(self.recipe, data)
-        batch = trainer.batch(Draw(None, None))
+        batch = trainer.batch(BatchDraw(None, None))
 
         def clipped_sum(parameters: NDArray[np.float64]) -> Floats:
             sums = np.empty(parameters.shape, dtype=trainer.dtype)

@@ -1,15 +1,15 @@
 """Capabilities that attacks require of a trainer, one protocol each: read base.py first.
 
     Learner                one classifier on each of many subsets (in base.py)   membership attacks, the membership game
-    TakesCanaries          a record may be chosen by the adversary               canaries that are examples
-    ClipsGradients         ... or be a gradient of known norm                    random directions
-    HasInputWeights        ... in the weight that reads one feature              Dirac canaries
-    ShowsNoisyGradients    ... and be observed in every noisy sum                the gradient-canary game
-    ShowsLosses            has a loss on an example                              canary loss
-    ReleasesModels         ... and releases models, as flat parameters           canary direction
-    ShowsTrajectory        ... after every step                                  gradient product
-    ShowsEachGradient      ... and the contribution of each of a few records     prior-aware reconstruction
-    StartsAnywhere         starts from specified parameters                      worst-case initial parameters
+    SupportsCanaries          a record may be chosen by the adversary               canaries that are examples
+    SupportsGradientCanaries         ... or be a gradient of known norm                    random directions
+    SupportsDiracCanaries        ... in the weight that reads one feature              Dirac canaries
+    SupportsNoisyGradients    ... and be observed in every noisy sum                the gradient-canary game
+    SupportsLosses            has a loss on an example                              canary loss
+    SupportsModels         ... and releases models, as flat parameters           canary direction
+    SupportsTrajectory        ... after every step                                  gradient product
+    SupportsRecordGradients      ... and the contribution of each of a few records     prior-aware reconstruction
+    SupportsInitialParameters         starts from specified parameters                      worst-case initial parameters
 
 A trainer implements what it can; `needed` checks a capability, and names the missing members.
 """
@@ -32,7 +32,7 @@ from .sampling.base import Sampling
 
 
 @runtime_checkable
-class TakesCanaries(Protocol):
+class SupportsCanaries(Protocol):
     """Trainer on records of which an adversary may choose one."""
 
     @property
@@ -54,7 +54,7 @@ class TakesCanaries(Protocol):
 
 
 @runtime_checkable
-class ClipsGradients(TakesCanaries, Protocol):
+class SupportsGradientCanaries(SupportsCanaries, Protocol):
     """Trainer that accepts gradient records, and bounds their norm."""
 
     @property
@@ -69,7 +69,7 @@ class ClipsGradients(TakesCanaries, Protocol):
 
 
 @runtime_checkable
-class HasInputWeights(ClipsGradients, Protocol):
+class SupportsDiracCanaries(SupportsGradientCanaries, Protocol):
     """Trainer whose first-layer weights can be located by feature."""
 
     def input_weights(self) -> NDArray[np.intp]:
@@ -78,7 +78,7 @@ class HasInputWeights(ClipsGradients, Protocol):
 
 
 @runtime_checkable
-class ShowsNoisyGradients(ClipsGradients, Protocol):
+class SupportsNoisyGradients(SupportsGradientCanaries, Protocol):
     """Trainer that releases the noisy sum of every step along directions, each run on a subset of the records."""
 
     @property
@@ -116,7 +116,7 @@ class ShowsNoisyGradients(ClipsGradients, Protocol):
 
 
 @runtime_checkable
-class ShowsLosses(Protocol):
+class SupportsLosses(Protocol):
     """Trainer that releases models whose loss on an example can be computed."""
 
     @property
@@ -138,7 +138,7 @@ class ShowsLosses(Protocol):
 
 
 @runtime_checkable
-class ReleasesModels(ShowsLosses, TakesCanaries, Protocol):
+class SupportsModels(SupportsLosses, SupportsCanaries, Protocol):
     """Trainer that releases the flat parameters of the last iterate or of all iterates."""
 
     @property
@@ -156,7 +156,7 @@ class ReleasesModels(ShowsLosses, TakesCanaries, Protocol):
 
 
 @runtime_checkable
-class ShowsTrajectory(ReleasesModels, Protocol):
+class SupportsTrajectory(SupportsModels, Protocol):
     """Trainer that releases every iterate of gradient descent with momentum on noisy sums."""
 
     @property
@@ -207,7 +207,7 @@ class ShowsTrajectory(ReleasesModels, Protocol):
 
 
 @runtime_checkable
-class ShowsEachGradient(ShowsTrajectory, Protocol):
+class SupportsRecordGradients(SupportsTrajectory, Protocol):
     """Trainer that computes the contribution of each of a few records to the noisy sum of a step."""
 
     def clipped_gradients(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -219,7 +219,7 @@ class ShowsEachGradient(ShowsTrajectory, Protocol):
 
 
 @runtime_checkable
-class StartsAnywhere(Protocol):
+class SupportsInitialParameters(Protocol):
     """Trainer that starts from specified public parameters."""
 
     @property
@@ -233,7 +233,7 @@ class StartsAnywhere(Protocol):
 
 
 @runtime_checkable
-class WrapsTrainer(Protocol):
+class SupportsTrainer(Protocol):
     """Mechanism that makes another claim for the runs of a trainer."""
 
     @property
@@ -244,7 +244,7 @@ class WrapsTrainer(Protocol):
 
 def trainer_of(mechanism: Any) -> Any:
     """Return the trainer inside `mechanism`, or `mechanism` if it wraps none."""
-    return mechanism.trainer if isinstance(mechanism, WrapsTrainer) else mechanism
+    return mechanism.trainer if isinstance(mechanism, SupportsTrainer) else mechanism
 
 
 def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
@@ -260,11 +260,11 @@ def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
 
     Example:
         >>> from dpassay.mechanisms.noise.additive.laplace import Laplace
-        >>> needed(Laplace(1.0), StartsAnywhere, "a worst-case start")
+        >>> needed(Laplace(1.0), SupportsInitialParameters, "a worst-case start")
         Traceback (most recent call last):
         ...
         dpassay.mechanisms.core.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, \
-which Laplace lacks. Use DPSGD, or a trainer that is StartsAnywhere (dpassay.mechanisms.learning.dp_sgd.capabilities).
+which Laplace lacks. Use DPSGD, or a trainer that is SupportsInitialParameters (dpassay.mechanisms.learning.dp_sgd.capabilities).
     """
     trainer = trainer_of(mechanism)
     missing = [name for name in members(capability) if inspect.getattr_static(trainer, name, None) is None]

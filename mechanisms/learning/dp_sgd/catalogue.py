@@ -26,7 +26,7 @@ samplings = Catalogue(
 schedules = Catalogue(
     "schedule",
     {
-        "constant": "dpassay.mechanisms.learning.dp_sgd.schedules:Constant",
+        "constant": "dpassay.mechanisms.learning.dp_sgd.schedules:ConstantSchedule",
         "inverse-square-root": "dpassay.mechanisms.learning.dp_sgd.schedules:InverseSquareRoot",
         "step-decay": "dpassay.mechanisms.learning.dp_sgd.schedules:StepDecay",
         "cosine": "dpassay.mechanisms.learning.dp_sgd.schedules:Cosine",

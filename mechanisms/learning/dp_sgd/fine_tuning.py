@@ -16,7 +16,7 @@ from ...core.relation import Relation
 from ...core.validation import numeric_rows
 from ..base import Floats, TrainingData
 from ..models.linear import LogisticRegression
-from .capabilities import ClipsGradients
+from .capabilities import SupportsGradientCanaries
 from .mechanism import DPSGD
 from .sampling.full_batch import FullBatch
 
@@ -69,7 +69,7 @@ class FineTuning(Mechanism):
     public: Any = None
 
     def __post_init__(self) -> None:
-        trains_a_network = isinstance(self.base, ClipsGradients) and hasattr(self.base, "network")
+        trains_a_network = isinstance(self.base, SupportsGradientCanaries) and hasattr(self.base, "network")
         if not trains_a_network or self.base.relation is Relation.ZERO_OUT:
             raise ParameterError(
                 "base must train a network by clipped gradients, as DPSGD does, under add_remove or replace_one, but "
@@ -129,14 +129,14 @@ class FineTuning(Mechanism):
         d0, d1 = (TrainingData(no_features, side.y, side.gradients) for side in (pair.d0, pair.d1))
         return Neighbours(d0, d1, pair.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        """Return the mechanism for this pair: encoded, it is a pair for the head, see `DPSGD.fitted_to`."""
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        """Return the mechanism for this pair: encoded, it is a pair for the head, see `DPSGD.bind`."""
+        super().bind(neighbours)
         sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
         for data in sides:
             self._check_width(data)
         d0, d1 = (_encode(data, *self.representation) for data in sides)
-        head = self.base.fitted_to(Neighbours(d0, d1, neighbours.relation))
+        head = self.base.bind(Neighbours(d0, d1, neighbours.relation))
         return self if head is self.base else replace(self, base=head)
 
     def output_law(self) -> LogDensity | None:

@@ -78,9 +78,9 @@ class GroupPrivacy(Mechanism):
         """Return the worst case of the base, which differs in one record of the group."""
         return self.base.worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> GroupPrivacy:
+    def bind(self, neighbours: Neighbours) -> GroupPrivacy:
         """Check that the sides fit the model and differ in at most `size` records, which the view can show."""
-        super().fitted_to(neighbours)
+        super().bind(neighbours)
         self._check_difference(*sides_of(self.base.recipe, neighbours))
         self.base.check_seen(neighbours)
         base = self.base.observing(neighbours)

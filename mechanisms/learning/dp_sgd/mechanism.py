@@ -19,14 +19,14 @@ from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
 from ..pairs import UNSEEN
-from .adversaries import ForAdversaries
+from .adversaries import AdversaryViews
 from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
 from .claims import claim_of
 from .clipping import CLIPPINGS
 from .directions import check_pair, check_seen, gradient_direction
 from .observation_law import ObservationLaw
 from .sampling.base import Sampling
-from .schedules import Constant, Schedule
+from .schedules import ConstantSchedule, Schedule
 from .training import Recipe, checked_inclusion
 
 VIEWS = ("final", "trajectory", "noisy_gradients")
@@ -35,7 +35,7 @@ DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, eq=False)
-class DPSGD(ForAdversaries, Mechanism):
+class DPSGD(AdversaryViews, Mechanism):
     """DP-SGD: each step updates the parameters by the noisy sum of the clipped gradients of a batch.
 
         S_t     = sum over the batch of clip(gradient) + N(0, (noise_multiplier * clip_norm)^2 I)
@@ -72,7 +72,7 @@ class DPSGD(ForAdversaries, Mechanism):
             products of the noisy sums with the `directions`, divided by clip_norm, so that a record whose gradient is
             clip_norm times a direction adds 1 and the noise has standard deviation noise_multiplier.
         directions: unit directions `(m, n_parameters)`; None for the direction in which the pair of an audit differs
-            (`fitted_to`), or, outside an audit, the direction of the canary of `worst_case`.
+            (`bind`), or, outside an audit, the direction of the canary of `worst_case`.
 
     Raises:
         ParameterError: a value out of range, or options that contradict each other.
@@ -165,7 +165,7 @@ class DPSGD(ForAdversaries, Mechanism):
         if isinstance(self.learning_rate, Schedule):
             return self.learning_rate
         positive(learning_rate=self.learning_rate)
-        return Constant(self.learning_rate)
+        return ConstantSchedule(self.learning_rate)
 
     @cached_property
     def canary(self) -> NDArray[np.float64]:
@@ -254,7 +254,7 @@ class DPSGD(ForAdversaries, Mechanism):
             self._only_gradients(without), self._only_gradients(np.concatenate([extreme, others])), self.relation
         )
 
-    def fitted_to(self, neighbours: Neighbours) -> DPSGD:
+    def bind(self, neighbours: Neighbours) -> DPSGD:
         """Return the mechanism for this pair, after checking that both sides fit the model.
 
         The sides must differ in one record, an example or a gradient record, and the view must show the difference.
@@ -264,7 +264,7 @@ class DPSGD(ForAdversaries, Mechanism):
                 "noisy_gradients" does not show.
             ParameterError: data that do not fit the model or the sampling.
         """
-        super().fitted_to(neighbours)
+        super().bind(neighbours)
         check_pair(self.recipe, neighbours)
         self.check_seen(neighbours)
         return self.observing(neighbours)

@@ -21,7 +21,7 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantSchedule:
     """Constant learning rate.
 
     Args:

@@ -26,7 +26,7 @@ from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
 from .clipping import clip_rows, factors
 from .normals import standard_normal
-from .sampling.base import Draw, Mask, Sampling
+from .sampling.base import BatchDraw, Mask, Sampling
 
 BLOCK_BYTES = 9 * 2**19
 """Memory of one step of a block of runs, about the size that stays in the cache between products."""
@@ -216,7 +216,7 @@ class Trainer:
 
     # --- the data -----------------------------------------------------------------------------------------------------
 
-    def batch(self, draw: Draw) -> Batch:
+    def batch(self, draw: BatchDraw) -> Batch:
         """Return the rows of the data that a draw selects."""
         n = self.data.n_examples
         if draw.rows is None:

@@ -142,9 +142,9 @@ class FederatedAveraging(FederatedLearner):
         )
         return sampling.guarantee(relative, steps=self.rounds, relation=self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Check that both sides are lists of clients of the model, and differ in one client."""
-        super().fitted_to(neighbours)
+        super().bind(neighbours)
         check_clients(neighbours, self.network)
         return self
 

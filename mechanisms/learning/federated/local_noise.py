@@ -113,9 +113,9 @@ class LocalNoiseAveraging(FederatedLearner):
         relative_sensitivity = 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
         return GaussianDP(math.sqrt(self.rounds) * relative_sensitivity / self.noise_multiplier, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Check that both sides are lists of clients of the model, and differ in one client at one position."""
-        super().fitted_to(neighbours)
+        super().bind(neighbours)
         check_clients(neighbours, self.network, in_place=True)
         return self
 

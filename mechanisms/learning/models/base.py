@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...core.errors import ParameterError, plural
 from ...core.validation import whole
 from ..base import Floats, TrainingData
-from .losses import LOSSES, Loss
+from .losses import LOSSES, LossFunction
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Model(ABC):
 
     @property
     @abstractmethod
-    def loss(self) -> Loss:
+    def loss(self) -> LossFunction:
         """Loss that training minimises."""
 
     @property

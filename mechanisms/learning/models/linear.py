@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...core.validation import whole
 from .base import Model
-from .losses import LOSSES, Loss
+from .losses import LOSSES, LossFunction
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class LinearRegression(Model):
         return 1
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> LossFunction:
         return LOSSES["squared"]
 
 
@@ -51,7 +51,7 @@ class LogisticRegression(Model):
         return 1
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> LossFunction:
         return LOSSES["logistic"]
 
 
@@ -82,5 +82,5 @@ class SoftmaxRegression(Model):
         return self.n_classes
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> LossFunction:
         return LOSSES["softmax"]

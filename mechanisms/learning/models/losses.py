@@ -17,7 +17,7 @@ from ..base import Floats
 Labels = NDArray[Any]
 
 
-class Loss(Protocol):
+class LossFunction(Protocol):
     """Interface of a loss."""
 
     name: ClassVar[str]
@@ -138,7 +138,7 @@ class Squared:
         )
 
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Softmax(), Logistic(), Squared())}
+LOSSES: dict[str, LossFunction] = {loss.name: loss for loss in (Softmax(), Logistic(), Squared())}
 
 
 def _log_softmax(outputs: Floats) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from ...core.errors import ParameterError
 from ...core.validation import one_of, whole
 from .base import Model
-from .losses import LOSSES, Loss
+from .losses import LOSSES, LossFunction
 
 
 @dataclass(frozen=True)
@@ -64,5 +64,5 @@ class MultiLayerPerceptron(Model):
         return self.activation
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> LossFunction:
         return LOSSES[self.objective or ("softmax" if self.n_outputs > 1 else "logistic")]

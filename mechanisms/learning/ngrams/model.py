@@ -15,7 +15,7 @@ from ...noise.queries.base import Floats
 from .alphabet import Alphabet, Tokens
 
 
-class Table(Protocol):
+class NGramTable(Protocol):
     """Counts by the index of an n-gram."""
 
     def of(self, keys: Tokens) -> Floats:
@@ -26,11 +26,11 @@ class Table(Protocol):
         """Return the counts of all symbols after each context, `(m, n_symbols)`; for a table of one run."""
         ...
 
-    def drop_first(self, n_after: int) -> Table:
+    def drop_first(self, n_after: int) -> NGramTable:
         """Return the counts of the n-grams without their first symbol; there are `n_after` possible ones."""
         ...
 
-    def drop_last(self, n_symbols: int) -> Table:
+    def drop_last(self, n_symbols: int) -> NGramTable:
         """Return the counts of the n-grams without their last symbol: of each context before any symbol."""
         ...
 
@@ -108,8 +108,8 @@ class NGramModel:
 
     alphabet: Alphabet
     n: int
-    tables: tuple[Table, ...]
-    contexts: tuple[Table, ...]
+    tables: tuple[NGramTable, ...]
+    contexts: tuple[NGramTable, ...]
     smoothing: float
 
     @classmethod
@@ -177,7 +177,7 @@ class NGramModel:
         return cls._of(alphabet, n, Dense(np.where(table > least, table, 0.0)), smoothing)
 
     @classmethod
-    def _of(cls, alphabet: Alphabet, n: int, table: Table, smoothing: float) -> NGramModel:
+    def _of(cls, alphabet: Alphabet, n: int, table: NGramTable, smoothing: float) -> NGramModel:
         tables = [table]
         for k in range(n - 1, 0, -1):
             tables.append(tables[-1].drop_first(len(alphabet) ** k))

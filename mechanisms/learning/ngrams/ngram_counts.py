@@ -149,8 +149,8 @@ class NGramCounts(Mechanism):
         """Return the exact curve of `worst_case()`: one count that changes by c, or two counts for replace_one."""
         return moved_counts(self.noise.rate, self.contribution, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self
 

@@ -125,8 +125,8 @@ class Aggregator(Mechanism):
             return None
         return repeated_law(log0[0], log1[0], self.n_queries, self.relation, most_answers=self.most_answers)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_one_teacher(self.counts(neighbours.d0), self.counts(neighbours.d1))
         return self
 

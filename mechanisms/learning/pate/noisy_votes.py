@@ -84,8 +84,8 @@ class NoisyVotes(Mechanism):
             )
         return labels.astype(np.int64)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         labels0, labels1 = self.labels(neighbours.d0), self.labels(neighbours.d1)
         if labels0.shape != labels1.shape or (labels0 != labels1).sum() != 1:
             raise NeighboursError("d0 and d1 must differ in the label of one record.", argument=("d0", "d1"))

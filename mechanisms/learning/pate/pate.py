@@ -231,8 +231,8 @@ class PATE(VotesOfParts):
         d0, d1 = (TrainingData(X, labels) for labels in self.labels_at_worst())
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.data(neighbours.side(side))
         check_in_place(neighbours, "parts")

@@ -104,8 +104,8 @@ class SampleAndAggregate(VotesOfParts):
             )
         return Neighbours(*self.labels_at_worst(), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         records0, records1 = (self.records(neighbours.side(side)) for side in (0, 1))
         if records0.shape != records1.shape or (records0 != records1).reshape(len(records0), -1).any(axis=1).sum() != 1:
             raise NeighboursError(

@@ -146,8 +146,8 @@ class Shuffled(Mechanism):
         d0[0], d1[0] = pair.d0, pair.d1
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Shuffled:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Shuffled:
+        super().bind(neighbours)
         values0, values1 = self._values(neighbours.d0), self._values(neighbours.d1)
         counts0, counts1 = (np.bincount(v, minlength=self.randomizer.n_categories) for v in (values0, values1))
         if (moved := int(np.abs(counts0 - counts1).sum()) // 2) > 1:

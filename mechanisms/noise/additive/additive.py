@@ -86,8 +86,8 @@ class AdditiveNoise(Mechanism):
         refuse_worst_case(type(self).__name__, self.query)
         return Neighbours(*unit_step(self.sensitivity, self.n_queries), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=self.norm)
         return self
 

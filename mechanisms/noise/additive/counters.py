@@ -93,8 +93,8 @@ class GaussianCounters(Mechanism):
         d0 = np.zeros(len(self.sensitivities))
         return Neighbours(d0, d0 + self.sensitivities, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         changes = np.abs(self.counts(neighbours.d1) - self.counts(neighbours.d0))
         if (changes > np.asarray(self.sensitivities) * (1.0 + 1e-12)).any():
             raise NeighboursError(

@@ -117,8 +117,8 @@ class SubsetCounts(Mechanism):
         d1[int(self.subsets.sum(axis=0, dtype=np.int64).argmax())] = 1
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (neighbours.d0, neighbours.d1):
             self.counts(side)
         check_records(neighbours)

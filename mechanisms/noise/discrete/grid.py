@@ -104,8 +104,8 @@ class GridLaplace(AdditiveNoise):
             )
         return np.floor(answers / self.granularity) * self.granularity
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        fitted = super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        fitted = super().bind(neighbours)
         for side in (neighbours.d0, neighbours.d1):
             self._centre(self.answers(side))
         return fitted

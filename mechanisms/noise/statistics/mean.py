@@ -98,7 +98,7 @@ class SumAndCount(Mechanism):
         """Return the curve of two Laplace mechanisms at full sensitivity; exact up to a grid of 1e-4 in epsilon."""
         return Repeated(Laplace(self.epsilon / 2.0, relation=self.relation), 2).exact_guarantee()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

@@ -144,7 +144,7 @@ class NaiveBayesCounts(Mechanism):
         """Return the curve of `n_moved` independent counts that each move by 1; exact up to 1e-4 in epsilon."""
         return self.composed().exact_guarantee()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

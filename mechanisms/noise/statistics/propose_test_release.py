@@ -141,7 +141,7 @@ class ProposeTestRelease(Mechanism):
         distance = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale
         return LaplaceChoiceDP.of_logs(log0, log1, [0.0, distance], self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

@@ -96,8 +96,8 @@ class RestrictedEdgeCount(Mechanism):
         d1[-1, :-1] = d1[:-1, -1] = 1
         return Neighbours(d1[:-1, :-1].copy(), d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         small, large = sorted((_checked(neighbours.d0), _checked(neighbours.d1)), key=len)
         rests = (np.delete(np.delete(large, i, axis=0), i, axis=1) for i in range(len(large)))
         if len(large) != len(small) + 1 or not any(np.array_equal(rest, small) for rest in rests):

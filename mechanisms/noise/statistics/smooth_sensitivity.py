@@ -142,7 +142,7 @@ class SmoothSensitivityMedian(Mechanism):
         curve = TwoCauchysDP if self.noise == "cauchy" else two_laplaces
         return curve(centre0, scale0, centre1, scale1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

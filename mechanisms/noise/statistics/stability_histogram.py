@@ -154,7 +154,7 @@ class StabilityHistogram(Mechanism):
             curve = ExactDP.of_logs(response[::-1], response, relation)
         return curve.product(ExactDP.of_logs(response, response[::-1])) if relation is Relation.REPLACE_ONE else curve
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         return self

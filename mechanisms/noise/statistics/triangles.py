@@ -158,8 +158,8 @@ class TriangleCount(Mechanism):
         half = np.diff(cuts)[:, None] / 2.0
         return (cuts[:-1, None] + half * (1.0 + x)).ravel(), (half * w).ravel()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         _ = self.adjacency(neighbours.d0), self.adjacency(neighbours.d1)
         return self

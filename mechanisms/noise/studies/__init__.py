@@ -8,7 +8,7 @@ study.py          Study         a group of which all but one are drawn anew in e
 
 from .column_means import ColumnMeans
 from .genomes import Genomes
-from .populations import Constant, Population, Tardos, Uniform
+from .populations import ConstantFrequencies, Population, Tardos, Uniform
 from .study import Study
 
-__all__ = ["ColumnMeans", "Constant", "Genomes", "Population", "Study", "Tardos", "Uniform"]
+__all__ = ["ColumnMeans", "ConstantFrequencies", "Genomes", "Population", "Study", "Tardos", "Uniform"]

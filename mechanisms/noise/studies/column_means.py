@@ -156,9 +156,9 @@ class ColumnMeans(Mechanism):
         person = draw_people(frequencies, 1, np.random.default_rng([self.population.seed, 1]))[0]
         return Neighbours(Study(frequencies), Study(frequencies, person), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return self if the pair is two arrays that differ in a row, or two studies that differ in the person."""
-        super().fitted_to(neighbours)
+        super().bind(neighbours)
         d0, d1 = (self._checked(neighbours.side(side)) for side in (0, 1))
         if isinstance(d0, Study) and isinstance(d1, Study):
             if not np.array_equal(d0.frequencies, d1.frequencies):

@@ -69,7 +69,7 @@ def draw_people(frequencies: Floats, n_people: int, rng: np.random.Generator) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class Constant(Population):
+class ConstantFrequencies(Population):
     """Population with the same frequency in every column.
 
     Args:
@@ -77,7 +77,7 @@ class Constant(Population):
         seed: seed of the target person.
 
     Example:
-        >>> Constant(value=0.5).frequencies(3).tolist()
+        >>> ConstantFrequencies(value=0.5).frequencies(3).tolist()
         [0.5, 0.5, 0.5]
     """
 
@@ -155,7 +155,7 @@ class Tardos(Population):
 populations = Catalogue(
     "population",
     {
-        "constant": "dpassay.mechanisms.noise.studies.populations:Constant",
+        "constant": "dpassay.mechanisms.noise.studies.populations:ConstantFrequencies",
         "uniform": "dpassay.mechanisms.noise.studies.populations:Uniform",
         "tardos": "dpassay.mechanisms.noise.studies.populations:Tardos",
     },

@@ -18,19 +18,19 @@ strategies.py   what is measured: cells, totals, trees, wavelets, the workload i
 from .errors import query_errors, singular_value_bound, squared_error
 from .gaussian import GaussianMatrix
 from .laplace import LaplaceMatrix
-from .strategies import Given, Hierarchical, Identity, Itself, Optimised, Strategy, Total, Wavelet
+from .strategies import ExplicitStrategy, Hierarchical, Identity, Optimised, Strategy, Total, Wavelet, WorkloadStrategy
 
 __all__ = [
+    "ExplicitStrategy",
     "GaussianMatrix",
-    "Given",
     "Hierarchical",
     "Identity",
-    "Itself",
     "LaplaceMatrix",
     "Optimised",
     "Strategy",
     "Total",
     "Wavelet",
+    "WorkloadStrategy",
     "query_errors",
     "singular_value_bound",
     "squared_error",

@@ -155,8 +155,8 @@ class MatrixMechanism(Mechanism):
         d0, d1 = (self._single_record(cell) for cell in (before, after))
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.workload.domain.records(neighbours.side(side))
         check_records(neighbours)

@@ -9,8 +9,8 @@ strategies = Catalogue(
         "total": "dpassay.mechanisms.query_release.matrix.strategies:Total",
         "hierarchical": "dpassay.mechanisms.query_release.matrix.strategies:Hierarchical",
         "wavelet": "dpassay.mechanisms.query_release.matrix.strategies:Wavelet",
-        "workload": "dpassay.mechanisms.query_release.matrix.strategies:Itself",
-        "given": "dpassay.mechanisms.query_release.matrix.strategies:Given",
+        "workload": "dpassay.mechanisms.query_release.matrix.strategies:WorkloadStrategy",
+        "given": "dpassay.mechanisms.query_release.matrix.strategies:ExplicitStrategy",
         "optimised": "dpassay.mechanisms.query_release.matrix.strategies:Optimised",
     },
 )

@@ -87,7 +87,7 @@ class Wavelet(Strategy):
 
 
 @dataclass(frozen=True)
-class Itself(Strategy):
+class WorkloadStrategy(Strategy):
     """Measurement of the workload itself, where least squares makes the answers consistent with each other."""
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
@@ -95,7 +95,7 @@ class Itself(Strategy):
 
 
 @dataclass(frozen=True)
-class Given(Strategy):
+class ExplicitStrategy(Strategy):
     """User-defined queries.
 
     Args:
@@ -113,7 +113,7 @@ class Optimised(Strategy):
     """Optimised strategy for the workload: the optimum for Gaussian noise, the best local optimum for Laplace noise.
 
     It minimises `squared_error` under add_remove, and is never worse than `Identity`, `Hierarchical`, `Wavelet` and
-    `Itself`. Under other relations it is valid, but not optimised.
+    `WorkloadStrategy`. Under other relations it is valid, but not optimised.
 
     Args:
         n_sums: for Laplace noise, number of weighted sums that are measured in addition to the cells, >= 1; None for
@@ -140,7 +140,9 @@ class Optimised(Strategy):
                 argument="strategy",
             )
         best = Workload(domain, self._matrix(workload.matrix, norm), name="optimised strategy")
-        others = [other.queries(workload, norm=norm) for other in (Identity(), Hierarchical(), Wavelet(), Itself())]
+        others = [
+            other.queries(workload, norm=norm) for other in (Identity(), Hierarchical(), Wavelet(), WorkloadStrategy())
+        ]
         return min([best, *others], key=lambda measured: squared_error(workload, measured, norm=norm))
 
     def _matrix(self, matrix: Floats, norm: float) -> Floats:

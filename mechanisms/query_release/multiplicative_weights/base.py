@@ -104,8 +104,8 @@ class WorkloadRelease(Mechanism):
             )
         return self.workload.of(self.workload.domain.histogram(records))
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         _ = self.answers(neighbours.d0), self.answers(neighbours.d1)
         return self

@@ -74,7 +74,7 @@ class AllRecords(BestRecord):
 
 
 @dataclass(frozen=True)
-class IntegerProgramme(BestRecord):
+class BestRecordProgramme(BestRecord):
     """Integer programme by HiGHS of scipy, one run after the other, without an array of the size of the domain.
 
     The variables are a bit for each attribute, and a number z in [0, 1] for each drawn query. z is at most each literal
@@ -134,5 +134,5 @@ def _constraints(
     return [(row, float(len(attributes) - 1 - np.count_nonzero(signs < 0)))]
 
 
-SOLVERS: dict[str, type[BestRecord]] = {"all-records": AllRecords, "highs": IntegerProgramme}
+SOLVERS: dict[str, type[BestRecord]] = {"all-records": AllRecords, "highs": BestRecordProgramme}
 """Solvers by name."""

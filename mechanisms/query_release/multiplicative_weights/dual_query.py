@@ -203,8 +203,8 @@ class DualQuery(Mechanism):
         ones[0] = 1
         return Neighbours(zeros, ones, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         _ = self.means(neighbours.d0), self.means(neighbours.d1)
         return self

@@ -18,7 +18,7 @@ from ...noise.queries.base import Floats
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.numerical import NumericalSparseVector
 from .base import WorkloadRelease, shown
-from .segments import log_stretch
+from .segments import log_segment
 from .updates import Updates, blocks
 
 VIEWS = ("transcript", "answers")
@@ -184,7 +184,7 @@ class OnlineWeights(WorkloadRelease):
 
     def _log_stretch(self, errors: Floats, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Floats:
         """Return the log probability that the errors are `below` and `above` one noisy threshold."""
-        return log_stretch(
+        return log_segment(
             errors, below, above, threshold=self.threshold, scales=(self.threshold_scale, self.query_scale)
         )
 

@@ -24,7 +24,7 @@ MOST = 2_000_000
 """Largest number of entries in an array of one block of rows."""
 
 
-def log_stretch(
+def log_segment(
     queries: Floats,
     below: NDArray[np.bool_],
     above: NDArray[np.bool_],

@@ -14,7 +14,7 @@ from .census import census_domain, census_tables
 from .domain import CensusDomain, Group, group
 from .noisy import NoisyTables
 from .rounding import Rounding
-from .statistics import NOT_PUBLISHED, GroupCount, GroupShare, MeanAge, MedianAge, Statistic
+from .statistics import NOT_PUBLISHED, GroupCount, GroupShare, MeanAge, MedianAge, TableStatistic
 from .swapped import SwappedTables
 from .tables import Tables, rows_of
 
@@ -28,8 +28,8 @@ __all__ = [
     "MedianAge",
     "NoisyTables",
     "Rounding",
-    "Statistic",
     "SwappedTables",
+    "TableStatistic",
     "Tables",
     "census_domain",
     "census_tables",

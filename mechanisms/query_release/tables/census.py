@@ -8,7 +8,7 @@ from typing import Any
 from ...core.errors import ParameterError
 from ...core.validation import one_of, whole
 from .domain import CensusDomain, Group, group
-from .statistics import GroupCount, Statistic
+from .statistics import GroupCount, TableStatistic
 from .tables import Tables, rows_of
 
 SEXES = ("female", "male")
@@ -57,5 +57,5 @@ def census_tables(
     ]
     counted: list[Group] = [group(sex=sex, ages=ages, **block_filter) for sex in SEXES for ages in age_groups]
     counted += [group(race=race, ages=(18, 110), **block_filter) for race in RACES]
-    first: tuple[Statistic, ...] = rows_of(rows) if detail == "medians" else tuple(map(GroupCount, rows))
+    first: tuple[TableStatistic, ...] = rows_of(rows) if detail == "medians" else tuple(map(GroupCount, rows))
     return Tables(census_domain(n_blocks), (*first, *map(GroupCount, counted)), threshold=threshold)

@@ -122,8 +122,8 @@ class NoisyTables(Mechanism):
         first, second, _ = self._farthest
         return Neighbours(types[[first]], types[[second]], self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.tables.domain.checked(neighbours.side(side))
         check_records(neighbours)

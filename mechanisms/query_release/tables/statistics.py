@@ -18,7 +18,7 @@ NOT_PUBLISHED = -1.0
 """Value of a suppressed cell, and of the mean or median of an empty group."""
 
 
-class Statistic(ABC):
+class TableStatistic(ABC):
     """One number about a group; subclasses are frozen dataclasses.
 
     Attributes:
@@ -46,7 +46,7 @@ class Statistic(ABC):
 
 
 @dataclass(frozen=True)
-class GroupCount(Statistic):
+class GroupCount(TableStatistic):
     """Number of people in a group.
 
     Example:
@@ -64,7 +64,7 @@ class GroupCount(Statistic):
 
 
 @dataclass(frozen=True)
-class MeanAge(Statistic):
+class MeanAge(TableStatistic):
     """Mean age of a group, rounded."""
 
     people: Group = EVERYBODY
@@ -79,7 +79,7 @@ class MeanAge(Statistic):
 
 
 @dataclass(frozen=True)
-class MedianAge(Statistic):
+class MedianAge(TableStatistic):
     """Median age of a group: the middle age, or the mean of the two middle ages; rounded."""
 
     people: Group = EVERYBODY
@@ -101,7 +101,7 @@ class MedianAge(Statistic):
 
 
 @dataclass(frozen=True)
-class GroupShare(Statistic):
+class GroupShare(TableStatistic):
     """Percentage of a larger group that belongs to a group, rounded.
 
     Args:

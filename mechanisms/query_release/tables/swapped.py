@@ -100,8 +100,8 @@ class SwappedTables(Mechanism):
         d0, d1 = kinds[[0, -1, -1]], kinds[[0, -1, 0]]
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.tables.domain.checked(neighbours.side(side))
         check_records(neighbours)

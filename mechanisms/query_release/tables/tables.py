@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...core.errors import ParameterError
 from ...core.validation import whole
 from .domain import CensusDomain, Group, Ints
-from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, Statistic
+from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStatistic
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Tables:
     """
 
     domain: CensusDomain
-    statistics: tuple[Statistic, ...]
+    statistics: tuple[TableStatistic, ...]
     _: KW_ONLY
     threshold: int = 0
     zeros_shown: bool = False
@@ -87,7 +87,7 @@ class Tables:
         return np.column_stack([self._cell(s, ages, inside[s.people], inside[s.base]) for s in self.statistics])
 
     def _cell(
-        self, statistic: Statistic, ages: Ints, inside: NDArray[np.bool_], in_base: NDArray[np.bool_]
+        self, statistic: TableStatistic, ages: Ints, inside: NDArray[np.bool_], in_base: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         values = statistic.of(ages, inside, in_base)
         size = inside.sum(axis=1)
@@ -97,7 +97,7 @@ class Tables:
         return np.where(suppressed, NOT_PUBLISHED, values)
 
 
-def rows_of(groups: Iterable[Group]) -> tuple[Statistic, ...]:
+def rows_of(groups: Iterable[Group]) -> tuple[TableStatistic, ...]:
     """Return count, median age and mean age of each group, as in a published table with one row per group."""
     return tuple(
         statistic for people in groups for statistic in (GroupCount(people), MedianAge(people), MeanAge(people))

@@ -27,7 +27,7 @@ from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
 from .geography import LEVELS, Geography
 from .neighbouring_moves import Moves
-from .plan import Plan
+from .plan import TopDownPlan
 from .processing import TopDownTables
 from .queries import Invariant, LevelQuery, Where, where_of
 
@@ -77,9 +77,9 @@ class TopDown(Mechanism):
         _ = self.moves
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> TopDownPlan:
         """Public plan of the release, independent of the data."""
-        return Plan(self.geography, self.domain, self.structural_zeros, self.queries, self.invariants)
+        return TopDownPlan(self.geography, self.domain, self.structural_zeros, self.queries, self.invariants)
 
     @cached_property
     def moves(self) -> Moves:
@@ -158,8 +158,8 @@ class TopDown(Mechanism):
         """Return a pair of one person who changes queries with the largest budget share, and no invariant."""
         return self.moves.pair(*self.moves.furthest)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_records(neighbours)
         public = [self.plan.public(self.plan.counts(neighbours.side(side))) for side in (0, 1)]
         self._check_agreement(*public)

@@ -15,7 +15,7 @@ from .queries import Invariant
 
 
 @dataclass(frozen=True, eq=False)
-class Total:
+class FeasibleTotal:
     """Value of an invariant at one node; `row`, shape `(n_counties * n_groups,)`, selects the people counted."""
 
     row: Floats
@@ -54,7 +54,7 @@ def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds:
     )
 
 
-def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArray[np.bool_]) -> list[Total]:
+def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArray[np.bool_]) -> list[FeasibleTotal]:
     """Return one total for each value of an invariant, over groups of cells that the same invariants count."""
     groups = np.unique(kinds, axis=1) if len(kinds) else kinds
     totals = []
@@ -68,11 +68,11 @@ def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: NDArra
             )
         for node, value in enumerate(invariant.values or ()):
             row = np.outer(geography.of_counties(invariant.level) == node, kind).astype(np.float64).ravel()
-            totals.append(Total(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
+            totals.append(FeasibleTotal(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
     return totals
 
 
-def _fits(totals: Sequence[Total]) -> bool:
+def _fits(totals: Sequence[FeasibleTotal]) -> bool:
     """Return True if some non-negative numbers have these sums."""
     from scipy.optimize import linprog
 

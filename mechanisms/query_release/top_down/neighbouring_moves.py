@@ -12,7 +12,7 @@ from ...core.base import Neighbours
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ...noise.queries.domain import Ints
-from .plan import Plan
+from .plan import TopDownPlan
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Moves:
         ParameterError: no pair agrees on the invariants, or the invariants determine a query.
     """
 
-    plan: Plan
+    plan: TopDownPlan
     relation: Relation
 
     def __post_init__(self) -> None:

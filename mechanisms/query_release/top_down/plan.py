@@ -19,7 +19,7 @@ from .queries import Invariant, LevelQuery, Where, members
 
 
 @dataclass(frozen=True)
-class Plan:
+class TopDownPlan:
     """Geography, domain, structural zeros, queries and invariants, checked against each other.
 
     Args:

@@ -17,7 +17,7 @@ from ...core.validation import one_of
 from ...noise.queries.base import Floats
 from .geography import LEVELS
 from .least_squares import LeastSquares
-from .plan import Plan, above
+from .plan import TopDownPlan, above
 from .rounding import rounded
 
 STEPS = ("least-squares", "non-negative", "whole")
@@ -35,7 +35,7 @@ class TopDownTables:
         weights: 1 / variance of the noise of each query.
     """
 
-    plan: Plan
+    plan: TopDownPlan
     weights: Sequence[float]
 
     def tables(self, outputs: Floats, *, step: str = "whole") -> dict[str, Floats]:

@@ -137,8 +137,8 @@ class SparseVector(Mechanism):
         d0, d1 = (v if self.n_queries > 1 else v[0] for v in (start, start + self.sensitivity * signs))
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=np.inf)
         return self
 

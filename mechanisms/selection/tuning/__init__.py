@@ -9,7 +9,7 @@ threshold.py     the first run that is good enough
 chooses_run.py       Base class of the mechanisms that choose among private runs
 """
 
-from .base import Trial
+from .base import TuningTrial
 from .best import BestOfRepetitions
 from .candidate import NoisyCandidate, RandomMechanism
 from .chooses_run import ChoosesRun
@@ -25,5 +25,5 @@ __all__ = [
     "PoissonRepetitions",
     "RandomMechanism",
     "Repetitions",
-    "Trial",
+    "TuningTrial",
 ]

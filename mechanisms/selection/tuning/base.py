@@ -8,13 +8,13 @@ from ...core.base import Dataset, Mechanism, Neighbours
 from ...noise.queries.base import Floats
 
 
-class Trial(Mechanism):
+class TuningTrial(Mechanism):
     """A mechanism whose outputs are rows `(size, k)` of numbers, the last of which is a score: higher is better."""
 
     def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats] | None:
         """Return the probabilities that a run on `dataset` has a lower and a higher score; None if not known."""
 
-    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells | None:
+    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> OutcomeCells | None:
         """Return the points of a numerical integral of the densities of both sides; None if not known.
 
         Args:
@@ -24,7 +24,7 @@ class Trial(Mechanism):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class OutcomeCells:
     """Outputs `(n, k)` as the nodes of a numerical integral, and their weights `(n,)`."""
 
     outputs: Floats

@@ -24,7 +24,7 @@ from ...core.validation import one_of, positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.answers import check_distance
 from ...noise.queries.base import Floats
-from .base import Cells, Trial
+from .base import OutcomeCells, TuningTrial
 
 NOISES = ("laplace", "gaussian")
 MOST_SCALES = 1000.0
@@ -34,7 +34,7 @@ _BLOCK = 2_000_000
 
 
 @dataclass(frozen=True)
-class NoisyCandidate(Trial):
+class NoisyCandidate(TuningTrial):
     """A random one of `n_candidates` hyper-parameters, and its noisy score on the private data.
 
     The simplest form of hyper-parameter tuning: the choice of the candidate does not depend on the data, and only its
@@ -109,7 +109,7 @@ class NoisyCandidate(Trial):
                 better[some] = np.where(distance < 0, 1 - tail, tail) @ shares
         return worse, better
 
-    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> Cells:
+    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> OutcomeCells:
         """Return the nodes of Simpson's rule, from 40 scales below the least score to 40 above the largest.
 
         Candidates with equal scores on both sides are merged.
@@ -124,7 +124,7 @@ class NoisyCandidate(Trial):
         scores, weights = zip(*map(_simpson, ends[:-1], ends[1:], widths), strict=True)
         score, weight = np.concatenate(scores), np.concatenate(weights)
         outputs = np.column_stack([np.repeat(first, len(score)), np.tile(score, len(first))])
-        return Cells(outputs.astype(np.float64), np.outer(times, weight).ravel())
+        return OutcomeCells(outputs.astype(np.float64), np.outer(times, weight).ravel())
 
     def output_law(self) -> LogDensity:
         """Return the mechanism, whose `log_density` is exact."""
@@ -153,8 +153,8 @@ class NoisyCandidate(Trial):
         d1[0] = 0.0
         return Neighbours(d0, d1, self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         check_distance(
             self.scores(neighbours.d0), self.scores(neighbours.d1), sensitivity=self.sensitivity, norm=np.inf
         )
@@ -171,7 +171,7 @@ def _simpson(start: float, end: float, width: float) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class RandomMechanism(Trial):
+class RandomMechanism(TuningTrial):
     """A random one of several private mechanisms, such as training runs with several settings, and its score.
 
     Args:
@@ -262,6 +262,6 @@ class RandomMechanism(Trial):
         """Return the worst case of the first mechanism."""
         return self.mechanisms[0].worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return the mechanism with all its mechanisms fitted to the pair."""
-        return replace(self, mechanisms=tuple(mechanism.fitted_to(neighbours) for mechanism in self.mechanisms))
+        return replace(self, mechanisms=tuple(mechanism.bind(neighbours) for mechanism in self.mechanisms))

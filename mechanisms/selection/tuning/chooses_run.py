@@ -15,7 +15,7 @@ from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Wo
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...noise.queries.base import Floats
-from .base import Trial
+from .base import TuningTrial
 from .candidate import NoisyCandidate
 
 
@@ -28,14 +28,14 @@ class ChoosesRun(Mechanism):
         epsilon, n_candidates: parameters of the default run, used if `base` is None.
     """
 
-    base: Trial | None = None
+    base: TuningTrial | None = None
     _: KW_ONLY
     epsilon: float = 1.0
     n_candidates: int = 16
 
     def __post_init__(self) -> None:
         run = NoisyCandidate(self.epsilon, self.n_candidates) if self.base is None else self.base
-        if not isinstance(run, Trial):
+        if not isinstance(run, TuningTrial):
             raise ParameterError(
                 f"base must be a Trial, whose outputs end with a score, such as NoisyCandidate(0.5, 10) or "
                 f"RandomMechanism(...), but is {run!r}.",
@@ -45,7 +45,7 @@ class ChoosesRun(Mechanism):
         object.__setattr__(self, "relation", run.relation)
 
     @property
-    def run(self) -> Trial:
+    def run(self) -> TuningTrial:
         """Mechanism of one run."""
         assert self.base is not None
         return self.base
@@ -118,14 +118,14 @@ class ChoosesRun(Mechanism):
         """Return the worst case of one run."""
         return self.run.worst_case()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
+    def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return the mechanism with the run fitted to the pair."""
-        fitted = self.run.fitted_to(neighbours)
-        assert isinstance(fitted, Trial)
+        fitted = self.run.bind(neighbours)
+        assert isinstance(fitted, TuningTrial)
         return self if fitted is self.run else replace(self, base=fitted)
 
 
-def best_of(base: Trial, times: NDArray[np.int64], dataset: Dataset, rng: np.random.Generator) -> Outputs:
+def best_of(base: TuningTrial, times: NDArray[np.int64], dataset: Dataset, rng: np.random.Generator) -> Outputs:
     """Return the best of `times[i]` runs for each i, from one sorted batch of all runs.
 
     Ties of the score are broken by the other numbers of the output, so that the best value does not depend on the order

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GeneralizedCells:
     """Cells of bands of the quasi-identifiers, with a count for each sensitive value, all fixed before any data.
 
     Args:
@@ -33,7 +33,7 @@ class Cells:
 
     Example:
         >>> import pandas as pd
-        >>> cells = Cells({"age": [30, 50, 70]}, "illness", ("asthma", "flu"))
+        >>> cells = GeneralizedCells({"age": [30, 50, 70]}, "illness", ("asthma", "flu"))
         >>> people = pd.DataFrame({"age": [31, 34, 52], "illness": ["flu", "flu", "asthma"]})
         >>> cells.records(people).tolist(), cells.mechanism(1.0).answers(cells.records(people)).tolist()
         ([1, 1, 2], [0.0, 2.0, 1.0, 0.0])

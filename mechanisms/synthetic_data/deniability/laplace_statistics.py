@@ -71,8 +71,8 @@ class LaplaceParts(Mechanism):
         n, shift = self.moved
         return Repeated(Laplace(shift, relation=self.relation), n).exact_guarantee()
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         for side in (0, 1):
             self.statistics(neighbours.side(side))
         check_records(neighbours)

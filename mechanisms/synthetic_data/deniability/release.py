@@ -192,8 +192,8 @@ class DeniableRelease(Mechanism):
         pair = self.worst_case()
         return ExactDP.of_logs(self.log_law(pair.d0), self.log_law(pair.d1), self.relation)
 
-    def fitted_to(self, neighbours: Neighbours) -> Mechanism:
-        super().fitted_to(neighbours)
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
         sizes = [len(self._cells(neighbours.side(side))) for side in (0, 1)]
         if self.relation is Relation.ADD_REMOVE and min(sizes) < self.k:
             raise NeighboursError(

@@ -53,10 +53,10 @@ class GraphicalModel(Generator):
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> TreeDistributions:
+    ) -> JunctionTreeDistributions:
         tree = JunctionTree.of(domain, [measurement.attributes for measurement in measured])
         check_memory(len(total) * tree.n_cells, "the junction trees of all runs")
-        beliefs = Beliefs(tree, measured)
+        beliefs = CliqueBeliefs(tree, measured)
         at_once = max(1, BLOCK // tree.n_cells)
         blocks = []
         for block_start in range(0, len(total), at_once):
@@ -71,10 +71,10 @@ class GraphicalModel(Generator):
                 tolerance=self.tolerance,
             )
             blocks.append(beliefs.cliques(potentials))
-        return TreeDistributions(tree, total, [np.concatenate(parts) for parts in zip(*blocks, strict=True)])
+        return JunctionTreeDistributions(tree, total, [np.concatenate(parts) for parts in zip(*blocks, strict=True)])
 
 
-class Beliefs:
+class CliqueBeliefs:
     """Belief propagation: from potentials of the measured marginals to probabilities, run by run.
 
     A pass from the leaves to the root collects, in logarithms, the message of each subtree on the attributes shared
@@ -125,7 +125,7 @@ class Beliefs:
         return [probabilities[place] for place in range(len(probabilities))]
 
 
-class TreeDistributions(Synthesised):
+class JunctionTreeDistributions(Synthesised):
     """A distribution on a junction tree for each run: cliques are independent given their shared attributes.
 
     Args:

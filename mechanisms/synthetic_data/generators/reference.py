@@ -13,7 +13,7 @@ from ...core.errors import ParameterError
 from ...core.validation import whole
 from ...noise.queries.domain import Domain
 from ..base import Floats, Generator, Measured
-from .graphical import TreeDistributions
+from .graphical import JunctionTreeDistributions
 from .junction_tree import JunctionTree
 
 
@@ -37,7 +37,7 @@ class ReferenceModel(Generator):
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> TreeDistributions:
+    ) -> JunctionTreeDistributions:
         for measurement in measured:
             if measurement.noise != "gaussian":
                 raise ParameterError(
@@ -56,7 +56,7 @@ class ReferenceModel(Generator):
         tree = JunctionTree.of(domain, [measurement.attributes for measurement in measured])
         fits = [self._fitted(mbi, domain, measured, run, float(n)) for run, n in enumerate(total)]
         cliques = [np.stack([fit.project(names).datavector() / fit.total for fit in fits]) for names in tree.cliques]
-        return TreeDistributions(tree, total, [np.asarray(shares, dtype=np.float64) for shares in cliques])
+        return JunctionTreeDistributions(tree, total, [np.asarray(shares, dtype=np.float64) for shares in cliques])
 
     def _fitted(self, mbi: Any, domain: Domain, measured: Sequence[Measured], run: int, total: float) -> Any:
         answers = [

@@ -35,7 +35,7 @@ class Trees(NamedTuple):
         return Trees(self.nodes[runs], self.parents[runs])
 
 
-class Answers(NamedTuple):
+class TreeAnswers(NamedTuple):
     """Measurements at the nodes and edges of the tree; a missing measurement has precision 0.
 
     Args:
@@ -52,10 +52,10 @@ class Answers(NamedTuple):
     edge_precisions: Floats
     exists: NDArray[np.bool_]
 
-    def of(self, runs: Runs) -> Answers:
+    def of(self, runs: Runs) -> TreeAnswers:
         """Return the answers of some of the runs."""
         nodes, edges, node_precisions, edge_precisions = (part[runs] for part in self[:4])
-        return Answers(nodes, edges, node_precisions, edge_precisions, self.exists[runs])
+        return TreeAnswers(nodes, edges, node_precisions, edge_precisions, self.exists[runs])
 
     def measured(self) -> list[Measured]:
         """Return each node, then each edge, as one measured marginal; infinite noise marks missing measurements."""
@@ -91,7 +91,7 @@ class Answers(NamedTuple):
         return np.where((precision > 0)[cells], np.maximum(answers, floor), 1.0) / total[cells]
 
 
-def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple[Trees, Answers]:
+def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple[Trees, TreeAnswers]:
     """Return the tree of each run and its answers; repeated measurements are averaged.
 
     Attributes that no chosen pair links become children of the first one, by an edge without measurements.
@@ -126,7 +126,7 @@ def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple
         _average(edges, edge_precisions, runs, numbers.max(axis=1) - 1, counts, measurement.deviations)
     exists = np.zeros((size, d, width), dtype=np.bool_)
     exists[all_runs[:, None], trees.nodes] = np.arange(width) < np.array(domain.shape)[:, None]
-    return trees, Answers(nodes, edges, node_precisions, edge_precisions, exists)
+    return trees, TreeAnswers(nodes, edges, node_precisions, edge_precisions, exists)
 
 
 def _places(domain: Domain, measurement: Measured) -> list[int]:

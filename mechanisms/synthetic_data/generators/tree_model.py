@@ -15,7 +15,7 @@ from ...core.validation import positive, whole
 from ...noise.queries.domain import Domain, check_memory
 from ..base import Floats, Generator, Ints, Measured, Synthesised, n_runs
 from .potentials import Likelihood, Parts, fit_potentials
-from .tree_answers import Answers, Trees, answers_of
+from .tree_answers import TreeAnswers, Trees, answers_of
 
 BLOCK = 2**21
 """Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
@@ -80,7 +80,7 @@ class TreeModel(Generator):
             root_shares[runs], conditionals[runs] = self._fitted(trees.of(runs), answers.of(runs), total[runs])
         return TreeDistributions(domain, total, trees, root_shares, conditionals)
 
-    def _fitted(self, trees: Trees, answers: Answers, total: Floats) -> tuple[Floats, Floats]:
+    def _fitted(self, trees: Trees, answers: TreeAnswers, total: Floats) -> tuple[Floats, Floats]:
         """Return the distribution of the root and of each node given its parent: see `TreeDistributions`."""
 
         def marginals(potentials: Parts, runs: Ints) -> Parts:

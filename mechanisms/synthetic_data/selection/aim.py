@@ -18,7 +18,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import open_unit, positive, whole
 from ...noise.queries.domain import Domain
-from ..base import Floats, Generator, Ints, Marginal, Measured, Selection, Synthesised, Table, checked_marginals
+from ..base import Floats, Generator, Ints, Marginal, MarginalSelection, Measured, Synthesised, Table, checked_marginals
 from .measured_marginals import Collected
 from .model_size import model_size
 
@@ -34,7 +34,7 @@ transcript probability zero.
 
 
 @dataclass(frozen=True)
-class AIM(Selection):
+class AIM(MarginalSelection):
     """AIM: adaptive choice of marginals, with a budget that is spent faster when rounds give little information.
 
     1. Each attribute is measured.
@@ -166,7 +166,7 @@ class AIM(Selection):
     def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
         """Return the measurements of all runs; runs that have spent their budget wait for the others."""
         domain = table.domain
-        setting = Setting.of(self, domain)
+        setting = AIMSetting.of(self, domain)
         collected, measurements = Collected(domain, setting.candidates, size), []
         cost = np.full(size, self.rho / self.n_rounds(domain))
         spent = np.zeros(size)
@@ -207,7 +207,7 @@ class AIM(Selection):
     def log_odds(
         self,
         table: Table,
-        setting: Setting,
+        setting: AIMSetting,
         counts: Sequence[Floats],
         collected: Collected,
         runs: Ints,
@@ -246,7 +246,7 @@ class AIM(Selection):
         return generator.fit(table.domain, collected.measured(runs, generator), rng, n_records=n_records)
 
     def _measured(
-        self, table: Table, setting: Setting, place: int, runs: Ints, deviation: Floats, rng: np.random.Generator
+        self, table: Table, setting: AIMSetting, place: int, runs: Ints, deviation: Floats, rng: np.random.Generator
     ) -> Measured:
         counts = table.marginal(setting.candidates[place])
         noise = deviation[:, None] * rng.standard_normal((len(runs), len(counts)))
@@ -254,7 +254,7 @@ class AIM(Selection):
 
     def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
         """Return one row per run, as the class describes: `(size, most_rounds * (2 + longest marginal))`."""
-        setting = Setting.of(self, domain)
+        setting = AIMSetting.of(self, domain)
         rows = np.zeros((size, self.most_rounds(domain), 2 + int(setting.n_cells.max())))
         n_done = np.zeros(size, dtype=np.int64)
         for measurement in measured:
@@ -270,7 +270,7 @@ class AIM(Selection):
 
     def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
         """Return the sum of the log probabilities of each choice given earlier outputs and of the noise."""
-        setting = Setting.of(self, table.domain)
+        setting = AIMSetting.of(self, table.domain)
         rounds = transcripts.reshape(len(transcripts), self.most_rounds(table.domain), -1)
         collected = Collected(table.domain, setting.candidates, len(rounds))
         log_density, spent = np.zeros(len(rounds)), np.zeros(len(rounds))
@@ -301,7 +301,7 @@ class AIM(Selection):
         return log_density
 
 
-class Setting(NamedTuple):
+class AIMSetting(NamedTuple):
     """Constants of a selection for one domain.
 
     Args:
@@ -317,7 +317,7 @@ class Setting(NamedTuple):
     n_cells: Ints
 
     @classmethod
-    def of(cls, selection: AIM, domain: Domain) -> Setting:
+    def of(cls, selection: AIM, domain: Domain) -> AIMSetting:
         candidates = selection.candidates(domain)
         n_cells = np.array([domain.project(candidate).n_cells for candidate in candidates])
         return cls(domain, candidates, selection.weights(domain), n_cells)

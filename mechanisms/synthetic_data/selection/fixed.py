@@ -18,11 +18,11 @@ from ...noise.additive.gaussian import Gaussian
 from ...noise.additive.laplace import Laplace
 from ...noise.queries.domain import Domain
 from ...noise.queries.marginals import Marginals
-from ..base import NOISES, Floats, Generator, Marginal, Measured, Selection, Table, checked_marginals
+from ..base import NOISES, Floats, Generator, Marginal, MarginalSelection, Measured, Table, checked_marginals
 
 
 @dataclass(frozen=True)
-class FixedMarginals(Selection):
+class FixedMarginals(MarginalSelection):
     """A given list of marginals, measured in one round; the choice is public and has no privacy cost.
 
     Every cell of every marginal gets independent noise of the same standard deviation: given directly, or calibrated to

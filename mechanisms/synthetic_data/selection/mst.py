@@ -17,11 +17,11 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import non_negative, positive
 from ...noise.queries.domain import Domain
-from ..base import Floats, Generator, Ints, Marginal, Measured, Selection, Table
+from ..base import Floats, Generator, Ints, Marginal, MarginalSelection, Measured, Table
 from . import spanning_trees as trees
 from .aim import HALF_NORMAL
 from .compression import merged, nearest_counts, present, spread
-from .worst_case_clusters import LARGEST, camps_apart
+from .worst_case_clusters import LARGEST, clusters_apart
 
 Flags = NDArray[np.bool_]
 RARE = 3.0
@@ -29,7 +29,7 @@ RARE = 3.0
 
 
 @dataclass(frozen=True)
-class MST(Selection):
+class MST(MarginalSelection):
     """MST: selection by a noisy maximum spanning tree of the dependences between attributes.
 
     1. Each attribute is measured, and its rare values are merged into one.
@@ -101,12 +101,12 @@ class MST(Selection):
         ends = trees.pairs(len(names))
         return (*((name,) for name in names), *((names[a], names[b]) for a, b in ends))
 
-    def noise(self, domain: Domain) -> Noise:
+    def noise(self, domain: Domain) -> MSTNoise:
         """Return the noise of each step."""
         d = len(domain.names)
         sensitivity = self.sensitivity
         one_way_rho, choice_rho, two_way_rho = (self.rho * share for share in self.shares)
-        return Noise(
+        return MSTNoise(
             one_way=math.sqrt(sensitivity * d / (2.0 * one_way_rho)),
             rate=math.sqrt(8.0 * choice_rho / (d - 1)) / (2.0 * sensitivity),
             two_way=math.sqrt(sensitivity * (d - 1) / (2.0 * two_way_rho)),
@@ -132,7 +132,7 @@ class MST(Selection):
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
         n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
-        return camps_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
+        return clusters_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
@@ -245,7 +245,7 @@ class MST(Selection):
         return log_density
 
 
-class Noise(NamedTuple):
+class MSTNoise(NamedTuple):
     """Noise of the three steps.
 
     Args:

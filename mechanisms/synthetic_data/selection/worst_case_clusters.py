@@ -23,7 +23,7 @@ LARGEST = 10**6
 """Largest number of records that are generated."""
 
 
-def two_camps(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
+def two_clusters(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
     """Return records, shape `(about n_records, n_attributes)`.
 
     Attributes 0 and 1 are one camp, the others the second one.
@@ -48,9 +48,9 @@ def two_camps(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
     return np.concatenate([records, np.zeros((n_more, d), dtype=np.int64)])
 
 
-def camps_apart(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
-    """Return `two_camps` with a record of value 0 everywhere, added or in place of one of value 1 everywhere."""
-    records = two_camps(shape, n_records, n_more)
+def clusters_apart(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
+    """Return `two_clusters` with a record of value 0 everywhere, added or in place of one of value 1 everywhere."""
+    records = two_clusters(shape, n_records, n_more)
     zeros = np.zeros((1, len(shape)), dtype=np.int64)
     if relation is Relation.ADD_REMOVE:
         return Neighbours(records, np.concatenate([records, zeros]), relation)

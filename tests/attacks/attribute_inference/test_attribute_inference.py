@@ -18,7 +18,7 @@ from dpassay.attacks.attribute_inference import (
     FromMembership,
     Imputation,
     LeafCounts,
-    Learned,
+    LearnedInference,
     Majority,
     NearestRows,
     Sensitive,
@@ -54,7 +54,7 @@ def overfitted(data):
 
 
 MODEL_ATTACKS = [FromMembership(), FromMembership("rescaled-logit"), FromMembership(threshold=-0.1), ErrorRates()]
-MODEL_ATTACKS += [LeafCounts(), Learned("logistic"), Imputation(), Majority()]
+MODEL_ATTACKS += [LeafCounts(), LearnedInference("logistic"), Imputation(), Majority()]
 TABLE_ATTACKS = [NearestRows(), NearestRows(5), TrainedOnSynthetic(), CorrectAttribution()]
 
 

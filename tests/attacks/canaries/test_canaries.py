@@ -76,7 +76,7 @@ def test_every_canary_of_the_catalogue_is_tested_here():
 def test_the_two_sides_are_neighbours_that_differ_in_the_canary(name, relation, initial):
     mechanism, (X, y) = learner(relation=relation, initial=initial), records()
     pair = CANARIES[name].pair((X, y), mechanism)
-    mechanism.fitted_to(pair)
+    mechanism.bind(pair)
     only0, only1 = differing(pair)
     assert len(pair.d1) == N
     assert len(pair.d0) == N - (relation == "add_remove")
@@ -181,9 +181,9 @@ def test_copies_are_a_group_with_the_claim_of_a_group():
     with pytest.raises(NeighboursError, match="plus one record"):
         ClipBKD(copies=4).pair(records(), base)
     with pytest.raises(NeighboursError, match="differ in 4 records, but the claim is for a group of 1 to 3"):
-        GroupPrivacy(base, size=3).fitted_to(pair)
+        GroupPrivacy(base, size=3).bind(pair)
     with pytest.raises(NeighboursError, match="differ in 0 records"):
-        GroupPrivacy(base, size=3).fitted_to(Neighbours(pair.d1, pair.d1, "add_remove"))
+        GroupPrivacy(base, size=3).bind(Neighbours(pair.d1, pair.d1, "add_remove"))
     assert ClipBKD(copies=1).stage(records(), base)[0] is base
 
 
@@ -343,7 +343,7 @@ def test_a_group_is_one_under_its_relation(relation, out, in_, message):
     )
     sides = (TrainingData(np.empty((0, 4)), np.empty(0), np.outer(norms, np.eye(5)[0])) for norms in (out, in_))
     with pytest.raises(NeighboursError, match=message):
-        GroupPrivacy(base, size=1).fitted_to(Neighbours(*sides, relation))
+        GroupPrivacy(base, size=1).bind(Neighbours(*sides, relation))
 
 
 def test_a_group_of_cyclic_batches_is_decided_by_place():
@@ -353,7 +353,7 @@ def test_a_group_of_cyclic_batches_is_decided_by_place():
     )  # fmt: skip
     X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     with pytest.raises(NeighboursError, match="differ in 2 records"):
-        GroupPrivacy(base, size=1).fitted_to(Neighbours((X, y), (X[::-1], y[::-1]), "replace_one"))
+        GroupPrivacy(base, size=1).bind(Neighbours((X, y), (X[::-1], y[::-1]), "replace_one"))
 
 
 # --- many at once, for one run ---------------------------------------------------------------------------------------

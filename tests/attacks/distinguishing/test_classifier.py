@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
-from dpassay.attacks.learners.table import Cells, find_cells, fit_table
+from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
@@ -259,7 +259,7 @@ def test_bad_options_are_refused(options: dict[str, object], message: str) -> No
 def test_cells_agree_with_a_dictionary_of_rows() -> None:
     rng = np.random.default_rng(15)
     rows0, rows1 = rng.integers(0, 3, (400, 3)), rng.integers(1, 4, (500, 3))
-    cells = Cells.learn(np.concatenate([rows0, rows1]), max_cells=1_000)
+    cells = OutputCells.learn(np.concatenate([rows0, rows1]), max_cells=1_000)
     assert cells is not None
     model = fit_table(cells, rows0, rows1)
     fresh = rng.integers(-1, 5, (300, 3))

@@ -6,7 +6,7 @@ from membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows,
 from scipy.special import ndtr, ndtri
 
 from dpassay.attacks.membership.base_mia import BASE
-from dpassay.attacks.membership.calibration import Calibration
+from dpassay.attacks.membership.calibration import DifficultyCalibration
 from dpassay.attacks.membership.classifier import ShadowClassifier
 from dpassay.attacks.membership.entropy import Entropy, ModifiedEntropy
 from dpassay.attacks.membership.exposure import Exposure, exposure
@@ -17,7 +17,7 @@ from dpassay.attacks.membership.quantile import QuantileRegression
 from dpassay.attacks.membership.reference import AttackR
 from dpassay.attacks.membership.rmia import RMIA
 from dpassay.attacks.membership.shadows import Shadows
-from dpassay.attacks.membership.threshold import CorrectnessGap, Loss
+from dpassay.attacks.membership.threshold import CorrectnessGap, LossThreshold
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
 N = 40_000
@@ -35,7 +35,7 @@ def near(observed, expected, n):
 
 def test_loss_has_the_auc_of_two_normal_laws_a_unit_apart():
     shadows = one_target(GRID, GRID - 1.0, np.zeros((0, 2 * N)))
-    scores = Loss().score(shadows)
+    scores = LossThreshold().score(shadows)
     assert auc(scores, shadows.inclusion) == pytest.approx(ndtr(1 / np.sqrt(2)), abs=1e-4)
     assert tpr_at(scores, shadows.inclusion, 0.01) == pytest.approx(0.0924, abs=2e-4)
 
@@ -63,7 +63,7 @@ def test_calibration_has_the_power_of_its_number_of_references(n_references, exp
     if expected is not None:
         assert theory == pytest.approx(expected, abs=5e-5)
     # The threshold is estimated too: its share of the variance is less than that of 10 times fewer non-members.
-    assert near(tpr_at(Calibration().score(shadows)[:1], shadows.inclusion[:1], 0.01), theory, N / 10)
+    assert near(tpr_at(DifficultyCalibration().score(shadows)[:1], shadows.inclusion[:1], 0.01), theory, N / 10)
 
 
 def test_calibration_offsets_are_those_of_the_other_models():
@@ -71,7 +71,7 @@ def test_calibration_offsets_are_those_of_the_other_models():
     shadows = gaussian(8, 30, 1.0, rng, name="loss")
     values, inclusion = shadows.signal("loss"), shadows.inclusion
     for offset in ("out-mean", "out-median", "in-mean", "midpoint"):
-        scores = Calibration(offset=offset).score(shadows)
+        scores = DifficultyCalibration(offset=offset).score(shadows)
         for t, x in ((0, 0), (3, 7), (7, 29)):
             rest = [j for j in range(8) if j not in (t, t ^ 1)]
             ins = [values[j, x] for j in rest if inclusion[j, x]]
@@ -89,7 +89,7 @@ def test_attack_r_with_one_reference_is_the_sign_of_the_calibrated_score():
     rng = np.random.default_rng(9)
     values = rng.normal(size=(2, 300)).round(1)
     shadows = one_target(values[0, :150], values[0, 150:], values[1:])
-    calibrated = Calibration().score(shadows)[0]
+    calibrated = DifficultyCalibration().score(shadows)[0]
     np.testing.assert_array_equal(AttackR().score(shadows)[0], calibrated >= 0)
     assert (calibrated == 0).any()
 
@@ -107,7 +107,7 @@ def test_base_online_with_one_reference_is_the_calibrated_score():
     rng = np.random.default_rng(11)
     values = -rng.gamma(2.0, size=(2, 200))
     shadows = one_target(values[0, :100], values[0, 100:], values[1:])
-    np.testing.assert_allclose(BASE().score(shadows)[0], Calibration().score(shadows)[0], rtol=1e-9)
+    np.testing.assert_allclose(BASE().score(shadows)[0], DifficultyCalibration().score(shadows)[0], rtol=1e-9)
 
 
 def test_base_is_the_log_of_the_ratio_of_rmia():
@@ -342,7 +342,7 @@ def test_quantile_regression_levels_groups_of_different_difficulty(regressor):
     scores = QuantileRegression(regressor=regressor).score(shadows)
     size = n_models * n / 2
     assert near(tpr_at(scores, inclusion, 0.01), 0.0924, size / 10)
-    assert tpr_at(Loss(signal="rescaled-logit").score(shadows), inclusion, 0.01) < 0.0924
+    assert tpr_at(LossThreshold(signal="rescaled-logit").score(shadows), inclusion, 0.01) < 0.0924
     assert near(float(np.mean(scores[~inclusion] > ndtri(0.99))), 0.01, size / 4)
 
 
@@ -389,7 +389,13 @@ def test_canary_log_ratio_under_poisson_sampling_is_the_mixture():
 
 @pytest.mark.parametrize(
     ("attack", "n_models", "needed"),
-    [(LiRA(), 4, 6), (LiRA(mode="offline-tail"), 2, 4), (Calibration(), 2, 4), (RMIA(), 2, 4), (AttackR(), 2, 4)],
+    [
+        (LiRA(), 4, 6),
+        (LiRA(mode="offline-tail"), 2, 4),
+        (DifficultyCalibration(), 2, 4),
+        (RMIA(), 2, 4),
+        (AttackR(), 2, 4),
+    ],
 )
 def test_too_few_models_are_refused_with_the_number_that_is_needed(attack, n_models, needed):
     shadows = softmax_shadows(n_models, 30, np.random.default_rng(32))
@@ -401,7 +407,7 @@ def test_too_few_models_are_refused_with_the_number_that_is_needed(attack, n_mod
 def test_records_without_references_are_nan_and_the_others_are_not():
     inclusion = np.array([[True, True, False], [True, False, False], [False, True, False]])
     shadows = Shadows(inclusion, np.zeros(3), {"loss": np.zeros((3, 3))})
-    scores = Calibration().score(shadows)
+    scores = DifficultyCalibration().score(shadows)
     out_references = [[1, 1, 2], [1, 0, 2], [0, 1, 2]]
     np.testing.assert_array_equal(np.isnan(scores), np.array(out_references) == 0)
 

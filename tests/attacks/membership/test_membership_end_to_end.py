@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.rmia import RMIA
-from dpassay.attacks.membership.threshold import Loss
+from dpassay.attacks.membership.threshold import LossThreshold
 from dpassay.audit.games import train_shadows
 from dpassay.experiments.data.datasets import load
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -34,14 +34,14 @@ def overfitted(hidden, steps, learning_rate):
 
 def test_lira_finds_many_times_the_members_that_the_loss_finds():
     shadows = train_shadows(overfitted(32, 60, 0.2), load("purchase-like", n=600), 12, seed=1)
-    lira, loss = (measured(attack, shadows).rate_at(0.01) for attack in (LiRA(variance="global"), Loss()))
+    lira, loss = (measured(attack, shadows).rate_at(0.01) for attack in (LiRA(variance="global"), LossThreshold()))
     assert lira.lower > 5 * loss.tpr
 
 
 @pytest.mark.slow
 def test_lira_with_pooled_variance_finds_ten_times_as_many_at_low_false_positive_rates():
     shadows = train_shadows(overfitted(64, 300, 0.1), load("purchase-like"), 16, seed=1)
-    lira, loss = (measured(attack, shadows) for attack in (LiRA(variance="global"), Loss()))
+    lira, loss = (measured(attack, shadows) for attack in (LiRA(variance="global"), LossThreshold()))
     for fpr in (0.01, 0.001):
         assert lira.rate_at(fpr).tpr > 10 * loss.rate_at(fpr).tpr, fpr
         assert lira.rate_at(fpr).lower > 5 * loss.rate_at(fpr).upper, fpr
@@ -70,7 +70,7 @@ def test_much_noise_leaves_nothing_to_find():
         learning_rate=0.1,
     )
     shadows = train_shadows(learner, load("purchase-like", n=300), 24, seed=3)
-    for attack in (Loss(), LiRA(), RMIA(mode="offline", gamma=1.0)):
+    for attack in (LossThreshold(), LiRA(), RMIA(mode="offline", gamma=1.0)):
         found = measured(attack, shadows, confidence=1 - 1e-6)
         assert found.auc_lower < 0.5 < found.auc_upper
         usual = measured(attack, shadows, confidence=0.95)

@@ -9,7 +9,7 @@ from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.gradients import GradientInnerProduct, GradientNorm
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.rmia import RMIA
-from dpassay.attacks.membership.threshold import Loss
+from dpassay.attacks.membership.threshold import LossThreshold
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner
@@ -133,7 +133,7 @@ def test_white_box_attacks_on_black_box_models_say_what_is_missing():
 def test_an_unknown_signal_is_named_with_the_nearest():
     shadows = train_shadows(softmax(), (X, Y), 2, seed=11)
     with pytest.raises(ParameterError, match="rescaled-logit"):
-        Loss(signal="rescaled-logits").score(shadows)
+        LossThreshold(signal="rescaled-logits").score(shadows)
 
 
 def test_taking_models_keeps_only_whole_pairs_paired():

@@ -8,7 +8,14 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.learners.multiclass import fit_classes
-from dpassay.attacks.reconstruction import FairBits, Learned, MaximumLikelihood, OneOf, Secret, SecretTarget
+from dpassay.attacks.reconstruction import (
+    FairBits,
+    LearnedReconstruction,
+    MaximumLikelihood,
+    OneOf,
+    Secret,
+    SecretTarget,
+)
 from dpassay.attacks.reconstruction.answers import BoxedLeastSquares
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
 from dpassay.attacks.reconstruction.columns import EventColumns
@@ -78,7 +85,7 @@ PLAYED = {
 def test_it_comes_near_the_best_guess(name):
     """On the same rounds; maximum likelihood is beaten by chance alone, and missed by less than 5 %."""
     target = SecretTarget(*PLAYED[name])
-    best, learned = success(target, MaximumLikelihood()), success(target, Learned(pilot_runs=1_000))
+    best, learned = success(target, MaximumLikelihood()), success(target, LearnedReconstruction(pilot_runs=1_000))
     assert learned > 0.95 * best
     assert stats.binom.sf(round(learned * 4_000) - 1, 4_000, best) > FALSE_ALARM
     assert best > 1.1 * target.secret.prior_success or target.secret.close is not None
@@ -86,7 +93,9 @@ def test_it_comes_near_the_best_guess(name):
 
 def test_the_prior_decides_where_outputs_say_little():
     mechanism = Laplace(epsilon=0.01, relation="replace_one")
-    guesser = Learned().fit(SecretTarget(mechanism, OneOf((0.0, 1.0), prior=[0.1, 0.9])), np.random.default_rng(0))
+    guesser = LearnedReconstruction().fit(
+        SecretTarget(mechanism, OneOf((0.0, 1.0), prior=[0.1, 0.9])), np.random.default_rng(0)
+    )
     assert (guesser.guess(Outputs(np.linspace(-50.0, 50.0, 11))) == 1).all()
 
 
@@ -128,7 +137,10 @@ def test_a_function_is_attacked_by_auto_and_falls_only_where_it_is_broken(withou
 
 @pytest.mark.parametrize("features", ["auto", pytest.param("coordinates", marks=pytest.mark.slow)])
 def test_workers_change_nothing(features):
-    mechanism, attack = Laplace(epsilon=2.0, relation="replace_one"), Learned(pilot_runs=200, features=features)
+    mechanism, attack = (
+        Laplace(epsilon=2.0, relation="replace_one"),
+        LearnedReconstruction(pilot_runs=200, features=features),
+    )
     options = {"attack": attack, "n_rounds": 2_000, "seed": 0}
     played = [reconstruction_game(mechanism, OneOf(QUARTERS), **options, n_jobs=n_jobs) for n_jobs in (1, 2)]
     assert played[0] == played[1]
@@ -137,7 +149,9 @@ def test_workers_change_nothing(features):
 def test_exceptional_runs_are_columns():
     """The value 1 is known by its exceptions, and 2 by its NaN."""
     secret = OneOf.in_record([0.0], 0, [0.0, 1.0, 2.0])
-    game = reconstruction_game(raising, secret, attack=Learned(pilot_runs=500), n_rounds=900, seed=0, claim=PureDP(1.0))
+    game = reconstruction_game(
+        raising, secret, attack=LearnedReconstruction(pilot_runs=500), n_rounds=900, seed=0, claim=PureDP(1.0)
+    )
     assert stats.binomtest(game.n_success, 900, (1.0 + 0.3 + 1.0) / 3).pvalue > FALSE_ALARM
 
 
@@ -158,7 +172,7 @@ def test_bits_behind_noisy_counts_are_guessed_nearly_as_well_as_by_one_who_knows
     answers = np.concatenate([target.run(target.secret.dataset(row), 1, rng).values for row in bits])
     found = [
         ((attack.fit(target, np.random.default_rng(0)).guess(Outputs(answers)) > 0) == bits).mean()
-        for attack in (BoxedLeastSquares(), Learned(pilot_runs=1_000))
+        for attack in (BoxedLeastSquares(), LearnedReconstruction(pilot_runs=1_000))
     ]
     assert found[1] > 0.96 * found[0]
     assert found[0] > 0.75
@@ -181,14 +195,14 @@ def test_bits_are_guessed_from_answers_that_no_line_tells_apart():
     """A record that is 2 or 5, sent as it is or as any other category: 5 and 2 lie on either side of others."""
     mechanism = KAryRandomizedResponse(epsilon=3.0, k=8)
     target = SecretTarget(mechanism, FairBits(np.full(3, 2), np.full(3, 5)))
-    guesser = Learned().fit(target, np.random.default_rng(0))
+    guesser = LearnedReconstruction().fit(target, np.random.default_rng(0))
     scores = guesser.guess(Outputs(np.array([[2, 5, 2], [5, 2, 5]])))
     assert ((scores > 0) == [[False, True, False], [True, False, True]]).all()
 
 
 def test_outputs_that_say_nothing_have_no_opinion():
     for secret, pilot in ((FairBits.column(3), 200), (OneOf(([0, 0, 0], [1, 0, 0])), 30)):
-        guesser = Learned(pilot_runs=pilot).fit(_said(np.zeros((1, 2)), secret), np.random.default_rng(0))
+        guesser = LearnedReconstruction(pilot_runs=pilot).fit(_said(np.zeros((1, 2)), secret), np.random.default_rng(0))
         guesses = guesser.guess(Outputs(np.zeros((5, 2))))
         assert (np.abs(guesses) < 0.2).all()
         assert len(guesser.guess(Outputs(np.zeros((0, 2))))) == 0
@@ -219,12 +233,12 @@ def _said(values, secret):
 )
 def test_what_cannot_be_learned_from_is_refused(values, message):
     with pytest.raises(AttackError, match=message):
-        Learned().fit(_said(values, OneOf(([0], [1]))), np.random.default_rng(0))
+        LearnedReconstruction().fit(_said(values, OneOf(([0], [1]))), np.random.default_rng(0))
 
 
 def test_too_few_runs_and_other_secrets_are_refused():
     with pytest.raises(ParameterError, match="pilot_runs"):
-        Learned(pilot_runs=29)
+        LearnedReconstruction(pilot_runs=29)
 
     class Another(Secret):
         prior_success = 0.5
@@ -243,6 +257,6 @@ def test_it_is_the_last_that_auto_tries_and_travels_to_workers():
     assert list(catalogue.entries)[-1] == "learned"
     target = SecretTarget(Laplace(epsilon=1.0, relation="replace_one"), OneOf((0.0, 1.0)))
     assert choose("auto", target)[0] == "maximum-likelihood"
-    guesser = Learned(pilot_runs=100).fit(target, np.random.default_rng(0))
+    guesser = LearnedReconstruction(pilot_runs=100).fit(target, np.random.default_rng(0))
     outputs = Outputs(np.linspace(-2.0, 3.0, 20))
     assert (pickle.loads(pickle.dumps(guesser)).guess(outputs) == guesser.guess(outputs)).all()

@@ -16,7 +16,7 @@ from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, SimultaneousBand
 from dpassay.audit.calibration import methods
-from dpassay.audit.calibration.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import (
     SubsampledGaussianDP,
     all_equal,
@@ -33,10 +33,10 @@ from dpassay.audit.calibration.methods import (
     PEER,
     UNCORRECTED,
     BoundMethod,
+    CoverageSetup,
     LargestClopperPearson,
     LargestKatz,
     Number,
-    Question,
     Sample,
     in_order,
     our_methods,
@@ -46,14 +46,14 @@ from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.accounting import ExactDP
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 
-TINY = Plan(
+TINY = CertificatePlan(
     "tiny",
     (
-        Setting(randomized_response(1.0), (0.0,), ((100, 100), (20, 400)), 60, few=10),
-        Setting(geometric(0.7), (0.0, 0.05), ((100, 100),), 60, few=8),
-        Setting(laplace_ratio(1.0), (0.0,), ((200, 200),), 60, few=10),
-        Setting(randomized_response(1.0, 0.1), (0.1,), ((100, 100),), 60, few=8),
-        Setting(all_equal(), (0.0,), ((20, 20),), 60, few=8),
+        CertificateSetting(randomized_response(1.0), (0.0,), ((100, 100), (20, 400)), 60, few=10),
+        CertificateSetting(geometric(0.7), (0.0, 0.05), ((100, 100),), 60, few=8),
+        CertificateSetting(laplace_ratio(1.0), (0.0,), ((200, 200),), 60, few=10),
+        CertificateSetting(randomized_response(1.0, 0.1), (0.1,), ((100, 100),), 60, few=8),
+        CertificateSetting(all_equal(), (0.0,), ((20, 20),), 60, few=8),
     ),
     numbers=2,
 )
@@ -84,7 +84,7 @@ class _ForgotDelta(asked.Own, SimultaneousBand):
 
 def question(law, delta=0.0, confidence=0.8, n=60):
     rng = np.random.default_rng(3)
-    return Question(law, delta, confidence, n, n, next(law.draws(rng, 500, 500)))
+    return CoverageSetup(law, delta, confidence, n, n, next(law.draws(rng, 500, 500)))
 
 
 def sample(law, n_pilot=20, n=40, seed=0):
@@ -117,7 +117,7 @@ def test_uncorrected_maximum_is_seen_to_be_no_bound_and_does_not_fail_the_certif
     ids=["thresholds", "delta"],
 )
 def test_bound_that_forgot_a_correction_fails_the_certificate(twin, law, delta):
-    plan = Plan("broken", (Setting(law, (delta,), ((400, 400),), 250),))
+    plan = CertificatePlan("broken", (CertificateSetting(law, (delta,), ((400, 400),), 250),))
     found = certify(plan, [BoundMethod(twin), BoundMethod(SimultaneousBand())], seed=1)
     assert not found.holds
     assert {cell.method for cell in found.failures} == {twin.name}
@@ -141,8 +141,10 @@ def test_bound_that_forgot_a_correction_fails_the_certificate(twin, law, delta):
 )
 def test_every_bound_keeps_its_level_in_two_thousand_audits(law, deltas):
     few = 20 if law.name.startswith("subsampled") else 200  # of the slow methods
-    plan = Plan(
-        "long", (Setting(law, deltas, ((20, 20), (300, 300), (20, 1_000), (1_000, 20)), 2_000, few=few),), numbers=5
+    plan = CertificatePlan(
+        "long",
+        (CertificateSetting(law, deltas, ((20, 20), (300, 300), (20, 1_000), (1_000, 20)), 2_000, few=few),),
+        numbers=5,
     )
     found = certify(plan, our_methods(), seed=2)
     assert found.holds, found.failures
@@ -152,7 +154,7 @@ def test_every_bound_keeps_its_level_in_two_thousand_audits(law, deltas):
 
 
 def test_limit_shares_one_in_a_million_over_all_cells_of_bounds():
-    plan = Plan("one", (Setting(randomized_response(1.0), (0.0,), ((50, 50),), 400),))
+    plan = CertificatePlan("one", (CertificateSetting(randomized_response(1.0), (0.0,), ((50, 50),), 400),))
     found = certify(plan, [BoundMethod(SimultaneousBand()), LargestKatz()], seed=1)
     n_bounds = 2  # two confidences of one bound
     for cell in found.bounds:
@@ -168,7 +170,9 @@ def test_cells_report_misses_means_and_exact_intervals():
             return Number(lambda sample: float(sample.whole.n_out) if next(numbers) < 3 else 0.5)
 
     numbers = iter([*range(10), *range(10)])
-    plan = Plan("by hand", (Setting(randomized_response(1.0), (0.0,), ((20, 30),), 10),), confidences=(0.95,))
+    plan = CertificatePlan(
+        "by hand", (CertificateSetting(randomized_response(1.0), (0.0,), ((20, 30),), 10),), confidences=(0.95,)
+    )
     (cell,) = certify(plan, [Reports()], seed=0).cells
     assert (cell.misses, cell.repeats, cell.n_out, cell.n_in) == (3, 10, 20, 30)
     assert cell.mean == pytest.approx((3 * 20 + 7 * 0.5) / 10)
@@ -200,7 +204,9 @@ class _SlowAndWrong(_Slow):
 
 def test_slow_method_is_asked_in_few_audits_and_reports_numbers_in_fewer(monkeypatch):
     monkeypatch.setattr(methods, "SLOW", (*methods.SLOW, "slow"))
-    plan = Plan("few", (Setting(laplace(1.0), (0.0,), ((40, 40),), 600, few=300),), (0.8,), numbers=20)
+    plan = CertificatePlan(
+        "few", (CertificateSetting(laplace(1.0), (0.0,), ((40, 40),), 600, few=300),), (0.8,), numbers=20
+    )
     slow, quick, wrong = certify(
         plan, [BoundMethod(b) for b in (_Slow(), SimultaneousBand(), _SlowAndWrong())], seed=3
     ).cells
@@ -209,23 +215,25 @@ def test_slow_method_is_asked_in_few_audits_and_reports_numbers_in_fewer(monkeyp
     assert slow.holds
     assert wrong.misses == wrong.repeats == 300  # what `exceeds` says counts, also where the number was low
     none = certify(
-        Plan("none", (Setting(laplace(1.0), (0.0,), ((40, 40),), 5, few=0),)), [BoundMethod(_Slow())], seed=3
+        CertificatePlan("none", (CertificateSetting(laplace(1.0), (0.0,), ((40, 40),), 5, few=0),)),
+        [BoundMethod(_Slow())],
+        seed=3,
     )
     assert none.cells == ()
 
 
 def test_numbers_do_not_depend_on_workers_or_on_what_else_is_measured():
-    plan = Plan(
+    plan = CertificatePlan(
         "two",
         (
-            Setting(laplace_ratio(1.0), (0.0,), ((40, 40), (20, 60)), 12),
-            Setting(geometric(0.7), (0.0,), ((30, 30),), 12),
+            CertificateSetting(laplace_ratio(1.0), (0.0,), ((40, 40), (20, 60)), 12),
+            CertificateSetting(geometric(0.7), (0.0,), ((30, 30),), 12),
         ),
     )
     methods = [BoundMethod(ClopperPearson()), BoundMethod(SimultaneousBand())]
     one, two = certify(plan, methods, seed=4), certify(plan, methods, seed=4, n_jobs=2)
     assert one == two
-    alone = certify(Plan("two", plan.settings[1:]), methods[1:], seed=4)
+    alone = certify(CertificatePlan("two", plan.settings[1:]), methods[1:], seed=4)
     assert [(c.mean, c.misses) for c in alone.cells] == [
         (c.mean, c.misses) for c in one.of("simultaneous-band") if c.law.startswith("geometric")
     ]
@@ -300,7 +308,7 @@ def counted(hits_out, hits_in, n):
 
 
 def test_katz_log_at_one_event_is_the_published_formula():
-    asked = Question(randomized_response(1.0), 0.0, 0.95, 1000, 1000, None)
+    asked = CoverageSetup(randomized_response(1.0), 0.0, 0.95, 1000, 1000, None)
     expected = math.log(0.5 / 0.184) - stats.norm.ppf(0.95) * math.sqrt(0.5 / 500 + 0.816 / 184)  # Katz et al. 1978
     assert LargestKatz().measure(asked)(counted([184], [500], 1000)) == pytest.approx(expected, abs=1e-12)
     assert expected == pytest.approx(0.878409, abs=1e-5)
@@ -333,11 +341,11 @@ def test_methods_are_those_of_the_catalogue_that_read_pairs_of_scores():
 
 def test_impossible_plans_are_refused():
     with pytest.raises(ParameterError, match="n_out must be a whole number >= 10"):
-        Setting(laplace(1.0), (0.0,), ((9, 20),), 10)
+        CertificateSetting(laplace(1.0), (0.0,), ((9, 20),), 10)
     with pytest.raises(ParameterError, match="must not be empty"):
-        Setting(laplace(1.0), (), ((20, 20),), 10)
+        CertificateSetting(laplace(1.0), (), ((20, 20),), 10)
     with pytest.raises(ParameterError, match="repeats"):
-        Setting(laplace(1.0), (0.0,), ((20, 20),), 0)
+        CertificateSetting(laplace(1.0), (0.0,), ((20, 20),), 0)
     with pytest.raises(ParameterError, match="methods must name"):
         certify(TINY, [], seed=0)
 

@@ -14,7 +14,7 @@ from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import gradient_canary_game, membership_game
 from dpassay.audit.games.conclude import conclude
-from dpassay.audit.games.pair import Run
+from dpassay.audit.games.pair import PairRun
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
@@ -183,8 +183,8 @@ def seen_in_an_audit(monkeypatch, **options):
         seen["evidence"] = evidence
         return conclude(statement, bounds, fixed, evidence, subject)
 
-    real_track = Run._track
-    monkeypatch.setattr(Run, "_track", tracked)
+    real_track = PairRun._track
+    monkeypatch.setattr(PairRun, "_track", tracked)
     monkeypatch.setattr("dpassay.audit.games.pair.conclude", concluded)
     return audit(Laplace(epsilon=1.0), trials=3_000, seed=4, **options), seen["pilot"], seen["evidence"]
 

@@ -36,7 +36,7 @@ def test_the_same_answers_gain_nothing():
     assert found.headline.value == 0.0
     assert found.over[0].residual_risk.value == 0.0
     assert not found.shown
-    assert found.least_shown == pytest.approx(-found.headline.lower)
+    assert found.minimum_detectable == pytest.approx(-found.headline.lower)
 
 
 @pytest.mark.parametrize("n", [1, 2, 40])

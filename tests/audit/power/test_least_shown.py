@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpassay.audit.power.minimum_detectable import least_shown
+from dpassay.audit.power.minimum_detectable import minimum_detectable
 
 
 def plain(shown, claimed, largest, precision):
@@ -24,14 +24,14 @@ def plain(shown, claimed, largest, precision):
 
 
 def searched(margin, root, *, claimed=1.0, largest=50.0, slope=1.0):
-    """The answer of `least_shown`, and where it looked."""
+    """The answer of `minimum_detectable`, and where it looked."""
     looks = []
 
     def look(at):
         looks.append(at)
         return at >= root, margin(at)
 
-    return least_shown(look, claimed, largest, 1e-3, slope), looks
+    return minimum_detectable(look, claimed, largest, 1e-3, slope), looks
 
 
 @given(

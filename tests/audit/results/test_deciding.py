@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.attacks.base import Attack
 from dpassay.audit import AuditResult, PairScores, Verdict, audit, audit_scores
-from dpassay.audit.results.deciding import DecidingEvent, points_to_side_1
+from dpassay.audit.results.deciding import RefutingEvent, points_to_side_1
 from dpassay.audit.trials.examples import Examples, examples, text
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage
@@ -141,4 +141,4 @@ def test_the_first_chunks_count_in_whatever_order_they_arrive():
 
 def test_an_event_says_its_score(leak):
     assert replace(leak.deciding, above=False).name == f"score < {leak.deciding.threshold:.6g}"
-    assert DecidingEvent("", 0.25, True, (), ()).name == "score >= 0.25"
+    assert RefutingEvent("", 0.25, True, (), ()).name == "score >= 0.25"

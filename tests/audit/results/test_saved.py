@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
 from dpassay.audit import AuditResult, SearchResult, audit, search
-from dpassay.audit.calibration.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import randomized_response
 from dpassay.audit.calibration.methods import our_methods, uncorrected
 from dpassay.audit.evidence.verdict import Verdict
@@ -57,8 +57,8 @@ def one_membership():
 
 
 def one_certificate():
-    setting = Setting(randomized_response(1.0), (0.0,), ((20, 20),), repeats=20)
-    return certify(Plan("tiny", (setting,)), [*our_methods(("clopper-pearson",)), *uncorrected()], seed=1)
+    setting = CertificateSetting(randomized_response(1.0), (0.0,), ((20, 20),), repeats=20)
+    return certify(CertificatePlan("tiny", (setting,)), [*our_methods(("clopper-pearson",)), *uncorrected()], seed=1)
 
 
 TYPES = {

@@ -8,7 +8,7 @@ from lectures import check_reading, lectures, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, get, randomized_response
-from dpassay.experiments.demos.demo import Lecture
+from dpassay.experiments.demos.demo import Demo
 from dpassay.mechanisms.core.errors import ParameterError
 
 LOG_3 = math.log(3.0)
@@ -26,7 +26,7 @@ def test_a_lecture_reads_well_in_a_pipe(name):
 
 
 def test_brackets_in_a_lecture_are_text_and_not_markup(capsys):
-    Lecture().say("a list [1, 2] and a [bold] word")
+    Demo().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
 
 
@@ -84,7 +84,7 @@ class TestRandomizedResponse:
         assert LOG_3 < surveyed.biased[-1].bound.epsilon <= truth
 
     def test_the_figure_is_saved(self, surveyed, tmp_path, capsys):
-        randomized_response.draw(Lecture(out=tmp_path), surveyed)
+        randomized_response.draw(Demo(out=tmp_path), surveyed)
         assert {path.name for path in tmp_path.iterdir()} == {"randomized-response.svg", "randomized-response.png"}
         assert capsys.readouterr().out.count("figure: ") == 2
 

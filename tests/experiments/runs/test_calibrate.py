@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dpassay.audit.bounds.pair.simultaneous import FixedSimultaneousBand, SimultaneousBand
-from dpassay.audit.calibration.certificate import Certificate, Plan, Setting, certify
+from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify
 from dpassay.audit.calibration.laws import all_equal, laplace_ratio, randomized_response
 from dpassay.audit.calibration.methods import BoundMethod, uncorrected
 from dpassay.experiments.cli.commands import app
@@ -21,12 +21,12 @@ from dpassay.experiments.report.plots.certificate import MissRates, Power
 from dpassay.experiments.runs import calibration
 from dpassay.experiments.runs.calibration import certificate_csv, full_plan, laws, quick_plan, write_calibration
 
-PLAN = Plan(
+PLAN = CertificatePlan(
     "two laws",
     (
-        Setting(laplace_ratio(1.0), (0.0,), ((20, 20), (100, 100), (20, 200)), 60),
-        Setting(all_equal(), (0.0,), ((20, 20),), 60),
-        Setting(randomized_response(1.0, 0.1), (0.1,), ((50, 50),), 60),
+        CertificateSetting(laplace_ratio(1.0), (0.0,), ((20, 20), (100, 100), (20, 200)), 60),
+        CertificateSetting(all_equal(), (0.0,), ((20, 20),), 60),
+        CertificateSetting(randomized_response(1.0, 0.1), (0.1,), ((50, 50),), 60),
     ),
 )
 VOID = {"meta", "br", "hr", "img", "link", "input"}

@@ -21,7 +21,7 @@ from dpassay.experiments.config.tasks.build import build_mechanism, load_data
 from dpassay.experiments.config.tasks.one_run import OneRunTask
 from dpassay.experiments.config.tasks.pair import build_pair
 from dpassay.experiments.config.tasks.planning import plan_tasks
-from dpassay.experiments.report.plots import Ladder
+from dpassay.experiments.report.plots import LadderPlot
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP, least_noise_multiplier
 from dpassay.mechanisms.core.errors import ConfigError, ParameterError
@@ -214,7 +214,7 @@ def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
     done = run(path, out=tmp_path / "run")
     assert (tmp_path / "run" / "figures" / "bound-claim.svg").is_file()
     assert "strong" in (tmp_path / "run" / "results.csv").read_text(encoding="utf-8")
-    ladder = Ladder.from_sweep(done.result)
+    ladder = LadderPlot.from_sweep(done.result)
     assert [rung.name for rung in ladder.rungs] == ["weak", "strong"]
     assert ladder.rungs[1].shown == done.result.points[1].result.bound.epsilon
     assert ladder.rungs[1].without == done.result.points[1].result.bounds[1].epsilon
@@ -238,7 +238,7 @@ MADE = {}
 
 
 def test_the_figure_says_how_far_the_adversaries_come():
-    ladder = Ladder.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
+    ladder = LadderPlot.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
     assert ladder.title == "The attacks show 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
     assert "“lower bound, if in the family” is shown only if" in ladder.caption
     ax = ladder.plot()
@@ -249,14 +249,14 @@ def test_the_figure_says_how_far_the_adversaries_come():
 
 
 def test_a_claim_that_is_exceeded_is_the_headline():
-    ladder = Ladder.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
+    ladder = LadderPlot.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
     assert ladder.title == "More epsilon was shown than is claimed at 1 of 2 points"
     assert ladder.plot().get_xlim()[1] > 11.0
 
 
 def test_without_a_family_there_is_one_bound():
     free = replace(made(1.0), bounds=(LowerBound(2.0, 1e-5, 0.95, "joint-exact", 10, 5.0),))
-    ladder = Ladder.of([("only", free, Verdict.CONSISTENT)])
+    ladder = LadderPlot.of([("only", free, Verdict.CONSISTENT)])
     assert not ladder.assumed
     assert "family" not in ladder.caption
     assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]

@@ -94,24 +94,24 @@ def test_a_run_that_ends_in_nan_or_raises_is_an_event(stand_in):
     stand_in.train = fails
     assert training().release((X, Y), 2, RNG).events.tolist() == ["raised ZeroDivisionError: no batch"] * 2
     with pytest.raises(ReleaseError, match="a first training raised ZeroDivisionError on both sides: no batch"):
-        training().fitted_to(remove_record((X, Y), 0))
+        training().bind(remove_record((X, Y), 0))
 
 
 def test_the_pair_must_be_neighbours_of_the_size_that_the_claim_holds_for(stand_in):
-    training().fitted_to(remove_record((X, Y), 3))
+    training().bind(remove_record((X, Y), 3))
     with pytest.raises(ParameterError, match=r"the larger dataset has 11 records.*Set n_records=11"):
-        training().fitted_to(remove_record((X[1:], Y[1:]), 3))
+        training().bind(remove_record((X[1:], Y[1:]), 3))
     with pytest.raises(NeighboursError):
-        training().fitted_to(Neighbours((X[2:], Y[2:]), (X, Y), "add_remove"))
+        training().bind(Neighbours((X[2:], Y[2:]), (X, Y), "add_remove"))
     with pytest.raises(RelationError):
-        training(relation="replace_one").fitted_to(remove_record((X, Y), 3))
+        training(relation="replace_one").bind(remove_record((X, Y), 3))
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_the_canary_is_the_largest_gradient_along_the_observed_direction(stand_in, relation):
     mechanism = training(max_grad_norm=2.0, relation=relation)
     pair = mechanism.canary_pair((X[1:], Y[1:]))
-    mechanism.fitted_to(pair)
+    mechanism.bind(pair)
     np.testing.assert_array_equal(pair.d1.gradients, 2.0 * np.eye(1, 400))
     if relation == "add_remove":
         assert pair.d0.gradients is None

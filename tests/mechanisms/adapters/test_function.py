@@ -499,10 +499,10 @@ def test_claim_of_another_relation_is_refused():
 def test_pairs_of_records_are_checked_unless_that_is_switched_off():
     far = Neighbours([1], [1, 2, 3], "add_remove")
     with pytest.raises(NeighboursError, match=r"remove_record.*records=False"):
-        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).fitted_to(far)
-    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).fitted_to(far)
+        FunctionMechanism(one_run, claim=CLAIM, neighbours=far).bind(far)
+    FunctionMechanism(one_run, claim=CLAIM, neighbours=far, records=False).bind(far)
     with pytest.raises(RelationError):
-        wrap(one_run).fitted_to(Neighbours([1], [2], "replace_one"))
+        wrap(one_run).bind(Neighbours([1], [2], "replace_one"))
 
 
 # --- targets ---

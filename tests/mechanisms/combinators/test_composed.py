@@ -280,7 +280,7 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
     changed_twice = Neighbours((data[0], data[1] + [1, 1, 0, 0]), data, "replace_one")
     for pair in (one_record, two_users, changed_twice, Neighbours(data, data, "replace_one")):
         with pytest.raises(NeighboursError, match="one user"):
-            UserLevel(Laplace(1.0, query=Sum(), relation=pair.relation)).fitted_to(pair)
+            UserLevel(Laplace(1.0, query=Sum(), relation=pair.relation)).bind(pair)
 
 
 @pytest.mark.parametrize(
@@ -323,4 +323,4 @@ def test_pairs_are_checked_by_their_records():
     for mechanism in (Parallel(), BrokenParallel(), NaiveBayesCounts()):
         width = 3 if isinstance(mechanism, NaiveBayesCounts) else 2
         with pytest.raises(Exception, match="add_remove"):
-            mechanism.fitted_to(Neighbours(np.zeros((1, width)), np.zeros((4, width)), "add_remove"))
+            mechanism.bind(Neighbours(np.zeros((1, width)), np.zeros((4, width)), "add_remove"))

@@ -114,10 +114,10 @@ def test_exact_guarantee_of_gaussian_noise_is_closed_form():
 
 def test_the_pair_is_that_of_the_base():
     repeated = Repeated(Laplace(1.0), 2)
-    repeated.fitted_to(repeated.worst_case())
+    repeated.bind(repeated.worst_case())
     assert repeated.relation is repeated.base.relation
     with pytest.raises(NeighboursError):
-        repeated.fitted_to(Neighbours(0, 2, "add_remove"))
+        repeated.bind(Neighbours(0, 2, "add_remove"))
 
 
 def test_bad_options_are_refused():

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.display_names import label
+from dpassay.mechanisms.core.display_names import display_name
 from dpassay.mechanisms.core.fingerprint import describe, fingerprint, identity, opaque
 
 
@@ -70,9 +70,9 @@ def test_the_fingerprint_does_not_depend_on_hash_randomisation():
 
 
 def test_labels_are_short_and_leave_defaults_out():
-    assert label(Option(1.0)) == "Option(epsilon=1)"
-    assert label(Option(0.5, 2.0)) == "Option(epsilon=0.5, sensitivity=2)"
-    assert "array(100,)" in label(Option(1.0, query=np.zeros(100)))
+    assert display_name(Option(1.0)) == "Option(epsilon=1)"
+    assert display_name(Option(0.5, 2.0)) == "Option(epsilon=0.5, sensitivity=2)"
+    assert "array(100,)" in display_name(Option(1.0, query=np.zeros(100)))
 
 
 def release(dataset, size, rng, scale=1.0):

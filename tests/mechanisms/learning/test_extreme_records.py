@@ -134,7 +134,7 @@ def test_rows_beyond_the_norm_that_a_trainer_needs_are_refused_on_either_side(ki
     far[2] = RECORDS[record]
     for d0, d1 in (((X, LABELS), (far, LABELS)), ((far, LABELS), (X, LABELS))):
         with pytest.raises(ParameterError, match="norm at most 1"):
-            mechanism.fitted_to(Neighbours(d0, d1, "replace_one"))
+            mechanism.bind(Neighbours(d0, d1, "replace_one"))
     near = X.copy()
     near[2] = RECORDS["subnormal"]
     check(mechanism, (near, LABELS), (X, LABELS))

@@ -60,14 +60,14 @@ def test_a_leak_along_another_direction_than_the_default_is_found(canary, relati
 
 def test_the_default_directions_stay_where_they_see_the_whole_difference():
     mechanism = observed()
-    assert mechanism.fitted_to(mechanism.worst_case()) is mechanism
+    assert mechanism.bind(mechanism.worst_case()) is mechanism
     opposite = observed(relation="replace_one")
-    assert opposite.fitted_to(opposite.worst_case()) is opposite
+    assert opposite.bind(opposite.worst_case()) is opposite
     along = gradient_pair(None, 0.5 * mechanism.canary, "add_remove")
-    assert mechanism.fitted_to(along) is mechanism
+    assert mechanism.bind(along) is mechanism
     for view in ("final", "trajectory"):
         other = observed(view=view)
-        assert other.fitted_to(RandomDirection().pair(records(), other)) is other
+        assert other.bind(RandomDirection().pair(records(), other)) is other
 
 
 @pytest.mark.parametrize("clipping", ["flat", "per-layer"])
@@ -87,7 +87,7 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
         batch_size=1,
     )
     pair = gradient_pair(small, large, data=(np.empty((0, 4)), np.empty(0)))
-    seen = mechanism.fitted_to(pair)
+    seen = mechanism.bind(pair)
     out, in_ = (seen.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
     start = np.zeros((1, model.n_parameters))
     each = [mechanism.clipped_gradient(pair.side(side), start)[0] for side in (0, 1)]
@@ -98,11 +98,11 @@ def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one(
     base = observed()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base.recipe, pair)
-    assert np.array_equal(GroupPrivacy(base, size=2).fitted_to(pair).base.seen_directions, wanted[None])
-    assert np.array_equal(twice(base).fitted_to(pair).base.seen_directions, wanted[None])
+    assert np.array_equal(GroupPrivacy(base, size=2).bind(pair).base.seen_directions, wanted[None])
+    assert np.array_equal(twice(base).bind(pair).base.seen_directions, wanted[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
-        assert wrapped.fitted_to(base.worst_case()) is wrapped
+        assert wrapped.bind(base.worst_case()) is wrapped
         assert audit(wrapped, pair, **QUICK).attack == "likelihood-ratio"
     for wrapped in (alone(observed(view="final")), twice(observed(view="final"))):
         assert wrapped.output_law() is None

@@ -162,13 +162,13 @@ def test_values_that_are_no_categories_are_refused(dataset):
 
 def test_pairs_in_which_several_users_differ_are_refused():
     mechanism = RandomizedResponse(1.0)
-    mechanism.fitted_to(Neighbours([0, 1], [0, 0], "replace_one"))
+    mechanism.bind(Neighbours([0, 1], [0, 0], "replace_one"))
     with pytest.raises(NeighboursError, match="2 users do"):
-        mechanism.fitted_to(Neighbours([0, 1], [1, 0], "replace_one"))
+        mechanism.bind(Neighbours([0, 1], [1, 0], "replace_one"))
     with pytest.raises(NeighboursError, match="same users"):
-        mechanism.fitted_to(Neighbours([0, 1], [1], "replace_one"))
+        mechanism.bind(Neighbours([0, 1], [1], "replace_one"))
     with pytest.raises(RelationError):
-        mechanism.fitted_to(Neighbours(0, 1, "add_remove"))
+        mechanism.bind(Neighbours(0, 1, "add_remove"))
 
 
 @pytest.mark.parametrize("r", [0.0, 0.5, 0.7, -0.1, math.nan])

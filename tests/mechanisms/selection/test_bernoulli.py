@@ -124,6 +124,6 @@ def test_what_is_no_pair_of_tosses_is_refused():
     with pytest.raises(ParameterError, match="vector of 0"):
         mechanism.release(np.array([0.0, 2.0]), 1, np.random.default_rng(0))
     with pytest.raises(NeighboursError):
-        mechanism.fitted_to(Neighbours(tosses(1, 1), tosses(1, 3), "add_remove"))
+        mechanism.bind(Neighbours(tosses(1, 1), tosses(1, 3), "add_remove"))
     with pytest.raises(ParameterError, match="lower must be below upper"):
         BernoulliParameter(0.1, lower=0.6, upper=0.5)

@@ -65,7 +65,7 @@ def test_two_candidates_that_swap_show_half_of_epsilon():
 def test_worst_case_shows_98_percent_of_epsilon(epsilon, n_candidates, monotone):
     mechanism = Exponential(epsilon, n_candidates, sensitivity=3.0, monotone=monotone)
     pair = mechanism.worst_case()
-    mechanism.fitted_to(pair)
+    mechanism.bind(pair)
     p0, p1 = law(mechanism, pair.d0), law(mechanism, pair.d1)
     assert np.abs(np.log(p1 / p0)).max() == pytest.approx(0.98 * epsilon, rel=1e-9)
     direct, truth = ExactDP(p0, p1), mechanism.exact_guarantee()
@@ -118,10 +118,10 @@ def test_bernoulli_parameter_has_the_known_rate():
 
 def test_monotone_means_one_direction():
     mechanism = Exponential(1.0, 2, monotone=True)
-    mechanism.fitted_to(Neighbours([0, 0], [1, 0.5], "add_remove"))
-    mechanism.fitted_to(Neighbours([0, 0], [-1, 0], "add_remove"))
+    mechanism.bind(Neighbours([0, 0], [1, 0.5], "add_remove"))
+    mechanism.bind(Neighbours([0, 0], [-1, 0], "add_remove"))
     with pytest.raises(NeighboursError, match="change in both directions"):
-        mechanism.fitted_to(Neighbours([0, 0], [1, -1], "add_remove"))
+        mechanism.bind(Neighbours([0, 0], [1, -1], "add_remove"))
 
 
 def test_counts_are_monotone_under_add_remove_only():
@@ -133,7 +133,7 @@ def test_counts_are_monotone_under_add_remove_only():
 
 def test_pair_whose_utilities_move_too_far_is_refused():
     with pytest.raises(NeighboursError, match="Linf norm"):
-        Exponential(1.0, 2).fitted_to(Neighbours([0, 0], [1.5, 0], "add_remove"))
+        Exponential(1.0, 2).bind(Neighbours([0, 0], [1.5, 0], "add_remove"))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_bad_options_are_refused(options, message):
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 699.0, 701.0, 800.0, 1e5])
 def test_exact_guarantee_is_a_little_below_the_claim_at_every_epsilon(epsilon):
     mechanism = Exponential(epsilon, 3)
-    mechanism.fitted_to(mechanism.worst_case())
+    mechanism.bind(mechanism.worst_case())
     assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(0.98 * epsilon, rel=1e-13, abs=1e-15)
     log0, log1 = (mechanism.log_probabilities(mechanism.worst_case().side(side))[0] for side in (0, 1))
     assert log1 - log0 == pytest.approx(0.98 * epsilon, rel=1e-6, abs=1e-14)

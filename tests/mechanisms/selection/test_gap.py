@@ -71,7 +71,7 @@ def test_gap_costs_nothing(n_candidates):
 
 def test_where_the_gap_disappears_the_worst_case_shows_nearly_all():
     mechanism = NoisyMaxWithGap(0.5, 5)
-    mechanism.fitted_to(mechanism.worst_case())
+    mechanism.bind(mechanism.worst_case())
     assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(0.5, rel=1e-9)
     alone, together = (kind(0.5, 5).exact_guarantee() for kind in (ReportNoisyMax, NoisyMaxWithGap))
     assert together.epsilon(1e-3) > alone.epsilon(1e-3)

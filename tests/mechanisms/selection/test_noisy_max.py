@@ -109,7 +109,7 @@ def test_only_gumbel_noise_keeps_losses_in_an_interval_of_length_epsilon():
 def test_worst_case_comes_near_the_claim_and_never_above(noise, n_candidates):
     for epsilon in (0.1, 5.0):
         mechanism = ReportNoisyMax(epsilon, n_candidates, noise=noise, sensitivity=3.0)
-        mechanism.fitted_to(mechanism.worst_case())
+        mechanism.bind(mechanism.worst_case())
         shown = mechanism.exact_guarantee().epsilon(0.0)
         assert shown <= epsilon * (1 + 1e-12)
         assert shown > (0.6 if n_candidates == 2 and noise == "laplace" else 0.7) * epsilon

@@ -68,7 +68,7 @@ def test_all_candidates_are_chosen_where_k_is_their_number():
 def test_loose_constants_leave_much_of_the_claim_unused():
     for n, k in ((2, 1), (10, 3), (30, 5), (5, 5)):
         mechanism = LaplaceTopK(0.19, n, k, 1e-3)
-        mechanism.fitted_to(mechanism.worst_case())
+        mechanism.bind(mechanism.worst_case())
         assert 0.0 < mechanism.exact_guarantee().epsilon(0.0) < 0.19 / 3
 
 

@@ -89,13 +89,13 @@ def test_counts_that_move_both_ways_need_the_factor_two():
     assert shown[0] > 1.9 * monotone.guarantee().epsilon(0.0)
     assert shown[1] <= general.guarantee().epsilon(0.0)
     with pytest.raises(NeighboursError, match="change in both directions"):
-        monotone.fitted_to(pair)
+        monotone.bind(pair)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_worst_case_shows_most_of_the_claim(k):
     mechanism = GumbelTopK(0.5, 8, k)
-    mechanism.fitted_to(mechanism.worst_case())
+    mechanism.bind(mechanism.worst_case())
     shown, claimed = mechanism.exact_guarantee().epsilon(0.0), mechanism.guarantee().epsilon(0.0)
     assert 0.6 * claimed < shown <= claimed == pytest.approx(0.5 * k)
     assert mechanism.concentrated().rho == pytest.approx(k * 0.5**2 / 8)

@@ -41,4 +41,4 @@ def test_datasets_that_are_no_neighbours_are_refused():
     with pytest.raises(ParameterError, match="n_records is 3"):
         mechanism.release(np.zeros(4), 1, np.random.default_rng(0))
     with pytest.raises(NeighboursError):
-        mechanism.fitted_to(Neighbours([1.0, 2.0, 3.0], [4.0, 5.0, 3.0], "replace_one"))
+        mechanism.bind(Neighbours([1.0, 2.0, 3.0], [4.0, 5.0, 3.0], "replace_one"))

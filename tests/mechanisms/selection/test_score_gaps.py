@@ -78,4 +78,4 @@ def test_curve_of_a_pair_keeps_ratios_that_are_too_rare_for_floats():
 
 def test_pairs_are_neighbours():
     for d0, d1 in PAIRS[:-1]:
-        Exponential(1.0, 3).fitted_to(Neighbours(np.array(d0), np.array(d1), "add_remove"))
+        Exponential(1.0, 3).bind(Neighbours(np.array(d0), np.array(d1), "add_remove"))

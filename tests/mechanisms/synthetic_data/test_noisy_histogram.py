@@ -124,8 +124,8 @@ def test_a_domain_too_large_for_memory_is_refused_with_its_size():
 
 def test_wrong_pairs_are_refused():
     with pytest.raises(RelationError):
-        synthesiser().fitted_to(Neighbours(RECORDS[1:], RECORDS, "add_remove"))
+        synthesiser().bind(Neighbours(RECORDS[1:], RECORDS, "add_remove"))
     with pytest.raises(NeighboursError):
-        synthesiser().fitted_to(Neighbours(RECORDS[2:], RECORDS, "replace_one"))
+        synthesiser().bind(Neighbours(RECORDS[2:], RECORDS, "replace_one"))
     with pytest.raises(ParameterError, match=r"shape \(n_records, 2\)"):
         synthesiser().release(np.zeros((4, 3)), 1, np.random.default_rng(0))

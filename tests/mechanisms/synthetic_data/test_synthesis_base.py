@@ -86,7 +86,7 @@ def test_law_of_fixed_marginals_sees_the_cells_that_differ_and_no_others(noise):
     data = records()
     pair = Neighbours(data[1:], data, "add_remove")
     selection = FixedMarginals(PAIRS, standard_deviation=5.0, noise=noise)
-    fitted = SelectMeasureGenerate(DOMAIN, selection, DirectGenerator()).fitted_to(pair)
+    fitted = SelectMeasureGenerate(DOMAIN, selection, DirectGenerator()).bind(pair)
     cells = [DOMAIN.project(names).cells(data[:1, [DOMAIN.index(n) for n in names]])[0] for names in PAIRS]
     outputs = fitted.release(data, 100, np.random.default_rng(4))
     assert outputs.values.shape == (100, 10)
@@ -174,4 +174,4 @@ def test_tables_that_do_not_fit_the_domain_are_refused(dataset, told):
 
 def test_a_pair_that_differs_in_two_records_is_refused():
     with pytest.raises(NeighboursError):
-        mechanism().fitted_to(Neighbours(records()[2:], records(), "add_remove"))
+        mechanism().bind(Neighbours(records()[2:], records(), "add_remove"))

@@ -94,7 +94,7 @@ def generators() -> dict[str, Generator]:
 
 
 @dataclass(frozen=True)
-class Explained:
+class CensusExplained:
     """Fit of one generator to the five marginals.
 
     Args:
@@ -112,14 +112,14 @@ class Explained:
     answers: tuple[float, ...]
 
 
-def explained(table: Table, named: Mapping[str, Generator]) -> dict[str, Explained]:
+def explained(table: Table, named: Mapping[str, Generator]) -> dict[str, CensusExplained]:
     """Return the fits of all generators to the same noisy answers."""
     rng = np.random.default_rng(SEED)
     measured = FIVE.measure(table, DirectGenerator(), 1, rng)
     return {name: _explained(table, measured, generator) for name, generator in named.items()}
 
 
-def _explained(table: Table, measured: tuple[Measured, ...], generator: Generator) -> Explained:
+def _explained(table: Table, measured: tuple[Measured, ...], generator: Generator) -> CensusExplained:
     rng = np.random.default_rng([SEED, 1])
     with threadpool_limits(1):
         start = time.process_time()
@@ -128,7 +128,7 @@ def _explained(table: Table, measured: tuple[Measured, ...], generator: Generato
         seconds = time.process_time() - start
         drawn = Table(ADULT, fitted.table(len(table), rng)[0])
     exact = [table.marginal(answer.attributes) for answer in measured]
-    return Explained(
+    return CensusExplained(
         seconds,
         float(misfit(fitted, measured)[0]),
         tuple(float(np.abs(counts - truth).mean()) for counts, truth in zip(marginals, exact, strict=True)),

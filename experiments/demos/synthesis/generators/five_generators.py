@@ -17,8 +17,8 @@ from matplotlib.axes import Axes
 
 from ....report.plots.style.canvas import style_axes
 from ....report.plots.style.palette import BLUE, INK, SERIES
-from ...demo import Lecture
-from .census import FIVE, Explained, census, explained, generators
+from ...demo import Demo
+from .census import FIVE, CensusExplained, census, explained, generators
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
 
 # %% [markdown]
@@ -29,7 +29,7 @@ from .comparison import OnTheCube, above_the_chord, compared, quick, search_spac
 
 
 # %%
-def eight_cells(lecture: Lecture) -> tuple[dict[str, OnTheCube], dict[str, float]]:
+def eight_cells(lecture: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
     """Return the results of each generator on eight cells, and the convexity of its loss."""
     results = {name: OnTheCube.of(generator) for name, generator in compared().items()}
     chords = {name: above_the_chord(space) for name, space in search_spaces().items()}
@@ -71,7 +71,7 @@ def eight_cells(lecture: Lecture) -> tuple[dict[str, OnTheCube], dict[str, float
 
 
 # %%
-def growth(lecture: Lecture) -> dict[str, dict[str, float]]:
+def growth(lecture: Demo) -> dict[str, dict[str, float]]:
     """Return the ratio of the times on a larger and a smaller problem, by the property that is larger."""
     ratios = {name: slowdowns(generator) for name, generator in quick().items()}
     lecture.chapter("2. Scaling of the time")
@@ -98,7 +98,7 @@ def _times(ratio: float) -> str:
 
 
 # %%
-def a_census(lecture: Lecture) -> dict[str, Explained]:
+def a_census(lecture: Demo) -> dict[str, CensusExplained]:
     """Return the fit of each generator to five marginals of a census."""
     data, table = census()
     fits = explained(table, generators())
@@ -129,24 +129,24 @@ def a_census(lecture: Lecture) -> dict[str, Explained]:
 
 # %%
 @dataclass(frozen=True)
-class Findings:
+class FiveGeneratorsFindings:
     """Results of the demo."""
 
     cube: dict[str, OnTheCube]
     chords: dict[str, float]
     growth: dict[str, dict[str, float]]
-    census: dict[str, Explained]
+    census: dict[str, CensusExplained]
 
 
-def main(out: Path | None = None) -> Findings:
+def main(out: Path | None = None) -> FiveGeneratorsFindings:
     """Run the demo: representable distributions, errors and running times of five generators.
 
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Lecture(out=out)
+    lecture = Demo(out=out)
     cube, chords = eight_cells(lecture)
-    findings = Findings(cube, chords, growth(lecture), a_census(lecture))
+    findings = FiveGeneratorsFindings(cube, chords, growth(lecture), a_census(lecture))
     lecture.chapter("Conclusion")
     lecture.say(
         """
@@ -160,7 +160,7 @@ def main(out: Path | None = None) -> Findings:
 
 
 # %%
-def draw(lecture: Lecture, findings: Findings) -> None:
+def draw(lecture: Demo, findings: FiveGeneratorsFindings) -> None:
     """Draw two panels: errors by marginal, and time."""
     lecture.panels(
         "five-generators",
@@ -173,7 +173,7 @@ def draw(lecture: Lecture, findings: Findings) -> None:
     )
 
 
-def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
+def _draw_errors(ax: Axes, census: dict[str, CensusExplained]) -> None:
     series = {"noisy answers": next(iter(census.values())).answers} | {name: fit.errors for name, fit in census.items()}
     width = 0.8 / len(series)
     for k, ((name, errors), colour) in enumerate(zip(series.items(), (INK, *SERIES), strict=True)):
@@ -183,7 +183,7 @@ def _draw_errors(ax: Axes, census: dict[str, Explained]) -> None:
     style_axes(ax, title="Error of the fit", x="measured marginal", y="mean error of a cell (records)", columns=4)
 
 
-def _draw_seconds(ax: Axes, census: dict[str, Explained]) -> None:
+def _draw_seconds(ax: Axes, census: dict[str, CensusExplained]) -> None:
     ax.barh(range(len(census)), [fit.seconds for fit in census.values()], color=BLUE.light)
     ax.set_yticks(range(len(census)), list(census))
     ax.invert_yaxis()

@@ -12,7 +12,7 @@ cyclic.py       the records in their order, cut into batches, over and over
 Their names stand in `dpassay.mechanisms.learning.dp_sgd.catalogue`.
 """
 
-from .base import Draw, Sampling
+from .base import BatchDraw, Sampling
 from .batches import BatchSampling
 from .cyclic import CyclicBatches
 from .epochs import EpochSampling
@@ -22,9 +22,9 @@ from .poisson import PoissonSampling
 from .shuffled import ShuffledEpochs
 
 __all__ = [
+    "BatchDraw",
     "BatchSampling",
     "CyclicBatches",
-    "Draw",
     "EpochSampling",
     "FixedSizeSampling",
     "FullBatch",

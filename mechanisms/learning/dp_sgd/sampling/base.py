@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class BatchDraw:
     """Records of one step.
 
     Args:
@@ -70,7 +70,9 @@ class Sampling(ABC):
         """Public number by which the noisy sum of a step is divided; None for the number of records."""
 
     @abstractmethod
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
         """Yield one draw for each step, without end.
 
         Args:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...base import Floats
-from .base import Draw, Mask, gaussian_exponent
+from .base import BatchDraw, Mask, gaussian_exponent
 from .batches import Members
 from .epochs import EpochSampling, epochs
 
@@ -22,7 +22,9 @@ class CyclicBatches(EpochSampling):
     ordered: ClassVar[bool] = True
     same_batches: ClassVar[bool] = True
 
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
         return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, None)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:

@@ -12,7 +12,7 @@ from ....accounting import GaussianDP
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
 from ....core.relation import Relation
 from ....core.validation import whole
-from .base import Draw, Rows
+from .base import BatchDraw, Rows
 from .batches import BatchSampling, Members
 
 
@@ -38,7 +38,7 @@ class EpochSampling(BatchSampling):
         return {"batches_per_epoch": -(-self.known_records() // self.batch_size)}
 
 
-def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iterator[Draw]:
+def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iterator[BatchDraw]:
     """Yield batches of consecutive members, with `rng` in a fresh random order each epoch.
 
     Runs may have epochs of different lengths.
@@ -55,7 +55,7 @@ def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iter
         columns = (batch * size)[:, None] + np.arange(width)
         included = columns < members.counts[:, None]
         rows = members.rows(np.take_along_axis(order, np.minimum(columns, order.shape[1] - 1), axis=1))
-        yield Draw(rows, None if included.all() else included)
+        yield BatchDraw(rows, None if included.all() else included)
         step += 1
 
 

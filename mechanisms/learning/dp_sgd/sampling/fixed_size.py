@@ -13,7 +13,7 @@ from ....accounting import RenyiDP
 from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
 from ....core.relation import Relation
 from ...base import Floats
-from .base import Draw, Mask, Rows, gaussian_exponent
+from .base import BatchDraw, Mask, Rows, gaussian_exponent
 from .batches import BatchSampling, Members, common_and_differing
 
 KEYED = 8
@@ -30,13 +30,15 @@ class FixedSizeSampling(BatchSampling):
     accountants: ClassVar[tuple[str, ...]] = ("renyi",)
     rates: ClassVar[Mapping[str, float | None]] = {"sampling_probability": 1.0}
 
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
         members = Members.of(n_records, n_runs, inclusion)
         self._check_size(int(members.counts.min()))
         use_keys = members.counts.max() <= KEYED * self.batch_size
         subset = _subset_by_keys if use_keys else _subset_by_rejection
         while True:
-            yield Draw(members.rows(subset(members.counts, self.batch_size, rng)), None)
+            yield BatchDraw(members.rows(subset(members.counts, self.batch_size, rng)), None)
 
     @classmethod
     def account(

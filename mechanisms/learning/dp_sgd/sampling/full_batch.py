@@ -13,7 +13,7 @@ from ....accounting import GaussianDP
 from ....core.relation import Relation
 from ....core.validation import positive
 from ...base import Floats
-from .base import Draw, Mask, Sampling, gaussian_exponent
+from .base import BatchDraw, Mask, Sampling, gaussian_exponent
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,11 @@ class FullBatch(Sampling):
     def width(self, n_records: int) -> int:
         return n_records
 
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
         while True:
-            yield Draw(None, inclusion)
+            yield BatchDraw(None, inclusion)
 
     @property
     def inclusion_probability(self) -> float:

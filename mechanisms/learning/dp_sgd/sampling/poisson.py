@@ -18,7 +18,7 @@ from ....core.guarantee import Guarantee
 from ....core.relation import Relation
 from ....core.validation import positive, unit_interval
 from ...base import Floats
-from .base import Draw, Mask, Rows, Sampling, gaussian_exponent
+from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 from .full_batch import FullBatch
 
 DENSE_RATE = 0.4
@@ -67,13 +67,15 @@ class PoissonSampling(Sampling):
         expected = self.sampling_probability * n_records
         return n_records if self.sampling_probability >= DENSE_RATE else int(expected + 2.5 * expected**0.5) + 1
 
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
         rate = float(self.sampling_probability)
         while rate == 1.0:
-            yield Draw(None, inclusion)
+            yield BatchDraw(None, inclusion)
         while rate >= DENSE_RATE:
             drawn = rng.random((n_runs, n_records)) < rate
-            yield Draw(None, drawn if inclusion is None else drawn & inclusion)
+            yield BatchDraw(None, drawn if inclusion is None else drawn & inclusion)
         flat = None if inclusion is None else np.ascontiguousarray(inclusion).reshape(-1)
         starts = n_records * np.arange(n_runs + 1)
         while True:
@@ -143,7 +145,7 @@ def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
     return all_positions[: np.searchsorted(all_positions, n)]
 
 
-def _padded(positions: Rows, starts: Rows) -> Draw:
+def _padded(positions: Rows, starts: Rows) -> BatchDraw:
     """Return positions in the concatenated records of all runs as one row for each run.
 
     The positions are increasing. Places beyond the sample of a run repeat record 0 and are not included.
@@ -152,4 +154,4 @@ def _padded(positions: Rows, starts: Rows) -> Draw:
     included = np.arange(counts.max(initial=0)) < counts[:, None]
     rows = np.zeros(included.shape, dtype=np.intp)
     rows[included] = positions - np.repeat(starts[:-1], counts)
-    return Draw(rows, included)
+    return BatchDraw(rows, included)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ...base import Floats
-from .base import Draw, Mask, gaussian_exponent
+from .base import BatchDraw, Mask, gaussian_exponent
 from .batches import Members, common_and_differing
 from .epochs import EpochSampling, epochs
 
@@ -22,7 +22,9 @@ class ShuffledEpochs(EpochSampling):
 
     order: ClassVar[str] = "shuffled"
 
-    def draws(self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator) -> Iterator[Draw]:
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
         return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:

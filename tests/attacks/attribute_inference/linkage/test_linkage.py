@@ -21,7 +21,7 @@ from dpassay.attacks.attribute_inference.linkage import (
 )
 from dpassay.experiments.data.people import age_shares, people, place_sizes, ratings
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.synthetic_data.anonymity import Cells, banded, mondrian
+from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
 
 TRIPLE = ["zip", "born", "sex"]
 BANDS = np.array([0, 12, 19, 25, 35, 45, 55, 65, 100])
@@ -287,7 +287,7 @@ class TestGroups:
 
     @pytest.mark.parametrize("epsilon", [0.5, 2.0])
     def test_whoever_knows_everybody_else_reads_the_exact_likelihood_and_no_more_than_epsilon(self, epsilon):
-        cells = Cells(DECADES, "illness", tuple(sorted(set(HOSPITAL["illness"]))))
+        cells = GeneralizedCells(DECADES, "illness", tuple(sorted(set(HOSPITAL["illness"]))))
         mechanism, one = cells.mechanism(epsilon), HOSPITAL.iloc[[1]]
         outputs = mechanism.release(cells.records(HOSPITAL), 1, np.random.default_rng(0))
         prior = prior_beliefs(HOSPITAL, "illness", one)

@@ -11,7 +11,7 @@ from dpassay.attacks.distinguishing.low_level.rules import (
     STATISTICS,
     Decimals,
     Granularity,
-    Statistic,
+    RowStatistic,
     rules_for,
 )
 
@@ -105,7 +105,7 @@ def test_every_order_has_a_code_of_its_own():
 
 def test_a_statistic_of_many_values_is_cut_at_quantiles():
     rows = np.random.default_rng(0).normal(size=(4000, 3))
-    rule = Statistic.learn("gap", rows)
+    rule = RowStatistic.learn("gap", rows)
     counts = np.unique(rule.levels(rows), return_counts=True)[1]
     assert len(counts) == 32
     assert counts.min() > 100

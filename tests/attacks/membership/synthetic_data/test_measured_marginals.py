@@ -26,7 +26,7 @@ NOTHING = Outputs(np.empty((0, 1)))
 
 def measured(view="measurements", deviation=1.0, **options):
     selection = FixedMarginals(MARGINALS, standard_deviation=deviation)
-    return SelectMeasureGenerate(DOMAIN, selection, DirectGenerator(), view=view, **options).fitted_to(PAIR)
+    return SelectMeasureGenerate(DOMAIN, selection, DirectGenerator(), view=view, **options).bind(PAIR)
 
 
 def sides(mechanism, n, seed):

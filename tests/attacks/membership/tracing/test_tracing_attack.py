@@ -14,7 +14,7 @@ from dpassay.attacks.membership.tracing.catalogue import catalogue
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import GaussianDP, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
-from dpassay.mechanisms.noise.studies import ColumnMeans, Constant, Study, Uniform
+from dpassay.mechanisms.noise.studies import ColumnMeans, ConstantFrequencies, Study, Uniform
 
 NOTHING = Outputs(np.empty((0, 1)))
 PRIVATE = ColumnMeans(20, 100, noise_multiplier=1.0, population=Uniform())
@@ -64,7 +64,7 @@ def test_measured_z_is_never_above_mu_even_for_a_person_who_is_the_rule_s_worst(
     """Nearly no strangers: the pair of the claim, but for one stranger."""
     runs = 2_000
     for n, value in ((2, 0.5), (50, 0.5), (50, 0.02)):
-        means = ColumnMeans(n, 100, noise_multiplier=multiplier, population=Constant(value=value))
+        means = ColumnMeans(n, 100, noise_multiplier=multiplier, population=ConstantFrequencies(value=value))
         out, in_ = scores(means, runs, seed=3)
         z = (in_.mean() - out.mean()) / out.std()
         assert z <= means.guarantee().mu + stats.norm.isf(1e-6) * math.sqrt(2.0 / runs)

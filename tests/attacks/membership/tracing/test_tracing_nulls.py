@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.attacks.membership.tracing import Homer, InnerProduct, LikelihoodRatio, PackedPeople, nulls, trace
+from dpassay.attacks.membership.tracing import Homer, InnerProduct, PackedPeople, TracingLikelihoodRatio, nulls, trace
 from dpassay.attacks.membership.tracing.multiple import benjamini_hochberg, holm
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.studies import Genomes, Tardos, Uniform
@@ -24,7 +24,7 @@ def brute_force(linear, p, scores):
     return np.array([masses[all_scores >= s - 1e-12].sum() for s in scores])
 
 
-@pytest.mark.parametrize("statistic", [InnerProduct(), Homer(), LikelihoodRatio()])
+@pytest.mark.parametrize("statistic", [InnerProduct(), Homer(), TracingLikelihoodRatio()])
 def test_exact_p_values_are_those_of_all_rows(statistic):
     rng = np.random.default_rng(1)
     p = rng.uniform(0.1, 0.9, 12)
@@ -101,7 +101,7 @@ def by_reference(q, y, _p, reference, _study):
 
 
 @pytest.mark.parametrize(
-    ("null", "statistic"), [("normal", InnerProduct()), ("chernoff", Homer()), ("exact", LikelihoodRatio())]
+    ("null", "statistic"), [("normal", InnerProduct()), ("chernoff", Homer()), ("exact", TracingLikelihoodRatio())]
 )
 def test_p_values_of_strangers_are_at_or_below_a_level_no_more_often_than_it(null, statistic):
     assert covered(strangers(by_frequencies(null, statistic), studies=120 if null == "exact" else 300, d=40))

@@ -10,8 +10,8 @@ from dpassay.attacks.membership.tracing import (
     ExactLikelihoodRatio,
     Homer,
     InnerProduct,
-    LikelihoodRatio,
     PackedPeople,
+    TracingLikelihoodRatio,
     TruncatedProduct,
     expected_z,
     power,
@@ -19,7 +19,7 @@ from dpassay.attacks.membership.tracing import (
 from dpassay.attacks.membership.tracing.catalogue import catalogue
 from dpassay.attacks.membership.tracing.theory import homer_z
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.studies import ColumnMeans, Constant, Tardos, Uniform
+from dpassay.mechanisms.noise.studies import ColumnMeans, ConstantFrequencies, Tardos, Uniform
 
 FALSE_ALARM = 1e-6
 N, D = 100, 1_000
@@ -52,7 +52,7 @@ def slow_product(weigh):
 
 TWINS = {
     "homer": (Homer(), slow_homer),
-    "likelihood-ratio": (LikelihoodRatio(), slow_ratio),
+    "likelihood-ratio": (TracingLikelihoodRatio(), slow_ratio),
     "truncated-product": (TruncatedProduct(), slow_truncated),
     "uniform": (InnerProduct(), slow_product(lambda v: 1.0)),
     "fingerprinting": (InnerProduct(weights="fingerprinting"), slow_product(lambda v: 1 / math.sqrt(v))),
@@ -122,7 +122,7 @@ def drawn(population, standard_deviation, inside, rng):
 def scored():
     """Scores of strangers and members by population, noise and statistic."""
     found = {}
-    for name, population in (("half", Constant()), ("spread", SPREAD)):
+    for name, population in (("half", ConstantFrequencies()), ("spread", SPREAD)):
         p = population.frequencies(D)
         for s in (0.0, 0.05):
             rng = np.random.default_rng([7, int(100 * s)])
@@ -130,7 +130,7 @@ def scored():
                 "homer": Homer(),
                 "uniform": InnerProduct(),
                 "best": InnerProduct(weights="best", n_records=N, standard_deviation=s),
-                "ratio": LikelihoodRatio(),
+                "ratio": TracingLikelihoodRatio(),
             }
             sides = [drawn(population, s, inside, rng) for inside in (0, 1)]
             for key, statistic in statistics.items():
@@ -168,7 +168,7 @@ def z_of(out, in_):
 @pytest.mark.parametrize("key", list(KNOWN), ids=str)
 def test_members_lie_as_far_from_strangers_as_the_formula_says(scored, key):
     population, s, statistic = key
-    p = (Constant() if population == "half" else SPREAD).frequencies(D)
+    p = (ConstantFrequencies() if population == "half" else SPREAD).frequencies(D)
     if statistic == "homer":
         formula = homer_z(p, N, s)
     else:
@@ -181,7 +181,7 @@ def test_members_lie_as_far_from_strangers_as_the_formula_says(scored, key):
 @pytest.mark.parametrize("key", [key for key in KNOWN if key[2] in ("uniform", "best")], ids=str)
 def test_rate_of_members_found_at_one_false_alarm_in_a_thousand_follows(scored, key):
     """Of the normalised product the null is standard normal, and the threshold 3.09 whatever the release."""
-    p = (Constant() if key[0] == "half" else SPREAD).frequencies(D)
+    p = (ConstantFrequencies() if key[0] == "half" else SPREAD).frequencies(D)
     wanted = power(expected_z(p, N, key[1], weights=1.0 if key[2] == "uniform" else None), 0.001)
     out, in_ = scored[key]
     threshold = stats.norm.isf(0.001)
@@ -198,7 +198,7 @@ def test_normalised_products_of_strangers_are_standard_normal(scored, key):
 
 
 def test_the_closed_form_is_the_ratio_over_all_columns_and_best_weights_are_best():
-    for population in (Constant(), SPREAD, Tardos()):
+    for population in (ConstantFrequencies(), SPREAD, Tardos()):
         p = population.frequencies(500)
         v = p * (1 - p)
         for s in (0.0, 0.02, 0.3):
@@ -211,7 +211,7 @@ def test_the_closed_form_is_the_ratio_over_all_columns_and_best_weights_are_best
 
 def test_strangers_hide_a_person_at_least_as_much_as_the_noise_does():
     """z <= mu / 2, nearly attained at frequencies of 1/2 under much noise."""
-    for population in (Constant(), SPREAD, Tardos()):
+    for population in (ConstantFrequencies(), SPREAD, Tardos()):
         for d, n, s in ((50, 10, 0.1), (2_000, 100, 0.01), (500, 1_000, 1.0)):
             mu = ColumnMeans(n, d, scale=s).guarantee().mu
             assert expected_z(population.frequencies(d), n, s) <= 0.5 * mu
@@ -230,7 +230,7 @@ def test_the_exact_ratio_beats_the_plain_one_where_noise_misleads_it():
         y = population.people(runs, d, rng)
         counts = rng.binomial(n - inside, p, size=(runs, d)) + inside * y
         sides.append((y, counts / n + s * rng.standard_normal((runs, d))))
-    for statistic in (ExactLikelihoodRatio(ColumnMeans(n, d, scale=s)), LikelihoodRatio()):
+    for statistic in (ExactLikelihoodRatio(ColumnMeans(n, d, scale=s)), TracingLikelihoodRatio()):
         lines = [statistic.linear(q, p) for _, q in sides]
         out, in_ = (
             np.einsum("rd,rd->r", line.slopes, y) + line.intercept for line, (y, _) in zip(lines, sides, strict=True)

@@ -9,12 +9,12 @@ from scipy.optimize import linprog, lsq_linear
 
 from dpassay.attacks.reconstruction.answers import (
     BoxedLeastSquares,
+    DecodingStatus,
     Exhaustive,
     GaussianLikelihood,
     IntegerProgramme,
     L1Decoding,
     LinearProgramme,
-    Status,
     integer_programme,
     least_squares_accuracy,
 )
@@ -48,7 +48,7 @@ def test_exact_answers_to_enough_queries_give_every_bit(decoder):
     np.testing.assert_array_equal(found.bits, bits)
     assert found.values.min() >= 0.0
     assert found.values.max() <= 1.0
-    assert set(found.status) <= {Status.OPTIMAL, Status.LOCAL}
+    assert set(found.status) <= {DecodingStatus.OPTIMAL, DecodingStatus.LOCAL}
     assert found.accuracy(bits).tolist() == [1.0] * 4
 
 
@@ -136,7 +136,11 @@ def test_columns_that_fit_are_those_of_a_loop():
         kept = Exhaustive(error=error).consistent(queries, answers)
         assert {tuple(z) for z in kept} == {tuple(z) for z in loop}
         found = Exhaustive(error=error).decode(queries, answers)
-        expected = (Status.INFEASIBLE, Status.OPTIMAL)[min(len(loop), 1)] if len(loop) < 2 else Status.SEVERAL
+        expected = (
+            (DecodingStatus.INFEASIBLE, DecodingStatus.OPTIMAL)[min(len(loop), 1)]
+            if len(loop) < 2
+            else DecodingStatus.SEVERAL
+        )
         assert found.status[0] is expected
         if loop:
             np.testing.assert_allclose(found.values[0], np.mean(loop, axis=0))
@@ -174,18 +178,18 @@ def test_infeasible_answers_say_the_smallest_error_that_fits():
     queries, _, answers = asked(10, 60, noise=1.0)
     needed = primal(queries, answers[0], largest=True)
     found = LinearProgramme(error=0.5 * needed).decode(queries, answers)
-    assert found.status == (Status.INFEASIBLE,)
+    assert found.status == (DecodingStatus.INFEASIBLE,)
     assert f"the smallest error that fits is {needed:.4g}" in found.notes[0]
-    assert LinearProgramme(error=1.001 * needed).decode(queries, answers).status == (Status.OPTIMAL,)
+    assert LinearProgramme(error=1.001 * needed).decode(queries, answers).status == (DecodingStatus.OPTIMAL,)
     program = IntegerProgramme(error=0.5 * needed).decode(queries, answers)
-    assert program.status == (Status.INFEASIBLE,)
+    assert program.status == (DecodingStatus.INFEASIBLE,)
 
 
 @pytest.mark.parametrize("decoder", [L1Decoding, LinearProgramme, IntegerProgramme])
 def test_when_the_time_is_over_there_is_a_partial_result_that_says_so(decoder):
     queries, bits, answers = asked(60, 400, noise=6.0)
     found = decoder(time_limit=1e-4).decode(queries, answers)
-    assert found.status == (Status.TIME_LIMIT,)
+    assert found.status == (DecodingStatus.TIME_LIMIT,)
     assert "0.0001 s" in found.notes[0]
     assert found.accuracy(bits)[0] > 0.5
 
@@ -256,7 +260,7 @@ def test_integer_programme_finds_the_best_of_all_columns_all_of_them(prior):
         costs = posterior(columns, queries, answers[0], 2.0, prior or [0.5] * 8, 1)
         best = columns[costs <= costs.min() + 1e-9]  # sums of absolute differences are often equal
         found = IntegerProgramme(scale=2.0, prior=prior, most_solutions=50).decode(queries, answers)
-        assert found.status == ((Status.SEVERAL,) if len(best) > 1 else (Status.OPTIMAL,))
+        assert found.status == ((DecodingStatus.SEVERAL,) if len(best) > 1 else (DecodingStatus.OPTIMAL,))
         np.testing.assert_allclose(found.values[0], best.mean(axis=0))
 
 
@@ -267,10 +271,10 @@ def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran
         return solve(programme, without) if not without else optimize.OptimizeResult(status=1, x=None, fun=None)
 
     queries, answers = [[1, 1, 0], [0, 1, 1]], [1, 1]
-    assert IntegerProgramme().decode(queries, answers).status == (Status.SEVERAL,)
+    assert IntegerProgramme().decode(queries, answers).status == (DecodingStatus.SEVERAL,)
     monkeypatch.setattr(integer_programme._Programme, "solve", second_runs_out)
     found = IntegerProgramme().decode(queries, answers)
-    assert found.status == (Status.TIME_LIMIT,)
+    assert found.status == (DecodingStatus.TIME_LIMIT,)
     assert "it was not determined within" in found.notes[0]
 
 
@@ -280,7 +284,7 @@ def test_integer_programme_tells_when_several_columns_are_equally_good():
     bounded = IntegerProgramme(error=1.0, most_solutions=40).decode(queries, rounded)
     kept = Exhaustive(error=1.0).consistent(queries, rounded)
     assert len(kept) > 1
-    assert bounded.status == (Status.SEVERAL,)
+    assert bounded.status == (DecodingStatus.SEVERAL,)
     np.testing.assert_allclose(bounded.values[0], kept.mean(axis=0))
 
 

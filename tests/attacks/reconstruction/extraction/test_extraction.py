@@ -10,8 +10,8 @@ from scipy import stats
 from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
 from dpassay.attacks.reconstruction.extraction import (
     Extraction,
-    Sampling,
     SecretSharer,
+    TextSampling,
     beam_search,
     canary_ranks,
     exposure,
@@ -49,7 +49,7 @@ class TestGeneration:
         model = NGramModel.fit(["abbab", "baab", "aabb"], 3, Alphabet("ab"), smoothing=0.5)
         every = ["".join(symbols) for symbols in product("ab", repeat=4)]
         size = 40_000
-        drawn = Sampling(4).texts(model, size, np.random.default_rng(0))
+        drawn = TextSampling(4).texts(model, size, np.random.default_rng(0))
         counts = [drawn.count(text) for text in every]
         expected = size * np.exp(model.log_probability(every))
         assert expected.sum() == pytest.approx(size)
@@ -57,10 +57,10 @@ class TestGeneration:
 
     def test_top_k_and_temperature_change_the_weights_as_they_say(self):
         p = np.array([[0.5, 0.3, 0.2]])
-        assert Sampling(2, top_k=2).weights(p)[0] == pytest.approx([1.0, 0.6, 0.0])
-        assert Sampling(2, temperature=0.5).weights(p)[0] == pytest.approx([1.0, 0.36, 0.16])
+        assert TextSampling(2, top_k=2).weights(p)[0] == pytest.approx([1.0, 0.6, 0.0])
+        assert TextSampling(2, temperature=0.5).weights(p)[0] == pytest.approx([1.0, 0.36, 0.16])
         model = NGramModel.fit(["abbab", "aabb"], 3, Alphabet("ab"))
-        (greedy,) = set(Sampling(6, top_k=1).texts(model, 5, np.random.default_rng(1), prompt="a"))
+        (greedy,) = set(TextSampling(6, top_k=1).texts(model, 5, np.random.default_rng(1), prompt="a"))
         assert greedy == beam_search(model, 6, width=1, prompt="a")[0][0]
 
     def test_a_beam_of_all_texts_finds_the_likeliest_and_its_probability(self):
@@ -74,7 +74,7 @@ class TestGeneration:
     def test_a_prompt_that_fills_the_text_is_refused(self):
         model = NGramModel.fit(["abab"], 2)
         with pytest.raises(ParameterError, match="larger than the prompt"):
-            Sampling(2).texts(model, 1, np.random.default_rng(0), prompt="ab")
+            TextSampling(2).texts(model, 1, np.random.default_rng(0), prompt="ab")
 
 
 class TestSignals:
@@ -119,7 +119,7 @@ class TestSignals:
 
 class TestExtraction:
     def test_codes_come_out_of_the_model_that_saw_them_and_of_no_other(self, models):
-        attack = Extraction(Sampling(45), n_texts=100, keep=30, rounds=5, stop="\n")
+        attack = Extraction(TextSampling(45), n_texts=100, keep=30, rounds=5, stop="\n")
         found, without = (attack.run(m, np.random.default_rng(1), reference=models[2]) for m in models[:2])
         assert found.holds(CODES).mean() > 0.5
         assert not without.holds(CODES).any()
@@ -128,17 +128,19 @@ class TestExtraction:
 
     def test_it_ends_when_the_best_stay(self):
         model = NGramModel.fit(["abababababab"], 3, smoothing=1e-6)
-        found = Extraction(Sampling(6), n_texts=50, keep=2, signal="perplexity").run(model, np.random.default_rng(0))
+        found = Extraction(TextSampling(6), n_texts=50, keep=2, signal="perplexity").run(
+            model, np.random.default_rng(0)
+        )
         assert found.settled
         assert found.n_rounds < 10
         assert set(found.texts) == {"ababab", "bababa"}
 
     def test_bad_input_is_named(self, models):
         with pytest.raises(ParameterError, match="stop must not end every text"):
-            Extraction(Sampling(4), n_texts=3, stop="H", prompt="Hi").run(
+            Extraction(TextSampling(4), n_texts=3, stop="H", prompt="Hi").run(
                 models[0], np.random.default_rng(0), reference=models[2]
             )
-        found = Extraction(Sampling(4), n_texts=3, signal="zlib", rounds=1).run(models[0], np.random.default_rng(0))
+        found = Extraction(TextSampling(4), n_texts=3, signal="zlib", rounds=1).run(models[0], np.random.default_rng(0))
         for wrong in ([], [""], "abc"):
             with pytest.raises(ParameterError, match="secrets must be"):
                 found.holds(wrong)

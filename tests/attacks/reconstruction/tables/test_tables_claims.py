@@ -8,12 +8,12 @@ from dpassay.attacks.reconstruction.tables import (
     Certainty,
     Claim,
     PublishedTables,
+    at_least_one,
     certain_people,
     conflict,
+    count_is,
     decide,
-    exactly,
-    nobody,
-    somebody,
+    none_of,
 )
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.query_release.tables import (
@@ -43,8 +43,8 @@ def same_tables(block):
 @pytest.mark.parametrize("number", SOME)
 def test_claims_are_certain_impossible_or_open_as_every_block_in_turn_says(number):
     published, blocks = PublishedTables.about(TABLES, BLOCKS[number]), same_tables(BLOCKS[number])
-    claims = [somebody(group(sex="male", ages=22)), exactly(2, WOMEN), nobody(group(ages=26)), Claim(WOMEN, 1, 2)]
-    claims += [exactly(1, group(ages=(23, 26))), Claim(group(ages=(22, 24)), most=1), Claim(group(ages=20), least=2)]
+    claims = [at_least_one(group(sex="male", ages=22)), count_is(2, WOMEN), none_of(group(ages=26)), Claim(WOMEN, 1, 2)]
+    claims += [count_is(1, group(ages=(23, 26))), Claim(group(ages=(22, 24)), most=1), Claim(group(ages=20), least=2)]
     for claim in claims:
         inside = SMALL.members(claim.people)[SMALL.types(blocks)].sum(axis=1)
         holds = (inside >= claim.least) & (inside <= (claim.most if claim.most is not None else 9))
@@ -63,13 +63,13 @@ def test_certain_people_are_those_who_are_in_every_block(number):
 def test_everybody_in_the_block_of_seven_is_certain_and_a_widow_of_84_is_not_there():
     published = seven()
     assert len(certain_people(published).people) == 7
-    assert decide(published, somebody(group(sex="male", race="Black", ages=84))) == "certain"
-    assert decide(published, somebody(group(sex="female", ages=84))) == "impossible"
+    assert decide(published, at_least_one(group(sex="male", race="Black", ages=84))) == "certain"
+    assert decide(published, at_least_one(group(sex="female", ages=84))) == "impossible"
 
 
 def test_claims_in_words():
     women = group(sex="female", ages=(0, 17))
-    said = [str(c) for c in (somebody(women), exactly(2, women), nobody(women), Claim(women, 1, 3))]
+    said = [str(c) for c in (at_least_one(women), count_is(2, women), none_of(women), Claim(women, 1, 3))]
     assert said == [
         "at least 1 female aged 0 to 17",
         "exactly 2 female aged 0 to 17",
@@ -83,11 +83,11 @@ def test_claims_in_words():
 def test_nothing_is_concluded_from_tables_that_contradict_themselves_or_when_time_runs_out():
     impossible = PublishedTables.of(SMALL, {GroupCount(): 3, GroupCount(WOMEN): 4})
     with pytest.raises(AttackError, match="every claim would hold: they contradict each other"):
-        decide(impossible, somebody(WOMEN))
+        decide(impossible, at_least_one(WOMEN))
     with pytest.raises(AttackError, match="no person can be identified: no block has these tables"):
         certain_people(impossible)
     published = PublishedTables.about(TABLES, BLOCKS[3])
-    assert decide(published, somebody(WOMEN), seconds=1e-9) is Certainty.UNDECIDED
+    assert decide(published, at_least_one(WOMEN), seconds=1e-9) is Certainty.UNDECIDED
     with pytest.raises(AttackError, match="time ran out before one was found"):
         certain_people(published, seconds=1e-9)
 

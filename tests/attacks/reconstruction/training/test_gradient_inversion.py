@@ -12,7 +12,7 @@ from dpassay.attacks.reconstruction.training import (
     invert_gradient,
     matched_errors,
 )
-from dpassay.attacks.reconstruction.training.derivatives import turn
+from dpassay.attacks.reconstruction.training.derivatives import hessian_vector_product
 from dpassay.attacks.reconstruction.training.gradient_matching import descend
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
@@ -147,7 +147,9 @@ def test_the_turn_of_a_gradient_is_its_difference_quotient(model):
     def product(x):
         return float(gradients_of(model, parameters, x[None], y)[0] @ along[0])
 
-    assert check_grad(product, lambda x: turn(model, parameters[0], x[None], y, along)[0], X[0]) < 1e-5
+    assert (
+        check_grad(product, lambda x: hessian_vector_product(model, parameters[0], x[None], y, along)[0], X[0]) < 1e-5
+    )
 
 
 @pytest.mark.parametrize("clip_norm", [None, 0.5])

@@ -8,7 +8,7 @@ from dpassay.audit import audit
 from dpassay.audit.bounds.numerics.unconditional import Ordering
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import FixedJointExact, JointExact
-from dpassay.audit.bounds.pair.pilot import IN, OUT, Event
+from dpassay.audit.bounds.pair.pilot import IN, OUT, ThresholdEvent
 from dpassay.audit.bounds.pair.second_event import WithSecondEvent
 from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.audit.evidence.statement import Statement
@@ -77,7 +77,7 @@ PURE = Statement(PureDP(1.0), delta=0.0, confidence=0.8)
 RARE, COMMON = 0.1, 0.1 * np.e
 ORDER = Ordering(0.2)
 BOTH_TIGHT = WithSecondEvent(
-    PURE, FixedJointExact(PURE, Event(1.0, OUT), ORDER), FixedJointExact(PURE, Event(2.0, IN), ORDER)
+    PURE, FixedJointExact(PURE, ThresholdEvent(1.0, OUT), ORDER), FixedJointExact(PURE, ThresholdEvent(2.0, IN), ORDER)
 )
 
 
@@ -107,7 +107,7 @@ def test_the_second_event_alone_refutes_at_its_share():
     quiet, loud = tight(rng, 2_000), tight(rng, 2_000)
     hits_in = loud.tally.hits_in + np.array([0, 0, 400])
     evidence = PairCounts(Tally(np.arange(3.0), quiet.tally.hits_out, hits_in, 2_000, 2_000))
-    alone = FixedJointExact(PURE.shared(1, 0.1), Event(2.0, IN), ORDER)
+    alone = FixedJointExact(PURE.shared(1, 0.1), ThresholdEvent(2.0, IN), ORDER)
     assert BOTH_TIGHT.lower_bound(evidence).epsilon == alone.lower_bound(evidence).epsilon > 1.0
     assert BOTH_TIGHT.lower_bound(evidence).confidence == 0.8
     assert BOTH_TIGHT.p_value(evidence) == pytest.approx(10 * alone.p_value(evidence))

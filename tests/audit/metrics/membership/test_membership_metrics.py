@@ -13,7 +13,7 @@ from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.entropy import Entropy
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.synthetic_data import GroundhogMembership
-from dpassay.attacks.membership.threshold import Loss
+from dpassay.attacks.membership.threshold import LossThreshold
 from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.metrics.membership import MembershipResult, evaluate
 from dpassay.audit.metrics.membership.evaluate import measure, name_of
@@ -594,8 +594,8 @@ def test_variants_of_an_attack_have_names_of_their_own():
     assert name_of(LiRA(variance="record")) == "lira(variance='record')"
     assert name_of(LiRA(signal="density")) == "lira on density"
     assert name_of(LiRA(signal="density", variance="record")) == "lira on density(variance='record')"
-    assert name_of(Loss()) == "loss"
-    assert name_of(Loss(signal="closest-record")) == "threshold on closest-record"
+    assert name_of(LossThreshold()) == "loss"
+    assert name_of(LossThreshold(signal="closest-record")) == "threshold on closest-record"
     assert name_of(Entropy()) == "entropy"
 
 

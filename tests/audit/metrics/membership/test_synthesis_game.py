@@ -9,7 +9,7 @@ from table_laws import Bootstrap, Ignoring
 
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, DensityRatio, ShadowTables
-from dpassay.attacks.membership.threshold import Loss
+from dpassay.attacks.membership.threshold import LossThreshold
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.metrics.membership import evaluate
@@ -89,7 +89,7 @@ def test_own_laws_of_each_record_tell_more_than_one_threshold_for_all(mode):
     records = np.concatenate([0.3 * rng.normal(size=(40, 2)), 5.0 * rng.normal(size=(40, 2))])
     learner = ShadowTables(Blurred(n_rows=80), {"closest-record": ClosestRecord()})
     shadows = train_shadows(learner, records, 64, seed=3)
-    result = evaluate(shadows, [LiRA(mode=mode, signal="closest-record"), Loss(signal="closest-record")])
+    result = evaluate(shadows, [LiRA(mode=mode, signal="closest-record"), LossThreshold(signal="closest-record")])
     lira, loss = result.attacks
     assert lira.auc > loss.auc + 0.05
     assert lira.rate_at(0.1).tpr > loss.rate_at(0.1).tpr + 0.05
@@ -107,7 +107,7 @@ def test_records_far_from_all_others_are_fair_game_once_distances_are_calibrated
 def test_one_run_bounds_a_private_synthesiser_below_its_claim_and_refutes_a_bootstrap():
     """20 games at significance 0.2: more than 14 misses have probability 2e-7."""
     private = NoisyHistogramTable(1.0, {"a": 60}, relation="add_remove", view="table", n_rows=100)
-    attack = Loss(signal="cell-density")
+    attack = LossThreshold(signal="cell-density")
     misses = 0
     for seed in range(20):
         game = membership_game(ShadowTables(private), DISTINCT, attack=attack, seed=seed)
@@ -141,7 +141,7 @@ def test_wrong_use_is_refused():
         ShadowTables(Bootstrap(), {})
     replaced = NoisyHistogramTable(1.0, {"a": 60}, view="table", n_rows=9)
     with pytest.raises(RelationError, match="in this game a canary is in the run or not there at all"):
-        membership_game(ShadowTables(replaced), DISTINCT, attack=Loss(signal="density"), seed=0)
+        membership_game(ShadowTables(replaced), DISTINCT, attack=LossThreshold(signal="density"), seed=0)
     from sklearn.neighbors import KNeighborsClassifier
 
     with pytest.raises(ParameterError, match=r"an \(X, y\) pair"):

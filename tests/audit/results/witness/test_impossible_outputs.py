@@ -37,7 +37,7 @@ class UniformNoise(Mechanism):
     def worst_case(self):
         return Neighbours(0.0, 1.0, "add_remove")
 
-    def fitted_to(self, neighbours):
+    def bind(self, neighbours):
         return self
 
     def output_law(self):

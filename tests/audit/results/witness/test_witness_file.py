@@ -20,7 +20,7 @@ from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalT
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.statement import Statement
-from dpassay.audit.results.witness.event import Rule, rule_of
+from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP
@@ -196,12 +196,12 @@ class Above:
 
 def test_rules_of_numbers_are_intervals_and_those_of_few_vectors_are_atoms():
     values = np.array([0.0, 1.0, 2.0, 3.0])
-    assert rule_of(Above(), Outputs(values), Outputs(values), 1.5) == Rule(intervals=((2.0, np.inf),))
+    assert rule_of(Above(), Outputs(values), Outputs(values), 1.5) == EventRule(intervals=((2.0, np.inf),))
     rows = np.tile([[0.0, 0.0], [1.0, 1.0]], (5, 1))
-    assert rule_of(Above(), Outputs(rows), Outputs(rows), 1.5) == Rule(atoms=((1.0, 1.0),))
+    assert rule_of(Above(), Outputs(rows), Outputs(rows), 1.5) == EventRule(atoms=((1.0, 1.0),))
     assert rule_of(Above(), Outputs(values), Outputs(values), 9.0) is None
     with_events = Outputs(values, np.array(["", "nan", "", ""]))
-    assert rule_of(Above(), with_events, Outputs(values), 2.5) == Rule(("nan",), intervals=((3.0, np.inf),))
+    assert rule_of(Above(), with_events, Outputs(values), 2.5) == EventRule(("nan",), intervals=((3.0, np.inf),))
 
 
 def test_the_example_of_the_page_says_what_the_page_says():

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from dpassay.audit.search import Answers, Categories, Integers, Numbers, OneValue, Records, Vectors, domain_from
+from dpassay.audit.search import AnswersDomain, Categories, Integers, Numbers, OneValue, Records, Vectors, domain_from
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.core.records import check_different, check_records
 from dpassay.mechanisms.core.relation import Relation
@@ -15,12 +15,12 @@ NUMERIC = [Numbers(0.0, 1.0), Numbers(), Numbers(0.0), Numbers(-1.0, 1.0, specia
 VALUES = [*NUMERIC, Vectors(Numbers(0.0, 1.0), 3), Vectors(Integers(-1, 1), 4), Vectors(Numbers(), 2)]
 RECORDS = [Records(values, *sizes) for values in VALUES for sizes in ((1, 10), (4, 4), (2, 3), (1, 1))]
 ANSWERS = [
-    Answers(),
-    Answers(5),
-    Answers(4, norm=2, sensitivity=3.0),
-    Answers(6, norm=1, low=0.0, high=2.0),
-    Answers(5, counts=True, low=0, high=5),
-    Answers(3, low=0.0, high=1.0),
+    AnswersDomain(),
+    AnswersDomain(5),
+    AnswersDomain(4, norm=2, sensitivity=3.0),
+    AnswersDomain(6, norm=1, low=0.0, high=2.0),
+    AnswersDomain(5, counts=True, low=0, high=5),
+    AnswersDomain(3, low=0.0, high=1.0),
 ]
 
 
@@ -79,8 +79,8 @@ def test_the_patterns_of_answers_are_those_of_the_literature():
     ones, norm = [1.0] * 4, math.inf
     seen = {
         (tuple(pair.d0), tuple(pair.d1))
-        for sketch in Answers(4, norm=norm).patterns(Relation.ADD_REMOVE)
-        for pair in [Answers(4, norm=norm).neighbours(sketch, Relation.ADD_REMOVE)]
+        for sketch in AnswersDomain(4, norm=norm).patterns(Relation.ADD_REMOVE)
+        for pair in [AnswersDomain(4, norm=norm).neighbours(sketch, Relation.ADD_REMOVE)]
     }
     others = [
         [0, 1, 1, 1],
@@ -146,7 +146,7 @@ def test_a_domain_may_lie_in_a_file(tmp_path):
     toml, plain = tmp_path / "domain.toml", tmp_path / "domain.json"
     toml.write_text('kind = "answers"\nlength = 3\nnorm = inf\n')
     plain.write_text('{"kind": "answers", "length": 3}')
-    assert domain_from(f"@{toml}") == domain_from(f"@{plain}") == Answers(3)
+    assert domain_from(f"@{toml}") == domain_from(f"@{plain}") == AnswersDomain(3)
 
 
 @pytest.mark.parametrize(

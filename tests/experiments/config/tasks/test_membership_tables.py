@@ -7,7 +7,7 @@ from made_configs import line_of
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.synthetic_data import GroundhogMembership, ShadowTables
 from dpassay.attacks.membership.synthetic_data.shadows import SIGNALS
-from dpassay.attacks.membership.threshold import Loss
+from dpassay.attacks.membership.threshold import LossThreshold
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.experiments.config.schema import Config
@@ -65,7 +65,7 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     tables = ShadowTables(synthesiser, public=people[20:50])
     shadows = train_shadows(tables, people[:20], 8, seed=3, population=people[20:50])
     groups = [f"race {race}" for race in people[:20, 2]]
-    attacks = [Loss(signal="closest-record"), LiRA(signal="density-ratio")]
+    attacks = [LossThreshold(signal="closest-record"), LiRA(signal="density-ratio")]
     assert found == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
     assert asked(tmp_path, TABLES).learner.statistics is None
     assert {row.group for row in found["threshold on closest-record"].groups} <= set(groups)
@@ -149,7 +149,7 @@ def test_the_worst_record_stands_beside_the_mean():
     rng = np.random.default_rng(0)
     inclusion = rng.random((40, 12)) < 0.5
     signal = rng.normal(size=(40, 12)) + 6.0 * inclusion * (np.arange(12) == 7)
-    found = evaluate(Shadows(inclusion, np.zeros(12), {"density": signal}), [Loss(signal="density")])
+    found = evaluate(Shadows(inclusion, np.zeros(12), {"density": signal}), [LossThreshold(signal="density")])
     table = found.attacks[0].records
     assert table.worst == 7 == table.exposed()[0]
     assert f"number 7 (from 0 on), AUC 1.000 beside {np.mean(table.auc):.3f} on average" in found.summary()

@@ -6,7 +6,7 @@ from made_configs import GRADIENTS, asked
 from dpassay.audit import audit, audit_scores
 from dpassay.audit.games import gradient_canary_game
 from dpassay.audit.games.conclude import conclude
-from dpassay.audit.games.pair import Run
+from dpassay.audit.games.pair import PairRun
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import PureDP
@@ -46,7 +46,7 @@ NUMBERS = (
 def scores_of(monkeypatch, ask):
     """The result, and the pilot and the evaluation scores that it was concluded from."""
     seen = {}
-    track = Run._track
+    track = PairRun._track
 
     def tracked(self, scorer, pilot, part):
         seen["pilot"] = pilot
@@ -56,7 +56,7 @@ def scores_of(monkeypatch, ask):
         seen["evidence"] = evidence
         return conclude(statement, bounds, fixed, evidence, subject)
 
-    monkeypatch.setattr(Run, "_track", tracked)
+    monkeypatch.setattr(PairRun, "_track", tracked)
     monkeypatch.setattr("dpassay.audit.games.pair.conclude", concluded)
     return ask(), seen["pilot"], seen["evidence"]
 

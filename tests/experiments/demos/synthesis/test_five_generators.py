@@ -8,7 +8,7 @@ import pytest
 from lectures import check_reading, lectures, play
 
 from dpassay.experiments.data.datasets import load
-from dpassay.experiments.demos.demo import Lecture
+from dpassay.experiments.demos.demo import Demo
 from dpassay.experiments.demos.synthesis.generators.census import ADULT, census, explained, generators, made_up
 from dpassay.experiments.demos.synthesis.generators.comparison import (
     LADDERS,
@@ -111,7 +111,7 @@ def test_five_marginals_of_adult_are_explained_by_all():
 def test_the_lecture_plays_and_draws(name, tmp_path):
     result = play(name)
     check_reading(name)
-    draw(Lecture(out=tmp_path), result)
+    draw(Demo(out=tmp_path), result)
     assert set(result.census) == set(generators())
     assert {path.name for path in tmp_path.iterdir()} == {"five-generators.svg", "five-generators.png"}
 

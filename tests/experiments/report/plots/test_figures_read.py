@@ -25,7 +25,7 @@ from dpassay.audit.evidence.scores import Tally
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.demos import randomized_response
 from dpassay.experiments.report.plots.accountants import AccountantCurves
-from dpassay.experiments.report.plots.certificate import MissRates, Power, Row
+from dpassay.experiments.report.plots.certificate import CertificateRow, MissRates, Power
 from dpassay.experiments.report.plots.draw import overview, plots_of
 from dpassay.experiments.report.plots.scores import ScoreHistogram
 from dpassay.experiments.report.plots.style.canvas import new_figure, style_axes
@@ -88,7 +88,7 @@ def plots() -> dict[str, Any]:
         "a law", 0.0, 1.0, 0.95,
         (("ours", "bound", (100, 10_000), (0.0, 0.9)), ("best of all", "uncorrected", (100, 10_000), (9.0, 2.0))),
     )  # fmt: skip
-    found["misses"] = MissRates((Row("ours", "bound", ((0.0, True), (1.0, False)), 0.08),), 0.05)
+    found["misses"] = MissRates((CertificateRow("ours", "bound", ((0.0, True), (1.0, False)), 0.08),), 0.05)
     return found
 
 

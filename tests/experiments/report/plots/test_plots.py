@@ -36,7 +36,7 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.report.plots import (
     BoundClaim,
-    Ladder,
+    LadderPlot,
     Profile,
     ScoreHistogram,
     Tradeoff,
@@ -387,7 +387,7 @@ def named_sweep(results: list[AuditResult]) -> Any:
 
 def test_a_sweep_over_names_is_a_ladder_with_every_name_in_full() -> None:
     plot = overview(named_sweep([laplace_result(e, claim=1.0) for e in (0.7, 0.9, 1.4)]))
-    assert isinstance(plot, Ladder)
+    assert isinstance(plot, LadderPlot)
     assert [rung.violation for rung in plot.rungs] == [False, False, True]
     labels = [label.get_text().replace("\n", " ") for label in plot.plot().get_yticklabels()]
     assert labels == ["classic", "analytic", "an extraordinarily long name that wants more than one line"]

@@ -7,7 +7,12 @@ from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.report.membership import answer
-from dpassay.experiments.report.plots.membership import Curve, MembershipRoc, RecordVulnerability, draw_membership
+from dpassay.experiments.report.plots.membership import (
+    MembershipCurve,
+    MembershipRoc,
+    RecordVulnerability,
+    draw_membership,
+)
 from dpassay.mechanisms.accounting import PureDP
 
 
@@ -80,7 +85,7 @@ def test_too_few_models_to_expose_a_record_are_said():
 
 def test_an_attack_that_finds_nothing_at_small_rates_is_drawn_at_zero():
     first, *_ = MembershipRoc.from_result(result_of()).curves
-    late = Curve("late", np.array([0.0, 0.2, 1.0]), np.array([0.0, 0.9, 1.0]))
+    late = MembershipCurve("late", np.array([0.0, 0.2, 1.0]), np.array([0.0, 0.9, 1.0]))
     ax = MembershipRoc((first, late), None, 1000, 0.95, True, 0.5).plot()
     (line,) = (line for line in ax.lines if line.get_label() == "late")
     assert tuple(line.get_xydata()[0]) == (0.0, 0.0)
@@ -91,7 +96,7 @@ def test_an_attack_that_finds_nothing_at_small_rates_is_drawn_at_zero():
 
 def test_every_attack_has_a_line_of_its_own():
     first, *_ = MembershipRoc.from_result(result_of()).curves
-    curves = [Curve(f"attack {i}", first.fpr, first.tpr) for i in range(24)]
+    curves = [MembershipCurve(f"attack {i}", first.fpr, first.tpr) for i in range(24)]
     ax = MembershipRoc(tuple(curves), None, 1000, 0.95, True, 0.5).plot()
     lines = [line for line in ax.lines if line.get_label().startswith("attack")]
     looks = {(line.get_color(), repr(line._unscaled_dash_pattern)) for line in lines}

@@ -199,7 +199,7 @@ def test_divisors_have_the_stated_curve(broken):
 def test_exact_guarantee_is_the_distance_of_runs_without_noise(broken, relation):
     mechanism = broken(relation=relation)
     pair = mechanism.worst_case()
-    mechanism.fitted_to(pair)
+    mechanism.bind(pair)
     centres = [mechanism._centre(pair.side(side)) for side in (0, 1)]
     mu = float(np.linalg.norm(centres[1] - centres[0])) / mechanism.noise_multiplier
     assert mechanism.exact_guarantee().mu == pytest.approx(mu, rel=1e-9)
@@ -223,14 +223,14 @@ def test_a_record_in_front_regroups_all_others_into_other_microbatches():
     for relation in ("zero_out", "replace_one"):
         swapped = Neighbours(added._along([0.0, *others]), added._along([*others, 2.0]), relation)
         with pytest.raises(NeighboursError, match="differ"):
-            MicrobatchMeanClipped(relation=relation).fitted_to(swapped)
+            MicrobatchMeanClipped(relation=relation).bind(swapped)
 
 
 def test_a_claim_that_supposes_bounded_gradients_is_not_asked_about_longer_ones():
     broken = NoiseOnAverage()
     with pytest.raises(NeighboursError, match=r"at most clip_norm = 1, but a gradient record has 3\."):
-        broken.fitted_to(broken._pair(3.0))
-    broken.fitted_to(broken._pair(1.0, -1.0, 0.5))
+        broken.bind(broken._pair(3.0))
+    broken.bind(broken._pair(1.0, -1.0, 0.5))
 
 
 def test_the_exact_guarantee_is_that_of_the_batches_there_are():
@@ -438,7 +438,7 @@ def test_it_is_a_mechanism_like_others(broken):
     assert mechanism != mechanism.twin()
     assert type(mechanism.twin()) is DPSGD
     assert mechanism.twin().noise_multiplier == mechanism.noise_multiplier
-    mechanism.fitted_to(mechanism.worst_case())
+    mechanism.bind(mechanism.worst_case())
     assert "0x" not in repr(mechanism)
     text = broken.__doc__
     assert text.startswith("Broken: ")

@@ -70,7 +70,7 @@ def test_score_of_two_errors_tells_twice_the_claim():
     law = (twin.probabilities(broken.scores(pair.side(side))) for side in (0, 1))
     assert np.abs(np.log(next(law) / next(law))).max() <= 1.0
     with pytest.raises(NeighboursError):
-        broken.fitted_to(Neighbours(pair.d0, pair.d0 + 3.0, "add_remove"))
+        broken.bind(Neighbours(pair.d0, pair.d0 + 3.0, "add_remove"))
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_twin_differs_in_the_slip_alone_and_keeps_its_claim(kind):
     assert twin == kind(0.7, correct=True)
     assert twin.twin() == twin
     pair = broken.worst_case()
-    assert type(twin.fitted_to(pair)) is kind
+    assert type(twin.bind(pair)) is kind
     truth, claim = twin.exact_guarantee(), twin.guarantee()
     assert claim == broken.guarantee()
     assert claim.epsilon(claim.default_delta) == pytest.approx(0.7)
@@ -239,9 +239,9 @@ def test_bad_options_and_data_are_refused(build, message):
 
 def test_pairs_that_are_no_neighbours_are_refused():
     with pytest.raises(NeighboursError):
-        WrappedSum().fitted_to(Neighbours([1.0], [1.0, 2.0, 3.0], "add_remove"))
+        WrappedSum().bind(Neighbours([1.0], [1.0, 2.0, 3.0], "add_remove"))
     with pytest.raises(NeighboursError):
-        WishartNoise().fitted_to(Neighbours(np.zeros((1, 1)), np.zeros((3, 1)), "add_remove"))
+        WishartNoise().bind(Neighbours(np.zeros((1, 1)), np.zeros((3, 1)), "add_remove"))
 
 
 def test_every_broken_statistic_can_be_built_without_an_option():

@@ -89,7 +89,7 @@ def test_pairs_of_the_slips_are_neighbours_under_both_relations():
         ):
             pair = selection.worst_case(domain)
             assert isinstance(pair, Neighbours)
-            SelectMeasureGenerate(domain, selection, FAST).fitted_to(pair)
+            SelectMeasureGenerate(domain, selection, FAST).bind(pair)
 
 
 def test_every_slip_stands_in_the_catalogue():

@@ -54,6 +54,6 @@ def test_wrong_datasets_are_refused():
         broken.release(np.zeros((4, 1)), 1, np.random.default_rng(0))
     table = np.array([[0], [1], [2]])
     with pytest.raises(NeighboursError):
-        broken.fitted_to(replace_record(table, 0, np.array([0])))
+        broken.bind(replace_record(table, 0, np.array([0])))
     with pytest.raises(Exception, match="replace_one"):
-        broken.fitted_to(remove_record(table, 0))
+        broken.bind(remove_record(table, 0))

@@ -249,7 +249,7 @@ def test_pairs_and_options_are_checked(kind):
     other = y.copy()
     other[:2] = 1 - y[:2]
     with pytest.raises(NeighboursError):
-        kind(1.0).fitted_to(Neighbours((X, y), (X, other), "replace_one"))
+        kind(1.0).bind(Neighbours((X, y), (X, other), "replace_one"))
     with pytest.raises(ParameterError, match="gradient"):
         kind(1.0).release(TrainingData(X, y, np.ones((1, 3))), 2, np.random.default_rng(0))
 

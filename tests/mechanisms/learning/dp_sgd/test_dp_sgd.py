@@ -171,7 +171,7 @@ def test_worst_case_is_a_pair_with_a_record_of_the_largest_gradient(sampling, cl
     model = MultiLayerPerceptron(3, 3, hidden=(4,))
     mechanism = mechanism_for(model, sampling=sampling, clipping=clipping, clip_norm=0.3, view="noisy_gradients")
     pair = mechanism.worst_case()
-    mechanism.fitted_to(pair)
+    mechanism.bind(pair)
     first = [
         mechanism_for(
             model, sampling=FULL, clipping=clipping, clip_norm=0.3, view="noisy_gradients", noise_multiplier=0.0
@@ -248,16 +248,16 @@ def test_auditing_the_worst_case_comes_close_to_the_claim():
 
 def test_pairs_of_examples_and_of_gradient_records_are_accepted():
     data = natural()
-    mechanism_for().fitted_to(remove_record(data, 3))
-    mechanism_for(relation="zero_out").fitted_to(zero_record(data, 3))
-    mechanism_for(relation="replace_one", sampling=FULL).fitted_to(replace_record(data, 3, (np.ones(3), 1)))
+    mechanism_for().bind(remove_record(data, 3))
+    mechanism_for(relation="zero_out").bind(zero_record(data, 3))
+    mechanism_for(relation="replace_one", sampling=FULL).bind(replace_record(data, 3, (np.ones(3), 1)))
     canary = TrainingData(*data, np.ones((1, 12)))
-    mechanism_for().fitted_to(Neighbours(TrainingData(*data), canary, "add_remove"))
-    mechanism_for().fitted_to(Neighbours(data, canary, "add_remove"))
+    mechanism_for().bind(Neighbours(TrainingData(*data), canary, "add_remove"))
+    mechanism_for().bind(Neighbours(data, canary, "add_remove"))
     two = TrainingData(*data, np.vstack([np.ones((1, 12)), np.zeros((1, 12))]))
-    mechanism_for().fitted_to(Neighbours(canary, two, "add_remove"))
+    mechanism_for().bind(Neighbours(canary, two, "add_remove"))
     blank = TrainingData(*data, np.zeros((1, 12)))
-    mechanism_for(relation="zero_out").fitted_to(Neighbours(blank, canary, "zero_out"))
+    mechanism_for(relation="zero_out").bind(Neighbours(blank, canary, "zero_out"))
 
 
 def test_canaries_that_break_the_relation_are_refused():
@@ -266,19 +266,17 @@ def test_canaries_that_break_the_relation_are_refused():
     mechanism = mechanism_for()
     one, two = (TrainingData(X, y, np.eye(12)[:k]) for k in (1, 2))
     with pytest.raises(NeighboursError, match="the other plus one record"):
-        mechanism.fitted_to(Neighbours(data, two, "add_remove"))
+        mechanism.bind(Neighbours(data, two, "add_remove"))
     with pytest.raises(NeighboursError, match="d0 and d1 are the same"):
-        mechanism.fitted_to(Neighbours(data, TrainingData(X, y), "add_remove"))
+        mechanism.bind(Neighbours(data, TrainingData(X, y), "add_remove"))
     with pytest.raises(NeighboursError, match="in their examples and in their gradient records"):
-        mechanism.fitted_to(Neighbours((X[1:], y[1:]), one, "add_remove"))
+        mechanism.bind(Neighbours((X[1:], y[1:]), one, "add_remove"))
     with pytest.raises(NeighboursError, match="the other plus one record"):
-        mechanism.fitted_to(Neighbours((X[2:], y[2:]), data, "add_remove"))
+        mechanism.bind(Neighbours((X[2:], y[2:]), data, "add_remove"))
     with pytest.raises(NeighboursError, match="not all zeros"):
-        mechanism_for(relation="zero_out").fitted_to(
-            Neighbours(two, TrainingData(X, y, np.eye(12)[[0, 2]]), "zero_out")
-        )
+        mechanism_for(relation="zero_out").bind(Neighbours(two, TrainingData(X, y, np.eye(12)[[0, 2]]), "zero_out"))
     with pytest.raises(RelationError, match="holds for relation 'add_remove'"):
-        mechanism.fitted_to(zero_record(data, 0))
+        mechanism.bind(zero_record(data, 0))
 
 
 def test_cyclic_batches_need_the_records_in_place():
@@ -286,10 +284,10 @@ def test_cyclic_batches_need_the_records_in_place():
     X, y = natural(9)
     other = np.append(X[1:], np.ones((1, 3)), axis=0), np.append(y[1:], 1)
     pair = Neighbours((X, y), other, "replace_one")
-    mechanism_for(relation="replace_one", sampling=SHUFFLED).fitted_to(pair)
+    mechanism_for(relation="replace_one", sampling=SHUFFLED).bind(pair)
     with pytest.raises(NeighboursError, match="in place"):
-        mechanism_for(relation="replace_one", sampling=CYCLIC).fitted_to(pair)
-    mechanism_for(relation="replace_one", sampling=CYCLIC).fitted_to(replace_record((X, y), 2, (np.ones(3), 1)))
+        mechanism_for(relation="replace_one", sampling=CYCLIC).bind(pair)
+    mechanism_for(relation="replace_one", sampling=CYCLIC).bind(replace_record((X, y), 2, (np.ones(3), 1)))
 
 
 def test_data_that_do_not_fit_are_refused_before_training():
@@ -299,7 +297,7 @@ def test_data_that_do_not_fit_are_refused_before_training():
     with pytest.raises(ParameterError, match="X must hold finite numbers"):
         mechanism_for().release((np.where(X > 2, np.nan, X), y), 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match="X has 2 features"):
-        mechanism_for().fitted_to(remove_record((X[:, :2], y), 0))
+        mechanism_for().bind(remove_record((X[:, :2], y), 0))
     with pytest.raises(ParameterError, match="batch_size is 50, but it is drawn from 40 records only"):
         mechanism_for(sampling=ShuffledEpochs(batch_size=50)).release((X, y), 1, np.random.default_rng(0))
     with pytest.raises(ParameterError, match=r"an \(X, y\) pair or TrainingData, not ndarray"):

@@ -18,7 +18,7 @@ from dpassay.mechanisms.learning.dp_sgd.sampling import (
     PoissonSampling,
     ShuffledEpochs,
 )
-from dpassay.mechanisms.learning.dp_sgd.schedules import Constant, Cosine, InverseSquareRoot, StepDecay
+from dpassay.mechanisms.learning.dp_sgd.schedules import ConstantSchedule, Cosine, InverseSquareRoot, StepDecay
 from dpassay.mechanisms.learning.models import (
     LinearRegression,
     LogisticRegression,
@@ -147,7 +147,7 @@ def test_blank_records_count_for_nothing_under_zero_out_only():
 
 def test_schedules_give_their_formulas():
     t = np.arange(1, 6)
-    np.testing.assert_allclose(Constant(0.3).rates(5), 0.3)
+    np.testing.assert_allclose(ConstantSchedule(0.3).rates(5), 0.3)
     np.testing.assert_allclose(InverseSquareRoot(0.3).rates(5), 0.3 / np.sqrt(t))
     np.testing.assert_allclose(StepDecay(0.8, factor=0.5, every=2).rates(5), [0.8, 0.8, 0.4, 0.4, 0.2])
     np.testing.assert_allclose(Cosine(1.0, final=0.2).rates(4), 0.2 + 0.4 * (1 + np.cos(np.pi * np.arange(4) / 4)))

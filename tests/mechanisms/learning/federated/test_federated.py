@@ -117,22 +117,22 @@ def test_local_messages_average_to_the_model_and_hide_it_sqrt_n_times_better_fro
 def test_pairs_differ_in_one_client_with_all_of_its_records():
     clients, other = made_clients((2, 5, 3)), made_clients((4,), seed=9)[0]
     learner = FederatedAveraging(MODEL, noise_multiplier=1.0)
-    learner.fitted_to(Neighbours(clients[1:], clients, "add_remove"))
-    learner.fitted_to(Neighbours(clients[1:], clients[::-1], "add_remove"))
+    learner.bind(Neighbours(clients[1:], clients, "add_remove"))
+    learner.bind(Neighbours(clients[1:], clients[::-1], "add_remove"))
     shuffled = [(X[::-1], y[::-1]) for X, y in clients]
-    learner.fitted_to(Neighbours(clients[:-1], shuffled, "add_remove"))
+    learner.bind(Neighbours(clients[:-1], shuffled, "add_remove"))
     X, y = clients[1]
     for wrong in (clients, clients[2:], [clients[0], (X[1:], y[1:]), clients[2]]):
         with pytest.raises(NeighboursError):
-            learner.fitted_to(Neighbours(wrong, clients, "add_remove"))
+            learner.bind(Neighbours(wrong, clients, "add_remove"))
     local = LocalNoiseAveraging(MODEL, noise_multiplier=1.0)
-    local.fitted_to(Neighbours([other, *clients[1:]], clients, "replace_one"))
+    local.bind(Neighbours([other, *clients[1:]], clients, "replace_one"))
     with pytest.raises(NeighboursError, match="differ in place"):
-        local.fitted_to(Neighbours([*clients[1:], other], clients, "replace_one"))
+        local.bind(Neighbours([*clients[1:], other], clients, "replace_one"))
     blank = LocalNoiseAveraging(MODEL, noise_multiplier=1.0, relation="zero_out")
-    blank.fitted_to(Neighbours([np.zeros(12), *clients[1:]], clients, "zero_out"))
+    blank.bind(Neighbours([np.zeros(12), *clients[1:]], clients, "zero_out"))
     with pytest.raises(NeighboursError, match="no data"):
-        blank.fitted_to(Neighbours([other, *clients[1:]], clients, "zero_out"))
+        blank.bind(Neighbours([other, *clients[1:]], clients, "zero_out"))
 
 
 def test_bad_input_is_refused_by_name():

@@ -9,7 +9,7 @@ import pytest
 from sgd_twin import clip, gradient, layers_of, loss, outputs
 
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
-from dpassay.mechanisms.learning.base import HasGradients, TrainingData
+from dpassay.mechanisms.learning.base import SupportsGradients, TrainingData
 from dpassay.mechanisms.learning.models import (
     LinearRegression,
     LogisticRegression,
@@ -128,7 +128,7 @@ def test_trained_models_pickle_and_offer_gradients():
     again = pickle.loads(pickle.dumps(trained))
     np.testing.assert_array_equal(again.parameters, trained.parameters)
     assert again.model == trained.model
-    assert isinstance(trained, HasGradients)
+    assert isinstance(trained, SupportsGradients)
     assert len(trained) == 3
 
 

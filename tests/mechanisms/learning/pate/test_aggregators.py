@@ -11,7 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.broken.ensembles import AbstentionUnpaid, CheckWithoutNoise
+from dpassay.mechanisms.broken.ensembles import AbstentionNotAccounted, CheckWithoutNoise
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.learning.pate import ConfidentGNMax, GNMax, InteractiveGNMax, LNMax, count_votes
@@ -170,7 +170,7 @@ ABSTAINING = {"threshold": 200.0, "check_deviation": 3.0, "answer_deviation": 30
 UNCHECKED = {"threshold": 200.0, "check_deviation": 150.0, "answer_deviation": 40.0, "n_queries": 5}
 
 
-@pytest.mark.parametrize("broken", [AbstentionUnpaid(**ABSTAINING), CheckWithoutNoise(**UNCHECKED)])
+@pytest.mark.parametrize("broken", [AbstentionNotAccounted(**ABSTAINING), CheckWithoutNoise(**UNCHECKED)])
 def test_unpaid_checks_are_caught(broken, without_power):
     result = audit(broken, trials=2_000, confidence=0.9999, delta=1e-2, seed=0)
     assert result.verdict is Verdict.VIOLATION
@@ -180,7 +180,7 @@ def test_unpaid_checks_are_caught(broken, without_power):
 @pytest.mark.parametrize(
     ("broken", "twin"),
     [
-        (AbstentionUnpaid(**ABSTAINING), ConfidentGNMax(**ABSTAINING, max_answers=5)),
+        (AbstentionNotAccounted(**ABSTAINING), ConfidentGNMax(**ABSTAINING, max_answers=5)),
         (CheckWithoutNoise(**UNCHECKED), ConfidentGNMax(**UNCHECKED)),
     ],
 )
@@ -191,7 +191,7 @@ def test_paid_checks_are_not_on_the_same_pair(broken, twin, without_power):
 
 def test_abstention_unpaid_shows_at_most_its_exact_epsilon():
     """A binomial upper limit of 1e-6 on how often the best event happens."""
-    broken = AbstentionUnpaid(**ABSTAINING)
+    broken = AbstentionNotAccounted(**ABSTAINING)
     result = audit(broken, trials=4_000, confidence=1 - FALSE_ALARM, delta=1e-2, seed=1)
     assert result.bound.epsilon <= broken.exact_guarantee().epsilon(1e-2)
 
@@ -217,7 +217,7 @@ def test_votes_are_checked(dataset, said):
 @pytest.mark.parametrize("other", [[52, 48], [50, 50]])
 def test_neighbours_differ_by_one_teacher(other):
     with pytest.raises(NeighboursError, match="one teacher"):
-        GNMax(5.0, **TWO).fitted_to(Neighbours([50, 50], other, "replace_one"))
+        GNMax(5.0, **TWO).bind(Neighbours([50, 50], other, "replace_one"))
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_neighbours_differ_by_one_teacher(other):
         (lambda: ConfidentGNMax(1.0, 1.0, 1.0, max_answers=0), "max_answers"),
         (lambda: InteractiveGNMax(1.0, 1.0, 1.0, confidence=1.5), "confidence"),
         (lambda: InteractiveGNMax(1.0, 1.0, 1.0, student=(0.5, 0.6)), "student"),
-        (lambda: AbstentionUnpaid(200.0, 1.0, 1.0, n_queries=5), "max_answers"),
+        (lambda: AbstentionNotAccounted(200.0, 1.0, 1.0, n_queries=5), "max_answers"),
         (lambda: CheckWithoutNoise(100.0, 1.0, 1.0), "threshold"),
         (lambda: count_votes([[0, 3]], 3), "labels"),
     ],

@@ -240,8 +240,6 @@ def test_records_in_another_order_are_other_parts():
     data = X[:40], Y[:40] % 2
     mechanism = PATE(GNMax(4.0, **SMALL), queries=X[100:130])
     with pytest.raises(NeighboursError, match="one place"):
-        mechanism.fitted_to(Neighbours(data, (data[0][::-1], data[1][::-1]), "replace_one"))
+        mechanism.bind(Neighbours(data, (data[0][::-1], data[1][::-1]), "replace_one"))
     with pytest.raises(NeighboursError, match="one record"):
-        SampleAndAggregate(GNMax(4.0, n_teachers=3, n_classes=2)).fitted_to(
-            Neighbours([0, 1, 0], [1, 0, 0], "replace_one")
-        )
+        SampleAndAggregate(GNMax(4.0, n_teachers=3, n_classes=2)).bind(Neighbours([0, 1, 0], [1, 0, 0], "replace_one"))

@@ -60,4 +60,4 @@ def test_their_right_twins_are_not(right, without_power):
 )
 def test_datasets_are_labels_of_which_one_differs(pair, error):
     with pytest.raises(error):
-        TeacherVotes(1.0, n_teachers=2).fitted_to(Neighbours(*pair, "replace_one"))
+        TeacherVotes(1.0, n_teachers=2).bind(Neighbours(*pair, "replace_one"))

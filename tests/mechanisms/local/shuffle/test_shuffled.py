@@ -151,11 +151,11 @@ def test_law_is_refused_where_it_is_not_computed_and_the_curve_is_none():
 
 def test_pairs_are_those_of_one_user():
     mechanism = Shuffled(RandomizedResponse(1.0), 3)
-    mechanism.fitted_to(Neighbours([0, 1, 1], [0, 1, 0], "replace_one"))
+    mechanism.bind(Neighbours([0, 1, 1], [0, 1, 0], "replace_one"))
     with pytest.raises(NeighboursError, match="at least 2 do"):
-        mechanism.fitted_to(Neighbours([1, 1, 1], [0, 1, 0], "replace_one"))
+        mechanism.bind(Neighbours([1, 1, 1], [0, 1, 0], "replace_one"))
     with pytest.raises(RelationError):
-        mechanism.fitted_to(Neighbours([0, 1, 1], [0, 1, 0], "add_remove"))
+        mechanism.bind(Neighbours([0, 1, 1], [0, 1, 0], "add_remove"))
 
 
 @pytest.mark.parametrize(

@@ -44,4 +44,4 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ParameterError):
         GaussianCounters(1.0).counts([1.0])
     with pytest.raises(NeighboursError):
-        GaussianCounters(1.0).fitted_to(Neighbours([0.0, 0.0], [0.0, 2.0], "add_remove"))
+        GaussianCounters(1.0).bind(Neighbours([0.0, 0.0], [0.0, 2.0], "add_remove"))

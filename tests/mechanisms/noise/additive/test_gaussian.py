@@ -117,9 +117,9 @@ def test_two_ways_to_give_the_noise_are_the_same():
 
 def test_sensitivity_is_measured_in_the_l2_norm():
     mechanism = Gaussian(noise_multiplier=1.0, n_queries=2)
-    mechanism.fitted_to(Neighbours([0, 0], [0.6, 0.8], "add_remove"))
+    mechanism.bind(Neighbours([0, 0], [0.6, 0.8], "add_remove"))
     with pytest.raises(NeighboursError, match="L2 norm"):
-        mechanism.fitted_to(Neighbours([0, 0], [1, 1], "add_remove"))
+        mechanism.bind(Neighbours([0, 0], [1, 1], "add_remove"))
     with pytest.raises(ParameterError, match=r"has 1\.41421 under 'replace_one'"):
         Gaussian(1.0, 1e-5, n_queries=2, relation="replace_one", query=Histogram(edges=(0, 1, 2)))
 

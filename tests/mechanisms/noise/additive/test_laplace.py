@@ -157,12 +157,12 @@ def test_answers_that_are_no_numbers_are_refused(dataset):
 
 def test_pair_further_apart_than_the_sensitivity_is_refused():
     with pytest.raises(NeighboursError, match="lie 2 apart in the L1 norm"):
-        Laplace(1.0, n_queries=2).fitted_to(Neighbours([0, 0], [1, 1], "add_remove"))
+        Laplace(1.0, n_queries=2).bind(Neighbours([0, 0], [1, 1], "add_remove"))
 
 
 def test_pair_of_another_relation_is_refused():
     with pytest.raises(RelationError, match="replace_one"):
-        Laplace(1.0).fitted_to(Neighbours(0, 1, "replace_one"))
+        Laplace(1.0).bind(Neighbours(0, 1, "replace_one"))
 
 
 def test_declared_sensitivity_below_that_of_the_query_is_refused_with_both_numbers():
@@ -181,9 +181,9 @@ def test_query_of_records_is_answered_and_its_pair_checked_by_records():
     mechanism = Laplace(50.0, query=Count(above=2))
     values = mechanism.release([1, 2, 3, 4], 1000, np.random.default_rng(4)).values
     assert abs(values.mean() - 2.0) < 0.1
-    mechanism.fitted_to(Neighbours([1, 2, 3], [1, 2, 3, 4], "add_remove"))
+    mechanism.bind(Neighbours([1, 2, 3], [1, 2, 3, 4], "add_remove"))
     with pytest.raises(NeighboursError, match="remove_record"):
-        mechanism.fitted_to(Neighbours([1, 2], [1, 2, 3, 4], "add_remove"))
+        mechanism.bind(Neighbours([1, 2], [1, 2, 3, 4], "add_remove"))
 
 
 def test_worst_case_of_a_query_of_records_is_not_invented():
@@ -193,7 +193,7 @@ def test_worst_case_of_a_query_of_records_is_not_invented():
 
 def test_a_plain_function_serves_as_query_and_its_wrong_sensitivity_is_left_to_the_audit():
     mechanism = Laplace(1.0, sensitivity=1.0, query=lambda records: 5.0 * len(records))
-    mechanism.fitted_to(Neighbours([1], [1, 2], "add_remove"))
+    mechanism.bind(Neighbours([1], [1, 2], "add_remove"))
 
 
 @pytest.mark.parametrize("n_queries", [1, 3, 5])

@@ -18,7 +18,7 @@ def test_likelihood_ratio_is_that_of_the_noisy_answers():
     """In exact numbers a change of variables of determinant 1."""
     pair = Neighbours(np.ones(10), 2.0 * np.ones(10), "add_remove")
     sums, noisy = PrefixSums(1.0, sensitivity=10.0, n_queries=10), Laplace(1.0, sensitivity=10.0, n_queries=10)
-    assert sums.fitted_to(pair) is sums
+    assert sums.bind(pair) is sums
     answers = noisy.release(pair.d0, 100, np.random.default_rng(2))
     for side in (pair.d0, pair.d1):
         summed = sums.log_density(Outputs(np.cumsum(answers.values, axis=1)), side)

@@ -118,6 +118,6 @@ def test_gaussian_noise_is_given_in_one_way():
 def test_records_have_places():
     mechanism = LaplaceSubsetCounts(1.0, 3, 4)
     with pytest.raises(NeighboursError):
-        mechanism.fitted_to(Neighbours([0, 1, 0], [1, 0, 1], "replace_one"))
+        mechanism.bind(Neighbours([0, 1, 0], [1, 0, 1], "replace_one"))
     with pytest.raises(NeighboursError):
-        mechanism.fitted_to(Neighbours([0, 1, 0], [1, 1, 1], "replace_one"))
+        mechanism.bind(Neighbours([0, 1, 0], [1, 1, 1], "replace_one"))

@@ -153,7 +153,7 @@ def test_bad_options_are_refused(options, message):
 
 def test_answers_that_are_not_whole_are_refused_and_so_are_scales_of_nothing():
     with pytest.raises(ParameterError, match="Use Gaussian for real numbers"):
-        DiscreteGaussian(1.0).fitted_to(Neighbours(0.0, 0.5, "add_remove"))
+        DiscreteGaussian(1.0).bind(Neighbours(0.0, 0.5, "add_remove"))
     for sampler in (discrete_laplace, discrete_gaussian):
         with pytest.raises(ParameterError, match="must be above 0"):
             sampler(Fraction(0), np.random.default_rng(0))

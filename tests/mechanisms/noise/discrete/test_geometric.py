@@ -139,4 +139,4 @@ def test_whole_sensitivity_may_be_written_as_a_float():
 
 def test_answers_that_are_not_whole_are_refused():
     with pytest.raises(ParameterError, match="Use Laplace for real numbers"):
-        Geometric(1.0).fitted_to(Neighbours(0.0, 0.5, "add_remove"))
+        Geometric(1.0).bind(Neighbours(0.0, 0.5, "add_remove"))

@@ -44,8 +44,8 @@ def test_rounding_takes_a_step_more_where_it_must():
 def test_pairs_are_measured_before_they_are_rounded():
     mechanism = GridLaplace(1.0, granularity=4.0)
     with pytest.raises(NeighboursError, match="lie 3 apart"):
-        mechanism.fitted_to(Neighbours(0.0, 3.0, "add_remove"))
-    assert mechanism.fitted_to(Neighbours(3.5, 4.5, "add_remove")) is mechanism
+        mechanism.bind(Neighbours(0.0, 3.0, "add_remove"))
+    assert mechanism.bind(Neighbours(3.5, 4.5, "add_remove")) is mechanism
 
 
 def test_an_audit_does_not_flag_it(without_power):

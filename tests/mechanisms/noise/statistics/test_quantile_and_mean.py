@@ -80,7 +80,7 @@ def test_bounded_range_of_counts_is_half_of_the_claim():
     assert Exponential(1.0, 3, query=counts, relation="replace_one").bounded_range().eta == 1.0
     losses = mechanism.log_probabilities([1, 2, 2]) - mechanism.log_probabilities([1, 2])
     assert np.ptp(losses) == pytest.approx(0.5)
-    mechanism.fitted_to(Neighbours([1, 2], [1, 2, 2], "add_remove"))
+    mechanism.bind(Neighbours([1, 2], [1, 2, 2], "add_remove"))
 
 
 def test_prefix_counts_are_those_of_a_loop_and_bad_thresholds_are_refused():

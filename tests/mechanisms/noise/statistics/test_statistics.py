@@ -212,8 +212,8 @@ def test_extension_is_the_count_on_its_graphs_and_moves_by_the_degree_on_all(max
 
 def test_graphs_that_are_no_neighbours_are_refused():
     with pytest.raises(NeighboursError, match="without one vertex"):
-        RestrictedEdgeCount().fitted_to(Neighbours(np.zeros((2, 2)), 1 - np.eye(4), "add_remove"))
-    assert RestrictedEdgeCount().fitted_to(Neighbours(np.zeros((2, 2)), np.zeros((3, 3)), "add_remove"))
+        RestrictedEdgeCount().bind(Neighbours(np.zeros((2, 2)), 1 - np.eye(4), "add_remove"))
+    assert RestrictedEdgeCount().bind(Neighbours(np.zeros((2, 2)), np.zeros((3, 3)), "add_remove"))
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.noise.studies import ColumnMeans, Constant, Genomes, Study, Tardos, Uniform
+from dpassay.mechanisms.noise.studies import ColumnMeans, ConstantFrequencies, Genomes, Study, Tardos, Uniform
 
 FALSE_ALARM = 1e-6
 KINDS = {
@@ -129,7 +129,7 @@ def test_a_population_makes_a_pair_with_a_person_and_one_of_strangers():
     assert pair.d0.person is None
     assert set(pair.d1.person.tolist()) == {0, 1}
     assert np.array_equal(pair.d0.frequencies, Uniform(seed=3).frequencies(400))
-    assert means.fitted_to(pair) is means
+    assert means.bind(pair) is means
     assert means.exact_guarantee() is None
     again = means.worst_case()
     assert np.array_equal(again.d1.person, pair.d1.person)
@@ -156,7 +156,7 @@ MOVED = np.where(np.arange(6)[:, None] == 2, 1, ROWS)
 )
 def test_what_is_no_pair_is_refused(d0, d1, error, says):
     with pytest.raises(error, match=says):
-        means_of("gaussian").fitted_to(Neighbours(d0, d1, "replace_one"))
+        means_of("gaussian").bind(Neighbours(d0, d1, "replace_one"))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,9 @@ def test_frequencies_of_fingerprints_have_the_arcsine_law():
     assert stats.kstest(cdf, "uniform").pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("population", [Constant(value=0.3), Uniform(seed=2), Tardos(seed=2), Genomes(linkage=0.8)])
+@pytest.mark.parametrize(
+    "population", [ConstantFrequencies(value=0.3), Uniform(seed=2), Tardos(seed=2), Genomes(linkage=0.8)]
+)
 def test_people_have_the_frequencies_of_their_population(population):
     people = population.people(4_000, 60, np.random.default_rng(0))
     p = population.frequencies(60)
@@ -201,7 +203,7 @@ def test_people_have_the_frequencies_of_their_population(population):
 
 def test_linked_columns_are_correlated_as_often_as_they_are_inherited_together():
     """With the same frequency p everywhere, columns j and j + k of a block have correlation linkage^k."""
-    genomes = Genomes(block=10, linkage=0.8, population=Constant(value=0.3))
+    genomes = Genomes(block=10, linkage=0.8, population=ConstantFrequencies(value=0.3))
     r = np.corrcoef(genomes.people(40_000, 30, np.random.default_rng(4)).T)
     limit = stats.norm.isf(FALSE_ALARM) / math.sqrt(40_000)
     for k in (1, 2, 5):

@@ -12,15 +12,15 @@ from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.noise.queries import Domain, Workload
 from dpassay.mechanisms.query_release.matrix import (
+    ExplicitStrategy,
     GaussianMatrix,
-    Given,
     Hierarchical,
     Identity,
-    Itself,
     LaplaceMatrix,
     Optimised,
     Total,
     Wavelet,
+    WorkloadStrategy,
     singular_value_bound,
     squared_error,
 )
@@ -28,7 +28,7 @@ from dpassay.mechanisms.query_release.matrix.convex import least_error
 from dpassay.mechanisms.query_release.matrix.p_identity import _error_and_slope
 
 FALSE_ALARM = 1e-6
-STRATEGIES = (Identity(), Hierarchical(), Hierarchical(3), Wavelet(), Itself(), Optimised())
+STRATEGIES = (Identity(), Hierarchical(), Hierarchical(3), Wavelet(), WorkloadStrategy(), Optimised())
 TWO = Domain({"sex": 2, "age": 5})
 WORKLOADS = (
     Workload.prefixes({"age": 12}),
@@ -92,8 +92,8 @@ def test_errors_of_strategies_whose_errors_are_known():
     ranges, n = Workload.ranges({"age": 16}), 16
     assert error(ranges, Identity(), 1.0) == pytest.approx(n * (n + 1) * (n + 2) / 6)  # a range of length k: k cells
     prefixes = Workload.prefixes({"age": n})
-    assert error(prefixes, Itself(), 1.0) == pytest.approx(n**3)  # n prefixes of variance n^2
-    assert error(prefixes, Itself(), 2.0) == pytest.approx(n**2)
+    assert error(prefixes, WorkloadStrategy(), 1.0) == pytest.approx(n**3)  # n prefixes of variance n^2
+    assert error(prefixes, WorkloadStrategy(), 2.0) == pytest.approx(n**2)
     singular = 1.0 / (2.0 * np.sin((2 * np.arange(1, n + 1) - 1) * np.pi / (4 * n + 2)))
     assert singular_value_bound(prefixes) == pytest.approx(singular.sum() ** 2 / n)
     total = Workload.total({"age": n})
@@ -177,7 +177,7 @@ def test_law_of_laplace_answers_is_known_where_they_tell_the_measurements():
     [
         (lambda: LaplaceMatrix(1.0, strategy=Total()), "strategy must span the workload, but 15 of its 16 queries"),
         (lambda: GaussianMatrix(noise_multiplier=1.0, strategy=Total()), "strategy must span the workload"),
-        (lambda: LaplaceMatrix(1.0, strategy=Given(Workload.identity({"age": 3}))), "over the same domain"),
+        (lambda: LaplaceMatrix(1.0, strategy=ExplicitStrategy(Workload.identity({"age": 3}))), "over the same domain"),
         (lambda: LaplaceMatrix(1.0, strategy="wavelet"), "strategy must be a Strategy"),
         (lambda: LaplaceMatrix(1.0, workload="prefixes"), "workload must be a Workload"),
         (lambda: LaplaceMatrix(1.0, view="noise"), "view"),
@@ -205,6 +205,6 @@ def test_what_cannot_be_is_refused(make, message):
 def test_pairs_that_are_none_and_records_outside_the_domain_are_refused():
     mechanism = LaplaceMatrix(1.0, workload=Workload.identity({"age": 3}), strategy=Identity())
     with pytest.raises(NeighboursError):
-        mechanism.fitted_to(Neighbours([[0]], [[0], [1], [2]], "add_remove"))
+        mechanism.bind(Neighbours([[0]], [[0], [1], [2]], "add_remove"))
     with pytest.raises(ParameterError, match="is 3 in row 0"):
-        mechanism.fitted_to(Neighbours([], [[3]], "add_remove"))
+        mechanism.bind(Neighbours([], [[3]], "add_remove"))

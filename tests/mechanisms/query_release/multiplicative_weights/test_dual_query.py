@@ -11,7 +11,7 @@ from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Marginals
 from dpassay.mechanisms.query_release.multiplicative_weights import DualQuery
-from dpassay.mechanisms.query_release.multiplicative_weights.best_record import AllRecords, IntegerProgramme
+from dpassay.mechanisms.query_release.multiplicative_weights.best_record import AllRecords, BestRecordProgramme
 from dpassay.mechanisms.query_release.multiplicative_weights.dual_query import yes
 
 FALSE_ALARM = 1e-6
@@ -64,7 +64,7 @@ def test_records_are_what_the_solver_finds_for_the_draws():
 def test_integer_programme_finds_records_as_good_as_any():
     drawn = np.random.default_rng(4).integers(0, 2 * SIX_BITS.n_answers, (12, 9))
     every = SIX_BITS.domain.records_in(np.arange(64))
-    programme = IntegerProgramme(SIX_BITS)
+    programme = BestRecordProgramme(SIX_BITS)
     best = [programme.score(np.repeat(row[None], 64, axis=0), every).max() for row in drawn]
     np.testing.assert_array_equal(programme.score(drawn, programme(drawn)), best)
     np.testing.assert_array_equal(programme.score(drawn, AllRecords(SIX_BITS)(drawn)), best)

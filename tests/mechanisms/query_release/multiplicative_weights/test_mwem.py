@@ -156,7 +156,7 @@ def test_number_of_records_is_public_unless_records_are_added():
 
 def test_pair_that_differs_in_two_records_is_refused():
     with pytest.raises(NeighboursError):
-        MWEM(PREFIXES, 7, epsilon=1.0).fitted_to(Neighbours(AGES, np.array([4, 4, 1, 3, 3, 3, 4]), "replace_one"))
+        MWEM(PREFIXES, 7, epsilon=1.0).bind(Neighbours(AGES, np.array([4, 4, 1, 3, 3, 3, 4]), "replace_one"))
 
 
 @pytest.mark.parametrize(

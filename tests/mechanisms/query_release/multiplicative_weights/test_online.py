@@ -11,7 +11,7 @@ from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.query_release.multiplicative_weights import OnlineWeights
-from dpassay.mechanisms.query_release.multiplicative_weights.segments import log_stretch
+from dpassay.mechanisms.query_release.multiplicative_weights.segments import log_segment
 from dpassay.mechanisms.selection.sparse_vector import NumericalSparseVector
 
 FALSE_ALARM = 1e-6
@@ -22,7 +22,7 @@ TWO_UPDATES = {"epsilon": 4.0, "threshold": 1.0, "n_updates": 2}
 
 def test_stretch_is_the_integral_over_the_threshold():
     queries, signs = np.array([[1.0, -2.0, 5.0], [0.3, 40.0, 0.3]]), np.array([[-1, 1, 0], [-1, -1, 1]])
-    found = log_stretch(queries, signs < 0, signs > 0, threshold=0.5, scales=(1.5, 4.0))
+    found = log_segment(queries, signs < 0, signs > 0, threshold=0.5, scales=(1.5, 4.0))
     for row, sign, log_p in zip(queries, signs, found, strict=True):
 
         def chance(t, row=row, sign=sign):

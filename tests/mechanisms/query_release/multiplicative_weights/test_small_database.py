@@ -84,7 +84,7 @@ class ThreeTimesTheRate(SmallDatabase):
 def test_worst_case_shows_most_of_the_claim_and_three_times_the_rate_is_found_on_it(n_records):
     workload = Workload.prefixes({"age": 4})
     mechanism = SmallDatabase(workload, n_records, epsilon=1.0, n_rows=3)
-    mechanism.fitted_to(mechanism.worst_case())
+    mechanism.bind(mechanism.worst_case())
     assert mechanism.exact_guarantee().epsilon(1e-3) > 0.8
     wrong = audit(ThreeTimesTheRate(workload, n_records, epsilon=1.0, n_rows=3), trials=10_000, seed=0)
     assert wrong.verdict == "violation"
@@ -121,7 +121,7 @@ def test_epsilon_at_delta_zero_is_that_of_databases_too_rare_for_floats():
 def test_one_record_has_a_worst_case_under_every_relation():
     for relation in ("add_remove", "replace_one", "zero_out"):
         mechanism = SmallDatabase(Workload.prefixes({"age": 4}), 1, epsilon=1.0, relation=relation)
-        mechanism.fitted_to(mechanism.worst_case())
+        mechanism.bind(mechanism.worst_case())
 
 
 def test_range_that_is_too_large_is_refused_with_its_size():

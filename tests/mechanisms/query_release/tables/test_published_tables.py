@@ -119,9 +119,9 @@ def test_blocks_that_differ_in_two_people_are_no_neighbours():
     d0 = d1.copy()
     d0[:2, 0] = 31 - (d1[:2, 0] == 31)
     with pytest.raises((NeighboursError, ParameterError)):
-        SwappedTables(TABLES).fitted_to(Neighbours(d0, d1, "replace_one"))
+        SwappedTables(TABLES).bind(Neighbours(d0, d1, "replace_one"))
     d0[:2] = [[10, 0, 0], [11, 1, 1]]
     with pytest.raises(NeighboursError, match="differ in exactly one"):
-        NoisyTables(1.0, tables=Tables(DOMAIN, (GroupCount(group(sex="male")),))).fitted_to(
+        NoisyTables(1.0, tables=Tables(DOMAIN, (GroupCount(group(sex="male")),))).bind(
             Neighbours(d0, d1, "replace_one")
         )

@@ -178,10 +178,10 @@ def test_pairs_that_differ_in_an_invariant_are_refused_with_the_reason():
     mechanism = GaussianTopDown(0.1, **SMALL)
     moved = PEOPLE.copy()
     moved[0, 0] = 1
-    mechanism.fitted_to(Neighbours(PEOPLE, moved, "replace_one"))
+    mechanism.bind(Neighbours(PEOPLE, moved, "replace_one"))
     moved[0, 0] = 2
     with pytest.raises(NeighboursError, match=r"d0 has 69 people in state 0, d1 has 68.*agree on all of them"):
-        mechanism.fitted_to(Neighbours(PEOPLE, moved, "replace_one"))
+        mechanism.bind(Neighbours(PEOPLE, moved, "replace_one"))
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------

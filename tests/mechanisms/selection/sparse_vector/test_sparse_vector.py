@@ -137,7 +137,7 @@ def test_queries_of_records_are_asked_and_neighbours_are_checked():
     mechanism = AboveThreshold(1.0, 3, query=histogram, threshold=2.0)
     assert mechanism.release(np.array([0, 0, 2]), 5, np.random.default_rng(0)).values.shape == (5, 3)
     with pytest.raises(NeighboursError, match="apart"):
-        AboveThreshold(1.0, 2).fitted_to(Neighbours([0.0, 0.0], [0.0, 1.5], "add_remove"))
+        AboveThreshold(1.0, 2).bind(Neighbours([0.0, 0.0], [0.0, 1.5], "add_remove"))
 
 
 @pytest.mark.parametrize(

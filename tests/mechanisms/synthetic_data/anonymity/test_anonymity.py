@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.synthetic_data.anonymity import Cells, banded, mondrian
+from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
 
 
 def random_table(seed, n=200):
@@ -65,7 +65,7 @@ def test_bands_are_what_they_say_and_hold_all():
 
 def test_noisy_cells_count_each_person_once_and_move_as_the_noise_is_for():
     table = random_table(2)
-    cells = Cells({"age": [0, 45, 90], "zip": [1, 5, 10]}, "ill", tuple("abcdef"))
+    cells = GeneralizedCells({"age": [0, 45, 90], "zip": [1, 5, 10]}, "ill", tuple("abcdef"))
     counts = cells.table(cells.mechanism(1.0).answers(cells.records(table)))
     assert counts.shape == (4, 6)
     assert counts.sum() == len(table)
@@ -87,7 +87,7 @@ def test_noisy_cells_count_each_person_once_and_move_as_the_noise_is_for():
         (lambda t: mondrian(t[:0], ["age"], "ill", k=2), "table", "empty"),
         (lambda t: banded(t, {"age": [0, 50]}, "ill"), "edges", "hold all records"),
         (lambda t: banded(t, {"age": [50, 0]}, "ill"), "edges", "increasing"),
-        (lambda t: Cells({"age": [0, 90]}, "ill", ("a", "b")).records(t), "values", "lack c, d, e, f"),
+        (lambda t: GeneralizedCells({"age": [0, 90]}, "ill", ("a", "b")).records(t), "values", "lack c, d, e, f"),
     ],
 )
 def test_bad_input_is_named(make, argument, said):

@@ -263,7 +263,7 @@ def test_small_datasets_and_wrong_options_are_refused():
     mechanism = DeniableRelease(k=5)
     few = np.zeros((4, 4), dtype=int)
     with pytest.raises(NeighboursError, match="at least k = 5 records"):
-        mechanism.fitted_to(Neighbours(few, few[1:], "add_remove"))
+        mechanism.bind(Neighbours(few, few[1:], "add_remove"))
     with pytest.raises(ParameterError, match="is empty"):
         mechanism.release(few[:0], 1, np.random.default_rng(0))
     for options, name in (

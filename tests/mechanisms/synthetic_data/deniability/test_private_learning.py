@@ -177,7 +177,7 @@ def test_claim_with_a_noisy_number_of_records_holds_by_integration(n, epsilon_n,
 def test_noisy_numbers_of_records_and_their_entropies_have_their_law():
     mechanism = NoisyEntropies({"x": 2, "y": 2}, 20, epsilon_each=0.5, epsilon_n=0.5, delta=0.01)
     pair = mechanism.worst_case()
-    mechanism.fitted_to(pair)
+    mechanism.bind(pair)
     outputs = mechanism.release(pair.d0, 100_000, np.random.default_rng(7))
     n = outputs.values[:, 0]
     assert stats.kstest(n, stats.laplace(20, 2.0).cdf).pvalue > 1e-6
@@ -213,7 +213,7 @@ def test_learned_edge_sets_of_neighbours_keep_the_claim():
     d0 = np.array([[0, 0, 0]] * 5 + [[1, 1, 0]])
     d1 = np.array([[0, 0, 0]] * 5 + [[0, 0, 1]])
     mechanism = NoisyEntropies(n_records=6, epsilon_each=0.5, view="structure")
-    mechanism.fitted_to(Neighbours(d0, d1, "replace_one"))
+    mechanism.bind(Neighbours(d0, d1, "replace_one"))
     size, claim = 60_000, mechanism.guarantee()
     weights = 2 ** np.arange(9)
 

@@ -11,7 +11,7 @@ from dpassay.mechanisms import ConcentratedDP
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
 from dpassay.mechanisms.synthetic_data import AIM, DirectGenerator, SelectMeasureGenerate, Table
-from dpassay.mechanisms.synthetic_data.selection.aim import Setting
+from dpassay.mechanisms.synthetic_data.selection.aim import AIMSetting
 from dpassay.mechanisms.synthetic_data.selection.measured_marginals import Collected
 from dpassay.mechanisms.synthetic_data.selection.model_size import MEGABYTE, model_size
 
@@ -104,7 +104,7 @@ def test_a_choice_follows_the_exponential_mechanism_worked_out_by_hand():
     )
     by_hand = np.exp(epsilon * scores / (2 * max(weights.values())))
     by_hand /= by_hand.sum()
-    setting = Setting.of(selection, DOMAIN)
+    setting = AIMSetting.of(selection, DOMAIN)
     collected = Collected(DOMAIN, setting.candidates, 1)
     for place, one in enumerate(one_run[:3]):
         collected.add(place, np.array([0]), one)
