@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dpassay.audit.games.conclude as conclusion
-import dpassay.audit.games.diagnostics as observed
+import dpassay.audit.games.diagnostics as diagnostics
 import dpassay.audit.games.pair as pair
 import dpassay.audit.results.text as text
 import dpassay.audit.trials.examples as kept
@@ -135,10 +135,10 @@ STEPS = {
     "rule": (pair, "event_rule"),
     "deciding event": (pair, "deciding_event"),
     "datasets": (pair, "as_json"),
-    "exact curve": (pair.Question, "exact_guarantee"),
+    "exact curve": (pair.AuditSetup, "exact_guarantee"),
     "witnesses": (observed, "impossible_outputs"),
-    "warnings": (observed.Observed, "warnings"),
-    "notes": (observed.Observed, "notes"),
+    "warnings": (diagnostics.Diagnostics, "warnings"),
+    "notes": (diagnostics.Diagnostics, "notes"),
     "claimed curve": (conclusion, "claim_curve"),
     "power": (conclusion, "detectable"),
     "law": (work, "impossible"),

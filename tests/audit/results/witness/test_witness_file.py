@@ -205,7 +205,7 @@ def test_rules_of_numbers_are_intervals_and_those_of_few_vectors_are_atoms():
 
 
 def test_the_example_of_the_page_says_what_the_page_says():
-    page = (Path(__file__).parents[3] / "docs" / "witness.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "witness.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     with contextlib.redirect_stdout(io.StringIO()) as said:
         exec(example, {"__name__": "a_page"})
