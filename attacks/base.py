@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ..mechanisms.core.base import Mechanism, Neighbours, Outputs
 from ..mechanisms.core.errors import AttackError
-from ..mechanisms.core.validation import Options
+from ..mechanisms.core.constraints import Options
 
 
 class Scorer(Protocol):
@@ -57,7 +57,7 @@ class Target:
     neighbours: Neighbours
 
 
-class Attack(metaclass=Options):
+class Attack(Options):
     """Base class of attacks, which distinguish side 1 from side 0.
 
     Subclasses are frozen dataclasses whose fields are the options.

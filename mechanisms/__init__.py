@@ -24,6 +24,7 @@ adapters/            Other people's mechanisms: Python functions, scikit-learn c
 combinators/         Mechanisms that are made of others, with the guarantee that a theorem gives
 query_release/       Answers to many queries at once
 synthetic_data/      Synthetic data: select marginals, measure them with noise, generate a table that explains the answ
+noise/               Noise
 """
 
 from .accounting import (

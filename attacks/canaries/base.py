@@ -20,7 +20,8 @@ import numpy as np
 
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import ParameterError, plural
-from ...mechanisms.core.validation import Options, whole
+from ...mechanisms.core.constraints import Options
+from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Floats, TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, needed
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
@@ -30,7 +31,7 @@ Example: TypeAlias = tuple[Floats, int | float]
 
 
 @dataclass(frozen=True)
-class Canary(metaclass=Options):
+class Canary(Options):
     """Base class of canaries: choices of the record in which the sides differ.
 
     Subclasses are frozen dataclasses whose fields are the options.

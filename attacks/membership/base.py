@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.errors import AttackError, plural
-from ...mechanisms.core.validation import Options
+from ...mechanisms.core.constraints import Options
 
 if TYPE_CHECKING:
     from .shadows import Shadows
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class MembershipAttack(metaclass=Options):
+class MembershipAttack(Options):
     """Base class of membership attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
     name: ClassVar[str]

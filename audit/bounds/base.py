@@ -28,8 +28,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import Options
 from ..evidence.scores import BitScores, PairScores, Scores, Successes
 from ..evidence.statement import Statement
 from .curve import CurveViolation
@@ -92,7 +92,7 @@ class PilotMissingError(ParameterError):
     """A bound needs pilot evidence to make a choice, and there is none."""
 
 
-class Bound(Generic[E], metaclass=Options):
+class Bound(Options, Generic[E]):
     """A method that turns evidence into a lower bound on epsilon. Subclasses are frozen dataclasses of its options.
 
     Attributes:

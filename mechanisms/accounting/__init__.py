@@ -5,6 +5,7 @@ conversion/           to_..., least_noise_multiplier: from one kind to another, 
 numerics/             what they share
 amplification/       Messages of local mechanisms in random order: what is promised when nobody knows who sent which
 dp_sgd/              Many noisy steps on batches of the records: what DP-SGD is accounted by
+kinds/               Kinds
 """
 
 from ..core.guarantee import Guarantee

@@ -1,6 +1,7 @@
 """Core.
 
 base.py              Interfaces of this package: read this module first
+constraints.py       Constraints on the parameters of a class, declared with their fields
 display_names.py     Short display names of objects
 errors.py            Errors that the library raises on purpose
 fingerprint.py       Fingerprints: a description of an object that changes with its behaviour, and the digest of this d
@@ -11,5 +12,6 @@ record_edits.py      Edits of one entry of a column (an array, a list, a tuple, 
 records.py           Collections of records: pairs built from one dataset, and the check that a pair is neighbouring
 registry.py          Catalogues: public names, and the locations of the classes behind them
 relation.py          Neighbouring relations
+root_finding.py      Bisection of monotone conditions, for numbers, whole numbers and arrays: the bracket is returned, 
 validation.py        Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both
 """

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from .errors import ParameterError, RelationError
 from .relation import Relation
-from .validation import Options
+from .constraints import Options
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -100,7 +100,7 @@ class Outputs:
         return np.array(self.values, dtype=dtype, copy=copy)
 
 
-class Mechanism(metaclass=Options):
+class Mechanism(Options):
     """A randomised algorithm with a claimed guarantee.
 
     Subclasses are frozen dataclasses: their fields are the configuration; datasets and `rng` are call arguments.
@@ -151,8 +151,8 @@ class Mechanism(metaclass=Options):
         return claim if claim.exact else None
 
     def output_law(self) -> LogDensity | None:
-        """Return the distribution of the outputs, or None if it is not known."""
-        return None
+        """Return the distribution of the outputs: the mechanism itself if it has `log_density`; None where unknown."""
+        return self if callable(getattr(self, "log_density", None)) else None  # type: ignore[return-value]
 
     @property
     def workers(self) -> Workers:

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .relation import Relation
-from .validation import Options
+from .constraints import Options
 
 Floats = NDArray[np.float64]
 
 
-class Guarantee(metaclass=Options):
+class Guarantee(Options):
     """A privacy guarantee of a mechanism, for one run on one neighbouring pair.
 
     Attributes:

@@ -5,49 +5,16 @@ positive(epsilon=epsilon, sensitivity=sensitivity)
 
 from __future__ import annotations
 
-import inspect
 import math
 import reprlib
-from abc import ABCMeta
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ParameterError, unknown_name_message
-
-
-class Options(ABCMeta):
-    """Metaclass whose error for an unknown option proposes the nearest option names.
-
-    The error is still the `TypeError` of Python.
-    """
-
-    if not TYPE_CHECKING:  # a type checker reads the signature of the class
-
-        @property
-        def __signature__(cls) -> inspect.Signature:  # otherwise inspect shows the signature of __call__
-            signature = inspect.signature(cls.__init__)
-            return signature.replace(parameters=list(signature.parameters.values())[1:])
-
-        def __call__(cls, *args: Any, **options: Any) -> Any:
-            try:
-                return super().__call__(*args, **options)
-            except TypeError as error:
-                if (message := _unknown_option(cls, options)) is None:
-                    raise
-                raise TypeError(message).with_traceback(error.__traceback__) from None
-
-
-def _unknown_option(cls: type[Any], options: Collection[str]) -> str | None:
-    """Return a message about the first unknown option, or None if all are known."""
-    parameters = inspect.signature(cls).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return None
-    unknown = next((name for name in options if name not in parameters), None)
-    return None if unknown is None else unknown_name_message(f"option of {cls.__name__}:", unknown, parameters)
 
 
 def _number(name: str, value: Any, allowed: str) -> float:

@@ -24,7 +24,7 @@ class _NoiseMissing(LaplaceParts):
     correct: bool
 
     def __post_init__(self) -> None:
-        super().__post_init__()  # type: ignore[misc]
+        super().__post_init__()
         if not isinstance(self.correct, bool):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 

@@ -1,0 +1,92 @@
+"""Declared constraints: every public class refuses every bad value of every field that declares one."""
+
+import math
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+
+import dpassay
+from dpassay.mechanisms.core.constraints import Options, Positive, PositiveInt, at_least, constraints_of, one_of_names
+from dpassay.mechanisms.core.errors import ParameterError
+
+ROOT = Path(dpassay.__file__).parent
+NEEDS_TORCH = "mechanisms.adapters.opacus.training"
+
+
+def classes():
+    """Every dataclass of the package that declares a constraint, with its fields."""
+    for room in ("mechanisms", "attacks", "audit", "experiments"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            if name == NEEDS_TORCH:
+                continue
+            module = import_module(f"dpassay.{name}")
+            for kind in vars(module).values():
+                if isinstance(kind, type) and kind.__module__ == module.__name__ and is_dataclass(kind):
+                    for field in constraints_of(kind):
+                        yield pytest.param(kind, field, id=f"{kind.__qualname__}-{field.name}")
+
+
+def options_with(kind, field, value):
+    """Good values for the other constrained fields, None for other required ones."""
+    good = {other.name: other.constraint.good for other in constraints_of(kind)}
+    required = {f.name: None for f in fields(kind) if f.init and f.default is MISSING and f.default_factory is MISSING}
+    return {**required, **good, field.name: value}
+
+
+@pytest.mark.parametrize(("kind", "field"), list(classes()))
+def test_every_class_refuses_every_bad_value_of_a_constrained_field(kind, field):
+    if getattr(kind, "__abstractmethods__", None):
+        kind = type(kind.__name__, (kind,), dict.fromkeys(kind.__abstractmethods__))
+    for bad in field.constraint.bad:
+        if bad is None and field.optional:
+            continue
+        with pytest.raises(ParameterError) as error:
+            kind(**options_with(kind, field, bad))
+        assert error.value.argument == field.name
+
+
+@dataclass(frozen=True)
+class Sample(Options):
+    epsilon: Positive
+    n: PositiveInt = 1
+    k: Annotated[int, at_least(3)] | None = None
+    noise: Annotated[str, one_of_names("laplace", "gaussian")] = "laplace"
+
+
+@dataclass(frozen=True)
+class Derived(Sample):
+    epsilon: float
+    rate: Positive = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.rate > 2.0:
+            raise ParameterError(argument="rate", value=self.rate, allowed="be at most 2")
+
+
+def test_constraints_are_inherited_in_the_order_of_the_fields_and_can_be_lifted():
+    assert [field.name for field in constraints_of(Sample)] == ["epsilon", "n", "k", "noise"]
+    assert [field.name for field in constraints_of(Derived)] == ["n", "k", "noise", "rate"]
+    assert Derived(-1.0).epsilon == -1.0
+
+
+def test_none_is_taken_where_the_annotation_allows_it():
+    assert Sample(1.0, k=None).k is None
+    with pytest.raises(ParameterError, match=r"k must be a whole number >= 3, but is 2"):
+        Sample(1.0, k=2)
+
+
+@pytest.mark.parametrize("bad", [0.0, math.inf, math.nan, "1", None])
+def test_the_message_names_argument_value_and_what_is_allowed(bad):
+    with pytest.raises(ParameterError, match=r"epsilon must be a finite number > 0, but is") as error:
+        Sample(bad)
+    assert error.value.argument == "epsilon"
+
+
+def test_an_unknown_option_is_answered_with_the_nearest_name():
+    with pytest.raises(TypeError, match="epsilon"):
+        Sample(epsilom=1.0)
