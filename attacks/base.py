@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..mechanisms.core.base import Mechanism, Neighbours, Outputs
-from ..mechanisms.core.errors import AttackError
 from ..mechanisms.core.constraints import Options
+from ..mechanisms.core.errors import AttackError
 
 
 class Scorer(Protocol):

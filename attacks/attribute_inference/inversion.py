@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...mechanisms.core.constraints import Finite, NonNegative, Positive, PositiveInt, check_fields
 from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import finite, non_negative, positive, whole
 from .base import Floats
 from .predictions import log_probabilities, places
 
@@ -40,17 +40,14 @@ class Inversion:
         [[0.3, 0.7], [0.7, 0.3]]
     """
 
-    steps: int = 100
-    rate: float = 0.2
-    penalty: float = 1.0
-    low: float = 0.0
-    high: float = 1.0
+    steps: PositiveInt = 100
+    rate: Positive = 0.2
+    penalty: NonNegative = 1.0
+    low: Finite = 0.0
+    high: Finite = 1.0
 
     def __post_init__(self) -> None:
-        whole(1, steps=self.steps)
-        positive(rate=self.rate)
-        non_negative(penalty=self.penalty)
-        finite(low=self.low, high=self.high)
+        check_fields(self)
         if not self.low < self.high:
             raise ParameterError(f"high must be above low = {self.low:g}, but is {self.high:g}.", argument="high")
 

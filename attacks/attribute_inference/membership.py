@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.core.constraints import Finite, check_fields
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import finite, one_of
+from ...mechanisms.core.validation import one_of
 from ..membership.signals import SIGNALS
 from .base import LABEL, AttributeInference, Floats, People, Sensitive, needed
 from .predictions import log_probabilities, places
@@ -39,12 +40,11 @@ class FromMembership(AttributeInference):
     """
 
     signal: str = "loss"
-    threshold: float | None = None
+    threshold: Finite | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         one_of(tuple(SIGNALS), signal=self.signal)
-        if self.threshold is not None:
-            finite(threshold=self.threshold)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return the scores for a fitted classifier; `known` is not needed."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from ...mechanisms.core.constraints import PositiveInt, check_fields
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import whole
 from .base import AttributeInference, Floats, People, Sensitive
 from .imputation import check_learner, fitted_scores
 
@@ -27,10 +27,10 @@ class NearestRows(AttributeInference):
         Stadler, Oprisanu, Troncoso (2022); Giomi et al. (2023), section 5.4, with one neighbour.
     """
 
-    n_neighbours: int = 1
+    n_neighbours: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        whole(1, n_neighbours=self.n_neighbours)
+        check_fields(self)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return the share of each value."""

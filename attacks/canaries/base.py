@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
+from ...mechanisms.core.constraints import NonNegativeInt, Options
 from ...mechanisms.core.errors import ParameterError, plural
-from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Floats, TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, needed
@@ -42,11 +42,8 @@ class Canary(Options):
     """
 
     _: KW_ONLY
-    record: int = 0
+    record: NonNegativeInt = 0
     alone: bool = False
-
-    def __post_init__(self) -> None:
-        whole(0, record=self.record)
 
     @property
     def group_size(self) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
+from ...mechanisms.core.constraints import PositiveInt, one_of_names
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import one_of, whole
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries
 from .base import Canary, Example, least_likely
@@ -150,12 +151,8 @@ class Blank(ExampleCanary):
     """
 
     _: KW_ONLY
-    fill: str = "zeros"
+    fill: Annotated[str, one_of_names("zeros", "mean")] = "zeros"
     label: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(("zeros", "mean"), fill=self.fill)
 
     def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         others = np.delete(data.X, self.record, axis=0)
@@ -190,11 +187,7 @@ class ClipBKD(ExampleCanary):
     """
 
     _: KW_ONLY
-    copies: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(1, copies=self.copies)
+    copies: PositiveInt = 1
 
     @property
     def group_size(self) -> int:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.constraints import NonNegativeInt
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import (
     SupportsCanaries,
@@ -89,14 +89,8 @@ class Dirac(GradientCanary):
     """
 
     _: KW_ONLY
-    feature: int | None = None
-    unit: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(0, unit=self.unit)
-        if self.feature is not None:
-            whole(0, feature=self.feature)
+    feature: NonNegativeInt | None = None
+    unit: NonNegativeInt = 0
 
     def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
         weights, dead = self._weights(learner), _dead_features(data)
@@ -156,11 +150,7 @@ class RandomDirection(GradientCanary):
     """
 
     _: KW_ONLY
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(0, seed=self.seed)
+    seed: NonNegativeInt = 0
 
     def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
         return np.asarray(self.directions(data, learner, 1)[0])

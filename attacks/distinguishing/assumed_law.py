@@ -50,6 +50,7 @@ class AssumedLaw(Attack):
     minimum_pilot: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not callable(getattr(self.law, "log_density", None)):
             raise ParameterError(
                 f"law must have a method log_density(outputs, dataset), such as Laplace(epsilon=0.1), but is "

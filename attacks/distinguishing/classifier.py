@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import one_of, whole
+from ...mechanisms.core.validation import whole
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
 from ..learners.boosting import fit_boosting
@@ -93,12 +94,12 @@ class Classifier(Attack):
 
     minimum_pilot: ClassVar[int] = 30
 
-    model: str = "auto"
+    model: Annotated[str, one_of_names(*MODELS)] = "auto"
     features: str | Featuriser = "auto"
     max_rows: int = 100_000
 
     def __post_init__(self) -> None:
-        one_of(MODELS, model=self.model)
+        super().__post_init__()
         check_kind(self.features)
         whole(self.minimum_pilot, max_rows=self.max_rows)
 

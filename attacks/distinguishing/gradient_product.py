@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import one_of
 from ...mechanisms.learning.base import TrainingData
 from ..base import Scorer, Target
 from .noisy_steps import log_ratio, noisy_steps
@@ -62,10 +62,7 @@ class GradientProduct(TargetedAttack):
 
     views: ClassVar[tuple[str, ...]] = ("trajectory",)
 
-    others: str = "known"
-
-    def __post_init__(self) -> None:
-        one_of(("known", "unknown"), others=self.others)
+    others: Annotated[str, one_of_names("known", "unknown")] = "known"
 
     @classmethod
     def _capability(cls) -> type[SupportsTrajectory]:

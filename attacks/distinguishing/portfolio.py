@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.validation import whole
+from ...mechanisms.core.constraints import PositiveInt
 from ..base import Attack, Target
 from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
@@ -77,11 +77,8 @@ class Portfolio(Attack):
     minimum_pilot: ClassVar[int] = Classifier.minimum_pilot
 
     classifier: Classifier = field(default_factory=Classifier)
-    fewest: int = 1_000
-    bits_from: int = 30_000
-
-    def __post_init__(self) -> None:
-        whole(1, fewest=self.fewest, bits_from=self.bits_from)
+    fewest: PositiveInt = 1_000
+    bits_from: PositiveInt = 30_000
 
     def supports(self, target: Target) -> bool:
         """Return True for external code, which may do anything; mechanisms of this library behave as stated."""

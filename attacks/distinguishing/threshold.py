@@ -60,6 +60,7 @@ class Threshold(Attack):
     statistic: str | int = "value"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.statistic, str):
             one_of(STATISTICS, statistic=self.statistic)
         else:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.errors import AttackError, plural
 from ...mechanisms.core.constraints import Options
+from ...mechanisms.core.errors import AttackError, plural
 
 if TYPE_CHECKING:
     from .shadows import Shadows

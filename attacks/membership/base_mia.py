@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.validation import one_of, unit_interval
+from ...mechanisms.core.constraints import UnitInterval, one_of_names
 from .base import Floats, MembershipAttack
 from .shadows import Shadows
 
@@ -33,12 +33,8 @@ class BASE(MembershipAttack):
 
     name: ClassVar[str] = "base"
 
-    mode: str = "online"
-    alpha: float = 0.33
-
-    def __post_init__(self) -> None:
-        one_of(("online", "offline"), mode=self.mode)
-        unit_interval(alpha=self.alpha)
+    mode: Annotated[str, one_of_names("online", "offline")] = "online"
+    alpha: UnitInterval = 0.33
 
     @property
     def minimum_references(self) -> int:

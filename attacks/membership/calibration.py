@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from ...mechanisms.core.validation import one_of
+from ...mechanisms.core.constraints import one_of_names
 from .base import Floats, MembershipAttack
 from .shadows import Shadows
 
@@ -37,10 +37,7 @@ class DifficultyCalibration(MembershipAttack):
     name: ClassVar[str] = "calibration"
 
     signal: str = "loss"
-    offset: str = "out-mean"
-
-    def __post_init__(self) -> None:
-        one_of(OFFSETS, offset=self.offset)
+    offset: Annotated[str, one_of_names(*OFFSETS)] = "out-mean"
 
     @property
     def minimum_references(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.constraints import NonNegativeInt, at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import one_of, whole
 from ..learners.threads import single_thread
 from .base import Floats, MembershipAttack
 from .shadows import Shadows
@@ -44,16 +44,10 @@ class ShadowClassifier(MembershipAttack):
 
     name: ClassVar[str] = "shadow-classifier"
 
-    classifier: str = "logistic"
-    n_folds: int = 4
-    max_rows: int = 50_000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        one_of(("logistic", "boosting"), classifier=self.classifier)
-        whole(2, n_folds=self.n_folds)
-        whole(100, max_rows=self.max_rows)
-        whole(0, seed=self.seed)
+    classifier: Annotated[str, one_of_names("logistic", "boosting")] = "logistic"
+    n_folds: Annotated[int, at_least(2)] = 4
+    max_rows: Annotated[int, at_least(100)] = 50_000
+    seed: NonNegativeInt = 0
 
     @property
     def minimum_references(self) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.validation import one_of, whole
+from ...mechanisms.core.constraints import at_least, one_of_names
 from .base import Floats, MembershipAttack
 from .shadows import Shadows
 
@@ -32,14 +32,9 @@ class ModifiedEntropy(MembershipAttack):
 
     name: ClassVar[str] = "modified-entropy"
 
-    signal: str = "modified-entropy"
-    thresholds: str = "class"
-    n_bins: int = 256
-
-    def __post_init__(self) -> None:
-        one_of(("modified-entropy", "entropy"), signal=self.signal)
-        one_of(("class", "none"), thresholds=self.thresholds)
-        whole(2, n_bins=self.n_bins)
+    signal: Annotated[str, one_of_names("modified-entropy", "entropy")] = "modified-entropy"
+    thresholds: Annotated[str, one_of_names("class", "none")] = "class"
+    n_bins: Annotated[int, at_least(2)] = 256
 
     @property
     def minimum_references(self) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ...mechanisms.core.validation import one_of
+from ...mechanisms.core.constraints import one_of_names
 from .base import Floats, MembershipAttack
 from .leave_one_out import Others
 from .shadows import Shadows
@@ -60,15 +60,10 @@ class LiRA(MembershipAttack):
 
     name: ClassVar[str] = "lira"
 
-    mode: str = "online"
-    variance: str = "auto"
-    centre: str = "mean"
+    mode: Annotated[str, one_of_names(*MODES)] = "online"
+    variance: Annotated[str, one_of_names("auto", "record", "global")] = "auto"
+    centre: Annotated[str, one_of_names("mean", "median")] = "mean"
     signal: str = "rescaled-logit"
-
-    def __post_init__(self) -> None:
-        one_of(MODES, mode=self.mode)
-        one_of(("auto", "record", "global"), variance=self.variance)
-        one_of(("mean", "median"), centre=self.centre)
 
     @property
     def minimum_references(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.constraints import NonNegative, one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import non_negative, one_of
 from ..learners.threads import single_thread
 from .base import Floats, MembershipAttack
 from .shadows import Shadows
@@ -48,13 +48,9 @@ class QuantileRegression(MembershipAttack):
     name: ClassVar[str] = "quantile-regression"
     needs_population: ClassVar[bool] = True
 
-    regressor: str = "linear"
+    regressor: Annotated[str, one_of_names("linear", "boosting")] = "linear"
     signal: str = "rescaled-logit"
-    ridge: float = 1e-3
-
-    def __post_init__(self) -> None:
-        one_of(("linear", "boosting"), regressor=self.regressor)
-        non_negative(ridge=self.ridge)
+    ridge: NonNegative = 1e-3
 
     def scores_of(self, shadows: Shadows) -> Floats:
         population = shadows.population

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ...mechanisms.core.constraints import Positive, UnitInterval, one_of_names
 from ...mechanisms.core.errors import ParameterError
-from ...mechanisms.core.validation import one_of, positive, unit_interval
 from .base import Floats, MembershipAttack
 from .population import share_below
 from .shadows import Shadows
@@ -46,14 +46,9 @@ class RMIA(MembershipAttack):
 
     name: ClassVar[str] = "rmia"
 
-    mode: str = "online"
-    gamma: float = 2.0
-    a: float = 0.3
-
-    def __post_init__(self) -> None:
-        one_of(("online", "offline"), mode=self.mode)
-        positive(gamma=self.gamma)
-        unit_interval(a=self.a)
+    mode: Annotated[str, one_of_names("online", "offline")] = "online"
+    gamma: Positive = 2.0
+    a: UnitInterval = 0.3
 
     @property
     def minimum_references(self) -> int:

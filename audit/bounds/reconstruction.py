@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from scipy import special
 
+from ...mechanisms.core.constraints import at_least
 from ...mechanisms.core.errors import ParameterError, RelationError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
@@ -89,12 +90,11 @@ class Reconstruction(Bound[Successes]):
     name: ClassVar[str] = "reconstruction"
     reads: ClassVar[type[Evidence]] = Successes
 
-    candidates: int | None = None
+    candidates: Annotated[int, at_least(2)] | None = None
     curve_family: CurveFamily | str | None = None
 
     def __post_init__(self) -> None:
-        if self.candidates is not None:
-            whole(2, candidates=self.candidates)
+        super().__post_init__()
         if isinstance(self.curve_family, str):
             one_of([CLAIM], curve_family=self.curve_family)
         else:

@@ -25,6 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.constraints import PositiveInt, check_fields
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit, whole
 from ..evidence.scores import Floats
@@ -58,11 +59,11 @@ class CertificateSetting:
     law: Law
     deltas: tuple[float, ...]
     sizes: tuple[tuple[int, int], ...]
-    repeats: int
+    repeats: PositiveInt
     few: int | None = None
 
     def __post_init__(self) -> None:
-        whole(1, repeats=self.repeats)
+        check_fields(self)
         whole(0, few=self.audits(slow=True))
         if not self.deltas or not self.sizes:
             raise ParameterError(
@@ -91,10 +92,10 @@ class CertificatePlan:
     name: str
     settings: tuple[CertificateSetting, ...]
     confidences: tuple[float, ...] = (0.8, 0.95)
-    numbers: int = 100
+    numbers: PositiveInt = 100
 
     def __post_init__(self) -> None:
-        whole(1, numbers=self.numbers)
+        check_fields(self)
         for confidence in self.confidences:
             open_unit(confidence=confidence)
 

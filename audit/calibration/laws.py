@@ -16,8 +16,9 @@ import numpy as np
 
 from ...mechanisms.accounting import ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP
 from ...mechanisms.accounting.kinds.profile import ProfileGuarantee
+from ...mechanisms.core.constraints import Positive
 from ...mechanisms.core.guarantee import Guarantee
-from ...mechanisms.core.validation import positive, unit_interval
+from ...mechanisms.core.validation import unit_interval
 from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
 
 Sampler = Callable[[np.random.Generator, int], Floats]
@@ -195,13 +196,13 @@ class SubsampledGaussianDP(ProfileGuarantee):
         1.6845
     """
 
-    noise_multiplier: float
-    sampling_probability: float
+    noise_multiplier: Positive
+    sampling_probability: Positive
     relation = None
     exact = True
 
     def __post_init__(self) -> None:
-        positive(noise_multiplier=self.noise_multiplier, sampling_probability=self.sampling_probability)
+        super().__post_init__()
         unit_interval(sampling_probability=self.sampling_probability)
 
     def _parameters(self) -> Mapping[str, float]:

@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.constraints import NonNegativeInt, PositiveInt, UnitInterval, check_fields
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import real_numbers, unit_interval, whole
+from ...mechanisms.core.validation import real_numbers
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -253,15 +254,13 @@ class Successes:
             uniform; 0 if there are no such candidates, None if unknown.
     """
 
-    n_success: int
-    n_runs: int
-    prior_success: float
+    n_success: NonNegativeInt
+    n_runs: PositiveInt
+    prior_success: UnitInterval
     uniform_on: int | None = None
 
     def __post_init__(self) -> None:
-        whole(1, n_runs=self.n_runs)
-        whole(0, n_success=self.n_success)
-        unit_interval(prior_success=self.prior_success)
+        check_fields(self)
         if self.n_success > self.n_runs:
             raise ParameterError(
                 f"n_success must be at most n_runs = {self.n_runs}, but is {self.n_success}.", argument="n_success"

@@ -13,10 +13,10 @@ from functools import cached_property
 from numbers import Real
 
 from ...mechanisms.core.base import Mechanism
+from ...mechanisms.core.constraints import Delta, OpenUnit, PositiveInt, check_fields
 from ...mechanisms.core.errors import AccountingError, ParameterError, RelationError
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.core.validation import delta_range, open_unit, whole
 
 SMALLEST_SIGNIFICANCE = 1e-11
 """Smallest significance per hypothesis: p-values are computed down to a tenth of this."""
@@ -44,15 +44,13 @@ class Statement:
     """
 
     claim: Guarantee
-    delta: float
-    confidence: float = 0.95
-    n_hypotheses: int = 1
+    delta: Delta
+    confidence: OpenUnit = 0.95
+    n_hypotheses: PositiveInt = 1
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_claim(self.claim, self.delta)
-        delta_range(delta=self.delta)
-        open_unit(confidence=self.confidence)
-        whole(1, n_hypotheses=self.n_hypotheses)
         if not math.isfinite(self.epsilon):
             raise AccountingError(
                 f"delta is {self.delta:g}, where the claim {self.claim} is infinite. Choose a larger one, such as 1e-5."

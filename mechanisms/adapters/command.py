@@ -16,8 +16,8 @@ from typing import IO, Any
 import numpy as np
 
 from ..core.base import Dataset
+from ..core.constraints import Positive, check_fields
 from ..core.errors import ParameterError, ReleaseError, plural
-from ..core.validation import positive
 from .functions.forms import Raised
 
 BATCH_SECONDS = 600.0
@@ -55,10 +55,10 @@ class Command:
     """
 
     line: str
-    timeout: float = BATCH_SECONDS
+    timeout: Positive = BATCH_SECONDS
 
     def __post_init__(self) -> None:
-        positive(timeout=self.timeout)
+        check_fields(self)
         try:
             words = shlex.split(self.line)
         except ValueError as error:

@@ -7,17 +7,17 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import ApproximateDP, PureDP
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
+from ..core.constraints import one_of_names
 from ..core.errors import AccountingError, ParameterError, RelationError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import one_of
 from .functions.function import FunctionMechanism
 
 VIEWS = ("parameters", "probabilities", "labels")
@@ -79,18 +79,18 @@ class PrivateEstimator(Mechanism):
     _: KW_ONLY
     relation: Relation = None  # type: ignore[assignment]  # resolved on construction
     claim: Guarantee | None = None
-    view: str = "parameters"
+    view: Annotated[str, one_of_names(*VIEWS)] = "parameters"
     attributes: Sequence[str] = ("coef_", "intercept_")
     queries: ArrayLike | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise ParameterError(
                 f"estimator must be an object with fit(X, y), such as LogisticRegression(epsilon=1.0), but is "
                 f"{self.estimator!r}.",
                 argument="estimator",
             )
-        one_of(VIEWS, view=self.view)
         method = {"probabilities": "predict_proba", "labels": "predict"}.get(self.view)
         if method and not hasattr(self.estimator, method):
             raise ParameterError(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP, PureDP
+from ..core.constraints import OpenUnit
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import open_unit
 from ..local.base import LocalMechanism
 
 
@@ -37,11 +37,8 @@ class BiasedCoinResponse(LocalMechanism):
         (1.0986, 1.5581)
     """
 
-    heads: float = 0.6
+    heads: OpenUnit = 0.6
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        open_unit(heads=self.heads)
 
     @property
     def n_categories(self) -> int:

@@ -60,6 +60,7 @@ class Parallel(Mechanism):
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "bases", tuple(self.bases))
         if not self.bases or not all(isinstance(base, Mechanism) for base in self.bases):
             raise ParameterError(f"bases must be one Mechanism a part, but are {self.bases!r}.", argument="bases")

@@ -57,6 +57,7 @@ class PostProcessed(Mechanism):
     function: str | Callable[[NDArray[Any]], NDArray[Any]] = "round"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.base, Mechanism):
             raise ParameterError(
                 f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..accounting import GaussianDP, compose
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Floats, Guarantee
 from ..core.relation import Relation
-from ..core.validation import whole
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Repeated(Mechanism):
     """
 
     base: Mechanism
-    times: int
+    times: PositiveInt
     _: KW_ONLY
     accounting: str = "basic"
     form: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.base, Mechanism):
             raise ParameterError(
                 f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
             )
-        whole(1, times=self.times)
         object.__setattr__(self, "relation", self.base.relation)
         _ = self._composed
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from scipy.special import gammaln, logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
+from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Floats, Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import finite, one_of, positive, unit_interval, whole
+from ..core.validation import positive, unit_interval
 from ..noise.additive.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
@@ -66,20 +68,17 @@ class Subsampled(Mechanism):
 
     base: Mechanism = COUNT
     _: KW_ONLY
-    rate: float = 0.1
-    sampling: str = "poisson"
-    n_records: int = 1
-    record: float = 1.0
-    other: float = 0.0
+    rate: Positive = 0.1
+    sampling: Annotated[str, one_of_names(*RELATIONS)] = "poisson"
+    n_records: PositiveInt = 1
+    record: Finite = 1.0
+    other: Finite = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.base, Mechanism):
             raise ParameterError(f"base must be a Mechanism, but is {self.base!r}.", argument="base")
-        positive(rate=self.rate)
         unit_interval(rate=self.rate)
-        one_of(RELATIONS, sampling=self.sampling)
-        whole(1, n_records=self.n_records)
-        finite(record=self.record, other=self.other)
         relation = RELATIONS[self.sampling]
         object.__setattr__(self, "relation", relation)
         if self.base.relation is not relation:

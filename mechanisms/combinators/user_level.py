@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import group
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
+from ..core.constraints import Finite, PositiveInt
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import finite, whole
 from ..noise.additive.laplace import Laplace
 from ..noise.queries.sums import Sum
 from .parallel import moves_by_all
@@ -49,15 +49,14 @@ class UserLevel(Mechanism):
 
     base: Mechanism = SUM
     _: KW_ONLY
-    most_records: int = 3
-    record: float = 1.0
-    other: float = 0.0
+    most_records: PositiveInt = 3
+    record: Finite = 1.0
+    other: Finite = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.base, Mechanism):
             raise ParameterError(f"base must be a Mechanism, but is {self.base!r}.", argument="base")
-        whole(1, most_records=self.most_records)
-        finite(record=self.record, other=self.other)
         object.__setattr__(self, "relation", self.base.relation)
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(

@@ -12,6 +12,6 @@ record_edits.py      Edits of one entry of a column (an array, a list, a tuple, 
 records.py           Collections of records: pairs built from one dataset, and the check that a pair is neighbouring
 registry.py          Catalogues: public names, and the locations of the classes behind them
 relation.py          Neighbouring relations
-root_finding.py      Bisection of monotone conditions, for numbers, whole numbers and arrays: the bracket is returned, 
+root_finding.py      Bisection of monotone conditions, for numbers, whole numbers and arrays: the bracket is returned,
 validation.py        Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both
 """

@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from .constraints import Options
 from .errors import ParameterError, RelationError
 from .relation import Relation
-from .constraints import Options
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee

@@ -16,8 +16,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .relation import Relation
 from .constraints import Options
+from .relation import Relation
 
 Floats = NDArray[np.float64]
 

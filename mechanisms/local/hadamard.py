@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
 from ..accounting import ExactDP
+from ..core.constraints import Positive, at_least
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import positive, whole
 from .frequency import FrequencyOracle
 
 
@@ -39,13 +40,9 @@ class HadamardResponse(FrequencyOracle):
         (8, 0.731059, 0.5)
     """
 
-    epsilon: float
-    k: int
+    epsilon: Positive
+    k: Annotated[int, at_least(2)]
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(2, k=self.k)
 
     @property
     def n_categories(self) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP
+from ..core.constraints import Positive, at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import positive, whole
 from .frequency import FrequencyOracle
 
 MERSENNE = 2**31 - 1
@@ -47,19 +48,15 @@ class LocalHashing(FrequencyOracle):
         (4, 0.475367, 0.25)
     """
 
-    epsilon: float
-    k: int
+    epsilon: Positive
+    k: Annotated[int, at_least(2)]
     _: KW_ONLY
-    n_buckets: int | None = None
-    prime: int = MERSENNE
+    n_buckets: Annotated[int, at_least(2)] | None = None
+    prime: Annotated[int, at_least(2)] = MERSENNE
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(2, k=self.k)
-        if self.n_buckets is not None:
-            whole(2, n_buckets=self.n_buckets)
-        whole(2, prime=self.prime)
+        super().__post_init__()
         if self.prime > MERSENNE or not _is_prime(self.prime) or self.prime < max(self.k, self.g):
             raise ParameterError(
                 f"prime must be a prime from max(k, n_buckets) = {max(self.k, self.g)} to {MERSENNE}, but is "

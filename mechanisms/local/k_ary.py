@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP
+from ..core.constraints import Positive, at_least
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import positive, whole
 from .base import SymmetricRandomizer
 from .frequency import FrequencyOracle
 
@@ -42,13 +43,9 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
         [0.25, -0.0, 0.75]
     """
 
-    epsilon: float
-    k: int
+    epsilon: Positive
+    k: Annotated[int, at_least(2)]
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(2, k=self.k)
 
     @property
     def n_categories(self) -> int:

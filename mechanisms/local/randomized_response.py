@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import PureDP
+from ..core.constraints import Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import positive, unit_interval, whole
+from ..core.validation import unit_interval, whole
 from .base import SymmetricRandomizer
 
 
@@ -37,11 +38,8 @@ class RandomizedResponse(SymmetricRandomizer):
         0.0577
     """
 
-    epsilon: float
+    epsilon: Positive
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
 
     @classmethod
     def two_coin(cls) -> RandomizedResponse:

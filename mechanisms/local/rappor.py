@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import PureDP
 from ..core.base import Neighbours
+from ..core.constraints import OpenUnit, UnitInterval
 from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import open_unit, unit_interval, whole
+from ..core.validation import whole
 from .bits import BitReports
 from .frequency import checked_messages
 from .murmur import murmur3
@@ -145,14 +146,14 @@ class OneTimeRAPPOR(_BloomReports):
         (0.8007, 0.6005)
     """
 
-    f: float = 0.95
+    f: OpenUnit = 0.95
     k: int = 3
     n_bits: int = 20
     n_hashes: int = 4
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        open_unit(f=self.f)
+        super().__post_init__()
         if self.p_one == 1.0:
             raise ParameterError(argument="f", value=self.f, allowed="be at least 1e-15, or no bit is ever replaced")
         self._check_filter()
@@ -194,17 +195,16 @@ class RAPPOR(_BloomReports):
         (0.4001, 0.3001)
     """
 
-    f: float = 0.75
-    p: float = 0.45
-    q: float = 0.55
+    f: UnitInterval = 0.75
+    p: OpenUnit = 0.45
+    q: OpenUnit = 0.55
     k: int = 3
     n_bits: int = 20
     n_hashes: int = 4
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        unit_interval(f=self.f)
-        open_unit(p=self.p, q=self.q)
+        super().__post_init__()
         if self.f == 1.0 or self.p >= self.q:
             name = "f" if self.f == 1.0 else "p"
             raise ParameterError(

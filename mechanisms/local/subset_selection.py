@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..accounting import ExactDP
+from ..core.constraints import Positive, at_least
 from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import positive, whole
+from ..core.validation import whole
 from .frequency import FrequencyOracle
 
 _LARGEST_TABLE = 100_000
@@ -44,15 +46,14 @@ class SubsetSelection(FrequencyOracle):
         (2, 0.475367, 0.217805)
     """
 
-    epsilon: float
-    k: int
+    epsilon: Positive
+    k: Annotated[int, at_least(2)]
     _: KW_ONLY
     subset_size: int | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(2, k=self.k)
+        super().__post_init__()
         if self.subset_size is not None:
             whole(1, subset_size=self.subset_size)
             if self.subset_size >= self.k:

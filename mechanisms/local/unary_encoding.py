@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.constraints import Positive, at_least, one_of_names
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import one_of, positive, whole
 from .bits import BitReports
 from .frequency import FrequencyOracle
 
@@ -43,16 +44,11 @@ class UnaryEncoding(BitReports, FrequencyOracle):
         [0.7, -0.0, 1.3]
     """
 
-    epsilon: float
-    k: int
+    epsilon: Positive
+    k: Annotated[int, at_least(2)]
     _: KW_ONLY
-    kind: str = "optimized"
+    kind: Annotated[str, one_of_names("optimized", "symmetric")] = "optimized"
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(2, k=self.k)
-        one_of(("optimized", "symmetric"), kind=self.kind)
 
     @property
     def n_categories(self) -> int:

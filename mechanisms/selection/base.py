@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP, PureDP
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive, at_least
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import positive, whole
 from ..noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ..noise.queries.base import AnyQuery, Floats, Query
 
@@ -41,18 +42,17 @@ class Selection(Mechanism):
         relation: the neighbouring relation of `sensitivity` and the claim.
     """
 
-    epsilon: float
-    n_candidates: int
+    epsilon: Positive
+    n_candidates: Annotated[int, at_least(2)]
     _: KW_ONLY
-    sensitivity: float = 1.0
+    sensitivity: Positive = 1.0
     monotone: bool = False
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
-        whole(2, n_candidates=self.n_candidates)
         if not isinstance(self.monotone, bool):
             raise ParameterError(f"monotone must be True or False, but is {self.monotone!r}.", argument="monotone")
         check_query(

@@ -12,11 +12,11 @@ from scipy.special import logit
 
 from ..accounting import BoundedRange, ExactDP, PureDP
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.constraints import OpenUnit, Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import open_unit, positive
 from ..noise.queries.base import Floats
 
 _PIECES, _NODES = 40, 512
@@ -50,16 +50,15 @@ class BernoulliParameter(Mechanism):
         (0.0217147, 0.047712)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    lower: float = 0.1
-    upper: float = 0.9
+    lower: OpenUnit = 0.1
+    upper: OpenUnit = 0.9
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon)
-        open_unit(lower=self.lower, upper=self.upper)
         if self.lower >= self.upper:
             raise ParameterError(f"lower must be below upper, {self.upper!r}, but is {self.lower!r}.", argument="lower")
 

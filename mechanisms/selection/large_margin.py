@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 
 from ..accounting import ApproximateDP, ExactDP
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.validation import open_unit
 from ..noise.queries.base import Floats
 from .base import Selection
 from .noisy_max import RARE
@@ -65,11 +65,10 @@ class LargeMargin(Selection):
     """
 
     k: int
-    delta: float
+    delta: OpenUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        open_unit(delta=self.delta)
         check_k(self.k, self.n_candidates - 1)
         if math.log(self.delta) > _log_expm1(self.epsilon):
             raise ParameterError(

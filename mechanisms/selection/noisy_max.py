@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from ..accounting import ExactDP
 from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import one_of_names
 from ..core.guarantee import Guarantee
-from ..core.validation import one_of
 from ..noise.queries.answers import refuse_worst_case
 from ..noise.queries.base import Floats
 from .base import ChoosesOne
@@ -89,11 +90,7 @@ class ReportNoisyMax(ChoosesOne):
     """
 
     _: KW_ONLY
-    noise: str = "laplace"
-
-    def __post_init__(self) -> None:
-        one_of(NOISES, noise=self.noise)
-        super().__post_init__()
+    noise: Annotated[str, one_of_names(*NOISES)] = "laplace"
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
         """Return the log probability of each candidate, shape `(n_candidates,)`."""

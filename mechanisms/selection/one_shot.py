@@ -13,10 +13,10 @@ from scipy.special import gammaln, log_expit
 from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import open_unit
 from ..noise.additive.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..noise.queries.answers import refuse_worst_case
 from ..noise.queries.base import Floats
@@ -56,11 +56,10 @@ class LaplaceTopK(Selection):
     """
 
     k: int
-    delta: float
+    delta: OpenUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        open_unit(delta=self.delta)
         check_k(self.k, self.n_candidates)
         for name, value, limit in (
             ("epsilon", self.epsilon, _LARGEST_EPSILON),
@@ -232,11 +231,10 @@ class GumbelTopKCounts(Selection):
     """
 
     k: int
-    delta: float
+    delta: OpenUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        open_unit(delta=self.delta)
         check_k(self.k, self.n_candidates)
 
     @property

@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 
 from ..accounting import ExactDP, PureDP
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.constraints import OpenUnit, Positive
 from ..core.guarantee import Guarantee
 from ..core.records import check_records, check_worst_case
 from ..core.relation import Relation
-from ..core.validation import open_unit, positive
 from ..noise.queries.base import Floats
 from ..noise.statistics.median_sensitivity import BoundedMedian
 
@@ -44,16 +44,15 @@ class Quantile(Mechanism):
         True
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    q: float = 0.5
+    q: OpenUnit = 0.5
     lower: float = 0.0
     upper: float = 1.0
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        open_unit(q=self.q)
+        super().__post_init__()
         _ = self._values
 
     @property

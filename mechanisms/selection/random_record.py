@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ApproximateDP
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import whole
 from ..noise.queries.base import Floats
 
 
@@ -37,11 +38,8 @@ class PublishRandomRecord(Mechanism):
         (0.01, 0.01, inf)
     """
 
-    n_records: int
+    n_records: Annotated[int, at_least(2)]
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        whole(2, n_records=self.n_records)
 
     def records(self, dataset: Dataset) -> Floats:
         """Return the records, shape `(n_records,)`."""

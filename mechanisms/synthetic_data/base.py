@@ -17,16 +17,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.base import Dataset, Neighbours
+from ..core.constraints import check_fields, one_of_names
 from ..core.errors import ParameterError, unknown_name_message
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import one_of
 from ..noise.queries.domain import Domain
 
 Floats = NDArray[np.float64]
@@ -82,11 +82,11 @@ class Measured:
     attributes: Marginal
     answers: Floats
     standard_deviation: float | Floats
-    noise: str = "gaussian"
+    noise: Annotated[str, one_of_names(*NOISES)] = "gaussian"
     runs: Ints | None = None
 
     def __post_init__(self) -> None:
-        one_of(NOISES, noise=self.noise)
+        check_fields(self)
         if self.answers.ndim != 2:
             raise ParameterError(
                 f"answers must have shape (size, n_cells), but have {self.answers.shape}.", argument="answers"

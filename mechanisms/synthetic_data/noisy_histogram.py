@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import one_of, positive, whole
+from ..core.validation import whole
 from ..noise.discrete.geometric import Geometric
 from ..noise.queries.domain import Domain, check_memory
 from .base import Floats, Ints
@@ -67,20 +69,19 @@ class NoisyHistogramTable(Mechanism):
         [0.96, 50.0, 50.0, 0.96]
     """
 
-    epsilon: float
+    epsilon: Positive
     domain: Domain
     _: KW_ONLY
-    view: str = "counts"
+    view: Annotated[str, one_of_names(*VIEWS)] = "counts"
     n_rows: int | None = None
     impossible: tuple[tuple[int, ...], ...] = ()
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
         object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "impossible", tuple(tuple(record) for record in self.impossible))
-        one_of(VIEWS, view=self.view)
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         if self.n_rows is not None:

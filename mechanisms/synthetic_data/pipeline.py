@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
+from ..core.constraints import one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import one_of, whole
+from ..core.validation import whole
 from ..noise.queries.domain import Domain
 from .base import Floats, Generator, Marginal, MarginalSelection, Synthesised, Table, checked_marginals
 
@@ -65,11 +67,12 @@ class SelectMeasureGenerate(Mechanism):
     selection: MarginalSelection
     generator: Generator
     _: KW_ONLY
-    view: str = "measurements"
+    view: Annotated[str, one_of_names(*VIEWS)] = "measurements"
     n_rows: int | None = None
     shown: tuple[Marginal, ...] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
         for name, kind in (("selection", MarginalSelection), ("generator", Generator)):
             if not isinstance(getattr(self, name), kind):
@@ -82,7 +85,6 @@ class SelectMeasureGenerate(Mechanism):
                 )
         object.__setattr__(self, "relation", self.selection.relation)
         self.selection.candidates(self.domain)
-        one_of(VIEWS, view=self.view)
         if self.shown is not None:
             object.__setattr__(self, "shown", checked_marginals(self.domain, self.shown))
         if self.n_rows is not None:

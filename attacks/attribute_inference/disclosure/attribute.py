@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import whole
 from ..base import LABEL, AttributeInference, Sensitive
 from ..imputation import Imputation
 from .base import Bools, Disclosure, Ints, Scene
@@ -44,15 +44,13 @@ class AttributeDisclosure(Disclosure):
     _: KW_ONLY
     secret: str
     given: tuple[str, ...] = ()
-    n_neighbours: int = 1
-    within: int = 0
+    n_neighbours: PositiveInt = 1
+    within: NonNegativeInt = 0
     attack: AttributeInference | None = None
     baseline: AttributeInference = field(default_factory=Imputation)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(1, n_neighbours=self.n_neighbours)
-        whole(0, within=self.within)
         self.names("secret", [self.secret])
         given = self.names("given", self.given) or tuple(name for name in self.domain.names if name != self.secret)
         object.__setattr__(self, "given", given)

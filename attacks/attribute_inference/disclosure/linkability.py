@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ....mechanisms.core.constraints import PositiveInt
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import whole
 from .base import Bools, Disclosure, Ints, Scene
 from .gower import neighbours
 
@@ -41,11 +41,10 @@ class Linkability(Disclosure):
     _: KW_ONLY
     first: tuple[str, ...]
     second: tuple[str, ...]
-    n_neighbours: int = 1
+    n_neighbours: PositiveInt = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(1, n_neighbours=self.n_neighbours)
         for argument in ("first", "second"):
             names = self.names(argument, getattr(self, argument))
             object.__setattr__(self, argument, names)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 
+from ....mechanisms.core.constraints import PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import one_of, whole
 from .base import Bools, Disclosure, Ints, Scene
 from .predicates import Predicates
 
@@ -41,14 +42,12 @@ class SinglingOut(Disclosure):
     """
 
     _: KW_ONLY
-    kind: str = "multivariate"
-    n_predicates: int = 1_000
-    n_columns: int = 3
+    kind: Annotated[str, one_of_names(*KINDS)] = "multivariate"
+    n_predicates: PositiveInt = 1_000
+    n_columns: PositiveInt = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(KINDS, kind=self.kind)
-        whole(1, n_predicates=self.n_predicates, n_columns=self.n_columns)
         if self.n_columns > len(self.domain.names):
             raise ParameterError(
                 argument="n_columns", value=self.n_columns, allowed=f"be at most {len(self.domain.names)}, all columns"

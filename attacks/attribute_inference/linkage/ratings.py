@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import non_negative, positive, whole
 from ....mechanisms.synthetic_data.anonymity.table import check_columns
 
 if TYPE_CHECKING:
@@ -115,14 +115,13 @@ class ScoreboardRH:
     """
 
     _: KW_ONLY
-    stars: float = 1.5
-    days: float = 30.0
-    gap: float = 1.5
+    stars: Positive = 1.5
+    days: Positive = 30.0
+    gap: NonNegative = 1.5
     with_days: bool = True
 
     def __post_init__(self) -> None:
-        positive(stars=self.stars, days=self.days)
-        non_negative(gap=self.gap)
+        check_fields(self)
 
     def match(self, ratings: Ratings, known: pd.DataFrame) -> Match:
         """Return the record of the person with these known ratings.
@@ -175,18 +174,15 @@ class Knowledge:
         popular: number of most popular items that are never known; 0 excludes none.
     """
 
-    n_known: int = 8
+    n_known: PositiveInt = 8
     _: KW_ONLY
-    n_wrong: int = 0
-    days: int | None = 14
-    stars: int = 0
-    popular: int = 0
+    n_wrong: NonNegativeInt = 0
+    days: NonNegativeInt | None = 14
+    stars: NonNegativeInt = 0
+    popular: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        whole(1, n_known=self.n_known)
-        whole(0, n_wrong=self.n_wrong, stars=self.stars, popular=self.popular)
-        if self.days is not None:
-            whole(0, days=self.days)
+        check_fields(self)
 
     def of(self, table: pd.DataFrame, person: Any, rng: np.random.Generator) -> pd.DataFrame:
         """Return the known ratings of one person: item, stars, day.

@@ -91,6 +91,7 @@ class LearnedAttack(TableAttack):
     model: str = "auto"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._classifier()
 
     @abstractmethod

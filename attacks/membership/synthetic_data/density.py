@@ -57,6 +57,7 @@ class DensityRatio(RecordAttack):
     calibrated: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of((*ESTIMATORS, "classifier"), estimator=self.estimator)
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from ....mechanisms.core.constraints import Positive, PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import one_of, positive, whole
 from .base import Floats, Tables
 from .records import Known, RecordAttack
 
@@ -51,12 +52,8 @@ class ClosestRecord(RecordAttack):
         [[-0.0, -1.0]]
     """
 
-    neighbour: int = 1
-    score: str = "distance"
-
-    def __post_init__(self) -> None:
-        whole(1, neighbour=self.neighbour)
-        one_of(SCORES, score=self.score)
+    neighbour: PositiveInt = 1
+    score: Annotated[str, one_of_names(*SCORES)] = "distance"
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
         """Return scores, `(size, k)`."""
@@ -91,13 +88,12 @@ class Neighbourhood(RecordAttack):
         [[0.67, 0.0]]
     """
 
-    radius: float | None = None
+    radius: Positive | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.radius, str):
             raise ParameterError(argument="radius", value=self.radius, allowed="be a number above 0, or None")
-        if self.radius is not None:
-            positive(radius=self.radius)
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
         """Return shares, `(size, k)`."""

@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ...base import Target
@@ -56,11 +57,11 @@ class GeneratedQueries(LearnedAttack):
         True
     """
 
-    n_queries: int = 100
+    n_queries: PositiveInt = 100
     orders: tuple[int, ...] = (1, 2, 3)
 
     def __post_init__(self) -> None:
-        whole(1, n_queries=self.n_queries)
+        check_fields(self)
         object.__setattr__(self, "orders", tuple(self.orders))
         if not self.orders:
             raise ParameterError(argument="orders", value=self.orders, allowed="hold at least one whole number")

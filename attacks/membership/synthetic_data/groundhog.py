@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from ....mechanisms.core.validation import one_of
+from ....mechanisms.core.constraints import one_of_names
 from ...base import Target
 from .base import Floats, LearnedAttack, TableFeatures, Tables, as_table
 from .estimators import histograms
@@ -47,11 +48,7 @@ class Groundhog(LearnedAttack):
         True
     """
 
-    statistics: str = "all"
-
-    def __post_init__(self) -> None:
-        one_of(KINDS, statistics=self.statistics)
-        super().__post_init__()
+    statistics: Annotated[str, one_of_names(*KINDS)] = "all"
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
         """Return the statistics; levels are learned from datasets and pilot together."""

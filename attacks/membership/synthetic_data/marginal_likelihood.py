@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import one_of
 from ...base import Scorer, Target
 from .base import Floats, TableAttack, differing, in_chunks, tables_of
 from .generated_queries import AgreementCounts, Query
@@ -59,10 +59,10 @@ class MarginalLikelihood(TableAttack):
     minimum_pilot: ClassVar[int] = 30
 
     marginals: tuple[Query, ...] | None = None
-    law: str = "independent"
+    law: Annotated[str, one_of_names(*LAWS)] = "independent"
 
     def __post_init__(self) -> None:
-        one_of(LAWS, law=self.law)
+        super().__post_init__()
         if self.marginals is not None:
             object.__setattr__(self, "marginals", tuple(tuple(marginal) for marginal in self.marginals))
             if not self.marginals or not all(self.marginals):

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.base import Mechanism, Workers
+from ....mechanisms.core.constraints import check_fields, one_of_names
 from ....mechanisms.core.display_names import display_name
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.relation import Relation
-from ....mechanisms.core.validation import one_of
 from ....mechanisms.learning.base import TrainingData
 from .base import Floats, Tables, as_table, in_chunks
 from .density import DensityRatio
@@ -72,13 +72,12 @@ class ShadowTables:
     mechanism: Mechanism
     signals: Mapping[str, RecordAttack] = field(default_factory=lambda: SIGNALS)
     public: Any = None
-    statistics: str | None = None
+    statistics: Annotated[str, one_of_names(*KINDS)] | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not self.signals:
             raise ParameterError(argument="signals", value=dict(self.signals), allowed="name at least one signal")
-        if self.statistics is not None:
-            one_of(KINDS, statistics=self.statistics)
 
     @property
     def relation(self) -> Relation:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ....mechanisms.core.constraints import Positive
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import positive
 from ..base import MembershipAttack
 from ..shadows import Shadows
 from .base import Floats
@@ -53,10 +53,7 @@ class GroundhogMembership(MembershipAttack):
     name: ClassVar[str] = "groundhog"
     learns_each_record: ClassVar[bool] = True
 
-    ridge: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive(ridge=self.ridge)
+    ridge: Positive = 1.0
 
     @property
     def minimum_references(self) -> int:

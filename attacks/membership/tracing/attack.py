@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.column_means import ColumnMeans
@@ -60,11 +61,11 @@ class Tracing(Attack):
     minimum_pilot: ClassVar[int] = 0
 
     statistic: str = "inner-product"
-    weights: str = "best"
+    weights: Annotated[str, one_of_names(*WEIGHTS)] = "best"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(tuple(catalogue), statistic=self.statistic)
-        one_of(WEIGHTS, weights=self.weights)
 
     def check(self, target: Target) -> None:
         """Raise `AttackError` unless side 1 is a study with a person, some of whose columns vary."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.validation import open_unit, positive, whole
+from ....mechanisms.core.constraints import Positive, check_fields
+from ....mechanisms.core.validation import open_unit, whole
 from .base import TracingStatistic
 
 Floats = NDArray[np.float64]
@@ -55,10 +56,10 @@ class TruncatedProduct(TracingStatistic):
         33.25
     """
 
-    accuracy: float = 0.1
+    accuracy: Positive = 0.1
 
     def __post_init__(self) -> None:
-        positive(accuracy=self.accuracy)
+        check_fields(self)
 
     def threshold(self, n_attributes: int, *, fpr: float) -> float:
         """Return 4 alpha sqrt(d ln(1 / fpr)): non-members score above it with a probability below `fpr`.

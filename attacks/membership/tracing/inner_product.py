@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.constraints import NonNegative, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import non_negative, one_of, whole
+from ....mechanisms.core.validation import whole
 from .base import Linear, TracingStatistic
 
 Floats = NDArray[np.float64]
@@ -45,13 +47,12 @@ class InnerProduct(TracingStatistic):
         [1.0, -1.0]
     """
 
-    weights: str = "uniform"
+    weights: Annotated[str, one_of_names(*WEIGHTS)] = "uniform"
     n_records: int | None = None
-    standard_deviation: float = 0.0
+    standard_deviation: NonNegative = 0.0
 
     def __post_init__(self) -> None:
-        one_of(WEIGHTS, weights=self.weights)
-        non_negative(standard_deviation=self.standard_deviation)
+        check_fields(self)
         if self.n_records is not None:
             whole(1, n_records=self.n_records)
         elif self.weights == "best":

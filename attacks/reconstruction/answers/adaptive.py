@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import plural
-from ....mechanisms.core.validation import one_of, whole
 from ....mechanisms.noise.counts.answerer import Answerer
 from .base import DecodedAnswers, DecodingStatus, Floats
 
@@ -35,12 +36,11 @@ class Averaging:
         True
     """
 
-    n_repeats: int = 1
-    combine: str = "mean"
+    n_repeats: PositiveInt = 1
+    combine: Annotated[str, one_of_names(*COMBINE)] = "mean"
 
     def __post_init__(self) -> None:
-        whole(1, n_repeats=self.n_repeats)
-        one_of(COMBINE, combine=self.combine)
+        check_fields(self)
 
     def count(self, desk: Answerer, subset: ArrayLike) -> Floats:
         """Return estimates of the count, `(n_runs,)`; NaN if no answer was given."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.constraints import NonNegative, check_fields
 from ....mechanisms.core.errors import ParameterError, plural
-from ....mechanisms.core.validation import non_negative
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats, check_answers, stacked
 
 MOST_BITS = 16
@@ -44,11 +44,10 @@ class Exhaustive(Decoder):
         ([[0.5, 0.33, 0.33]], '6 columns fit, up to 3 bits apart')
     """
 
-    error: float | None = None
+    error: NonNegative | None = None
 
     def __post_init__(self) -> None:
-        if self.error is not None:
-            non_negative(error=self.error)
+        check_fields(self)
 
     def consistent(self, queries: ArrayLike, answers: ArrayLike) -> NDArray[np.bool_]:
         """Return the columns that fit the answers `(m,)` of one run, `(n_columns, n)`; none if `error` is too small."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....mechanisms.core.validation import positive
+from ....mechanisms.core.constraints import Positive
 from .base import DecodedAnswers, DecodingStatus, Floats, PriorDecoder, everywhere
 from .least_squares import BoxedLeastSquares
 
@@ -32,12 +32,8 @@ class GaussianLikelihood(PriorDecoder):
         [[1.0, 0.0, 1.0]]
     """
 
-    noise: float = 1.0
+    noise: Positive = 1.0
     prior: tuple[float, ...] | None = None
-
-    def __post_init__(self) -> None:
-        positive(noise=self.noise)
-        super().__post_init__()
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         start = BoxedLeastSquares(noise=self.noise).decode(queries, answers).bits

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ....mechanisms.core.validation import non_negative, positive, whole
+from ....mechanisms.core.constraints import NonNegative, Positive, PositiveInt
 from .base import TOLERANCE, DecodedAnswers, DecodingStatus, Floats, PriorDecoder, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programme import LinearProgramme
@@ -47,18 +47,11 @@ class IntegerProgramme(PriorDecoder):
         ('several solutions', [[0.5, 0.5, 0.5]], 'at least 2 columns are equally good')
     """
 
-    scale: float = 1.0
-    error: float | None = None
+    scale: Positive = 1.0
+    error: NonNegative | None = None
     prior: tuple[float, ...] | None = None
-    most_solutions: int = 2
-    time_limit: float = 60.0
-
-    def __post_init__(self) -> None:
-        positive(scale=self.scale, time_limit=self.time_limit)
-        whole(1, most_solutions=self.most_solutions)
-        if self.error is not None:
-            non_negative(error=self.error)
-        super().__post_init__()
+    most_solutions: PositiveInt = 2
+    time_limit: Positive = 60.0
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         return stacked([self._decode_run(queries, run_answers) for run_answers in answers])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ....mechanisms.core.validation import positive
+from ....mechanisms.core.constraints import Positive, check_fields
 from .base import DecodedAnswers, Decoder, DecodingStatus, Floats, stacked
 from .least_squares import BoxedLeastSquares
 
@@ -36,10 +36,10 @@ class L1Decoding(Decoder):
         array([[ True, False,  True]])
     """
 
-    time_limit: float = 60.0
+    time_limit: Positive = 60.0
 
     def __post_init__(self) -> None:
-        positive(time_limit=self.time_limit)
+        check_fields(self)
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         n = queries.shape[1]

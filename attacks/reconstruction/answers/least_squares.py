@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ....mechanisms.core.validation import non_negative, positive, whole
+from ....mechanisms.core.constraints import NonNegative, check_fields
+from ....mechanisms.core.validation import positive, whole
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats
 
 STEPS, MOST_STEPS = 10, 4000
@@ -38,10 +39,10 @@ class BoxedLeastSquares(Decoder):
                [0., 0., 1.]])
     """
 
-    noise: float = 0.0
+    noise: NonNegative = 0.0
 
     def __post_init__(self) -> None:
-        non_negative(noise=self.noise)
+        check_fields(self)
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         gram = queries.T @ queries

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ....mechanisms.core.validation import non_negative, positive
+from ....mechanisms.core.constraints import NonNegative, Positive, check_fields
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats, stacked
 from .least_squares import BoxedLeastSquares
 
@@ -38,13 +38,11 @@ class LinearProgramme(Decoder):
         'no column is within 0.1 of every answer: the smallest error that fits is 2'
     """
 
-    error: float | None = None
-    time_limit: float = 60.0
+    error: NonNegative | None = None
+    time_limit: Positive = 60.0
 
     def __post_init__(self) -> None:
-        if self.error is not None:
-            non_negative(error=self.error)
-        positive(time_limit=self.time_limit)
+        check_fields(self)
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         m, n = queries.shape

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ....mechanisms.noise.counts.answerer import Answerer
@@ -74,11 +75,11 @@ class SubsetQueryAttack:
         (True, 250)
     """
 
-    n_primes: int = 25
+    n_primes: PositiveInt = 25
     decoder: Decoder = field(default_factory=L1Decoding)
 
     def __post_init__(self) -> None:
-        whole(1, n_primes=self.n_primes)
+        check_fields(self)
 
     def attack(self, desk: Answerer, identifiers: ArrayLike) -> DecodedAnswers:
         """Return the column behind `desk`, whose records have these identifiers; suppressed answers are left out."""

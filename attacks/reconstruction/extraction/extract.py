@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.model import NGramModel
 from ....mechanisms.noise.queries.base import Floats
 from .generation import Continuations, TextSampling
@@ -68,15 +68,15 @@ class Extraction:
 
     sampling: TextSampling
     _: KW_ONLY
-    n_texts: int = 200
-    keep: int = 20
+    n_texts: PositiveInt = 200
+    keep: PositiveInt = 20
     signal: str = "reference"
-    rounds: int = 10
+    rounds: PositiveInt = 10
     prompt: str = ""
     stop: str | None = None
 
     def __post_init__(self) -> None:
-        whole(1, n_texts=self.n_texts, keep=self.keep, rounds=self.rounds)
+        check_fields(self)
 
     def run(self, model: NGramModel, rng: np.random.Generator, *, reference: NGramModel | None = None) -> Extracted:
         """Return the best candidates.

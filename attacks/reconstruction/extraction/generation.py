@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.alphabet import Tokens
 from ....mechanisms.learning.ngrams.model import NGramModel
 from ....mechanisms.noise.queries.base import Floats
@@ -28,16 +29,13 @@ class TextSampling:
         ['ababab']
     """
 
-    length: int
+    length: PositiveInt
     _: KW_ONLY
-    top_k: int | None = None
-    temperature: float = 1.0
+    top_k: PositiveInt | None = None
+    temperature: Positive = 1.0
 
     def __post_init__(self) -> None:
-        whole(1, length=self.length)
-        positive(temperature=self.temperature)
-        if self.top_k is not None:
-            whole(1, top_k=self.top_k)
+        check_fields(self)
 
     def texts(
         self, model: NGramModel | Continuations, size: int, rng: np.random.Generator, *, prompt: str = ""

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.constraints import NonNegative, Positive, check_fields
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import non_negative, positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.alphabet import Alphabet
 from ....mechanisms.learning.ngrams.model import NGramModel
 from ....mechanisms.learning.ngrams.ngram_counts import NGramCounts
@@ -43,12 +44,11 @@ class SecretSharer(Reconstructor):
     """
 
     _: KW_ONLY
-    smoothing: float = 0.1
-    least: float = 0.0
+    smoothing: Positive = 0.1
+    least: NonNegative = 0.0
 
     def __post_init__(self) -> None:
-        positive(smoothing=self.smoothing)
-        non_negative(least=self.least)
+        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if there is no language model, or no text to guess."""

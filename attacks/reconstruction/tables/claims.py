@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from ....mechanisms.core.constraints import NonNegativeInt, check_fields
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import Group, Ints
@@ -46,11 +47,11 @@ class Claim:
     """
 
     people: Group
-    least: int = 0
+    least: NonNegativeInt = 0
     most: int | None = None
 
     def __post_init__(self) -> None:
-        whole(0, least=self.least)
+        check_fields(self)
         if self.most is not None:
             whole(self.least, most=self.most)
         elif self.least == 0:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.constraints import Positive, at_least, check_fields
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.noisy import NoisyTables
 from ....mechanisms.query_release.tables.swapped import SwappedTables
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
@@ -48,12 +48,11 @@ class TablesReconstructor(Reconstructor):
 
     _: KW_ONLY
     others_known: bool = True
-    n_learn: int = 200
-    seconds: float = 10.0
+    n_learn: Annotated[int, at_least(2)] = 200
+    seconds: Positive = 10.0
 
     def __post_init__(self) -> None:
-        whole(2, n_learn=self.n_learn)
-        positive(seconds=self.seconds)
+        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the tables or the person are missing."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import one_of, positive, whole
+from ....mechanisms.core.validation import positive
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
 from .derivatives import hessian_vector_product
@@ -80,15 +81,14 @@ class GradientMatching:
     _: KW_ONLY
     mean: Any = 0.0
     sd: Any = 1.0
-    distance: str = "squared"
+    distance: Annotated[str, one_of_names("squared", "cosine")] = "squared"
     noise_sd: float | None = None
     clip_norm: float | None = None
-    restarts: int = 4
-    iterations: int = 500
+    restarts: PositiveInt = 4
+    iterations: PositiveInt = 500
 
     def __post_init__(self) -> None:
-        one_of(("squared", "cosine"), distance=self.distance)
-        whole(1, restarts=self.restarts, iterations=self.iterations)
+        check_fields(self)
         for name in ("noise_sd", "clip_norm"):
             if getattr(self, name) is not None:
                 positive(**{name: getattr(self, name)})

@@ -23,15 +23,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
 from ....mechanisms.core.base import Outputs
+from ....mechanisms.core.constraints import check_fields, one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import non_negative, one_of, whole
+from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.learning.base import TrainingData
 from ...distinguishing.noisy_steps import log_ratio, noisy_steps
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
@@ -75,10 +76,10 @@ class PriorAware(Reconstructor):
         [1, 1, 1, 1, 1]
     """
 
-    score: str = "likelihood"
+    score: Annotated[str, one_of_names("likelihood", "product")] = "likelihood"
 
     def __post_init__(self) -> None:
-        one_of(("likelihood", "product"), score=self.score)
+        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the attack cannot be used."""

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
+from ....mechanisms.core.constraints import NonNegative, at_least, check_fields
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
-from ....mechanisms.core.validation import non_negative, one_of, whole
+from ....mechanisms.core.validation import one_of
 from ....mechanisms.learning.base import TrainingData
 
 Floats = NDArray[np.float64]
@@ -94,15 +95,14 @@ class Regression:
 
     loss: str = "squared"
     _: KW_ONLY
-    strength: float = 0.0
+    strength: NonNegative = 0.0
     intercept: bool = True
     penalise_intercept: bool = False
-    n_classes: int = 2
+    n_classes: Annotated[int, at_least(2)] = 2
 
     def __post_init__(self) -> None:
+        check_fields(self)
         one_of(sorted(LINKS), loss=self.loss)
-        non_negative(strength=self.strength)
-        whole(2, n_classes=self.n_classes)
 
     @cached_property
     def link(self) -> Link:

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import finite, unit_interval, whole
+from ....mechanisms.core.validation import whole
 from ...evidence.scores import BitScores
 
 FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses
@@ -33,10 +34,11 @@ class Guessing:
     """
 
     size: Size | tuple[Size, ...] | str = "grid"
-    negatives: float = 0.5
-    center: float | None = None
+    negatives: UnitInterval = 0.5
+    center: Finite | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if isinstance(self.size, str) and self.size != "grid":
             raise ParameterError(
                 f'guesses must be a number, a share, several of these, or "grid", but is {self.size!r}.',
@@ -49,9 +51,6 @@ class Guessing:
             )
         for size in named or ():
             _check_size(size)
-        unit_interval(negatives=self.negatives)
-        if self.center is not None:
-            finite(center=self.center)
 
     def sizes(self, n_bits: int) -> tuple[int, ...]:
         """Return the numbers of guesses, increasing; they depend on the number of bits only.

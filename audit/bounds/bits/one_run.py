@@ -116,6 +116,7 @@ class OneRun(Bound[BitScores]):
     delta_term: str = "sharp"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of(["sharp", "published"], delta_term=self.delta_term)
         if isinstance(self.guesses, list):  # as a configuration file gives it
             object.__setattr__(self, "guesses", tuple(self.guesses))

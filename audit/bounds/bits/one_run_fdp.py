@@ -84,6 +84,7 @@ class OneRunFDP(Bound[BitScores]):
     center: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.guesses, list):  # as a configuration file gives it
             object.__setattr__(self, "guesses", tuple(self.guesses))
         Guessing(self.guesses, self.negatives, self.center)

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core.validation import delta_range, open_unit
+from ....mechanisms.core.constraints import Delta, OpenUnit, check_fields
 from ..base import SMALLEST_P_VALUE
 from .binomial import lower, quantile_of_one, upper
 
@@ -86,12 +86,11 @@ class Ordering:
         [0.879]
     """
 
-    significance: float = 0.05
-    delta: float = 0.0
+    significance: OpenUnit = 0.05
+    delta: Delta = 0.0
 
     def __post_init__(self) -> None:
-        open_unit(significance=self.significance)
-        delta_range(delta=self.delta)
+        check_fields(self)
 
     def value(self, k1: Floats, k0: Floats, n1: Floats | float, n0: Floats | float) -> Floats:
         """Return T at hits `k1` of `n1` and `k0` of `n0`, which need not be whole; -inf if the limit is <= 0."""

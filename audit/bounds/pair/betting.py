@@ -86,6 +86,7 @@ class Betting(PairBound):
     centre: float | str = "online"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of((AUTO, *DIRECTIONS), direction=self.direction)
         if isinstance(self.threshold, str):
             one_of((ONLINE, PILOT), threshold=self.threshold)

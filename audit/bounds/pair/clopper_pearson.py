@@ -55,6 +55,7 @@ class ClopperPearson(PairBound):
     threshold: float | str = PILOT
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
 
     @property

@@ -79,6 +79,7 @@ class Family(PairBound):
     curve_family: CurveFamily | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         checked_family(self.curve_family)
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.validation import one_of
 from ...evidence.scores import Floats, Scores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
@@ -75,12 +75,12 @@ class JointExact(PairBound):
     name: ClassVar[str] = "joint-exact"
 
     threshold: float | str = PILOT
-    direction: str = AUTO
+    direction: Annotated[str, one_of_names(*_DIRECTIONS)] = AUTO
     ordering: Ordering | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
-        one_of(_DIRECTIONS, direction=self.direction)
 
     @property
     def needs_pilot(self) -> bool:

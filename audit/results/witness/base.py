@@ -28,8 +28,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ....mechanisms.core.constraints import Delta, check_fields
 from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.validation import delta_range
 
 CERTAIN = math.nextafter(1.0, 0.0)
 """Largest delta below 1, which an event of probability 1 exceeds."""
@@ -86,7 +86,7 @@ class Witness:
     kind: Kind
     what: str
     epsilon: float
-    delta: float
+    delta: Delta
     refutes: bool
     contradicts: str
     outputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -96,7 +96,7 @@ class Witness:
     assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        delta_range(delta=self.delta)
+        check_fields(self)
 
     @classmethod
     def against(

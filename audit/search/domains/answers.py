@@ -24,9 +24,10 @@ from typing import ClassVar
 import numpy as np
 
 from ....mechanisms.core.base import Neighbours
+from ....mechanisms.core.constraints import Positive, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.relation import Relation
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from .base import SearchDomain
 from .values import in_range, plain
 
@@ -62,7 +63,7 @@ class AnswersDomain(SearchDomain[AnswerPair]):
     """
 
     length: int | None = None
-    sensitivity: float = 1.0
+    sensitivity: Positive = 1.0
     norm: float = math.inf
     low: float = -math.inf
     high: float = math.inf
@@ -71,8 +72,8 @@ class AnswersDomain(SearchDomain[AnswerPair]):
     records: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         whole(1, length=1 if self.length is None else self.length)
-        positive(sensitivity=self.sensitivity)
         if self.norm not in NORMS:
             raise ParameterError(f"norm must be 1, 2 or inf, but is {self.norm!r}.", argument="norm")
         if self.counts and not float(self.sensitivity).is_integer():

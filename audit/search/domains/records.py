@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....mechanisms.core.base import Neighbours
+from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.fingerprint import identity
 from ....mechanisms.core.relation import Relation
@@ -62,13 +63,13 @@ class Records(SearchDomain[RecordPair]):
     """
 
     of: Values
-    smallest: int = 1
+    smallest: PositiveInt = 1
     largest: int = 10
 
     records: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole(1, smallest=self.smallest)
+        check_fields(self)
         whole(self.smallest, largest=self.largest)
 
     def __str__(self) -> str:

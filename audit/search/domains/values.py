@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....mechanisms.core.base import Dataset
+from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.fingerprint import identity
 from ....mechanisms.core.validation import whole
@@ -241,15 +242,15 @@ class Vectors(Values):
     """
 
     of: Numbers | Integers
-    length: int
+    length: PositiveInt
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not isinstance(self.of, Numbers | Integers):
             raise ParameterError(
                 f"vectors contain numbers or integers, but of is {type(self.of).__name__}. Write numbers 0..1 x 5.",
                 argument="of",
             )
-        whole(1, length=self.length)
 
     def __str__(self) -> str:
         kind, _, options = str(self.of).partition(";")

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from ...core.constraints import one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Floats
 from ...core.relation import Relation
-from ...core.validation import delta_range, non_negative, one_of
+from ...core.validation import delta_range, non_negative
 from ..kinds.approximate import ApproximateDP
 from ..kinds.profile import ProfileGuarantee, supremum_over_lines
 
@@ -57,12 +58,12 @@ class AdvancedComposition(ProfileGuarantee):
 
     epsilons: tuple[float, ...]
     deltas: tuple[float, ...]
-    form: str = "concentrated"
+    form: Annotated[str, one_of_names(*FORMS)] = "concentrated"
     relation: Relation | None = None
     exact = False
 
     def __post_init__(self) -> None:
-        one_of(FORMS, form=self.form)
+        super().__post_init__()
         for epsilon in self.epsilons:
             non_negative(epsilons=epsilon)
         for delta in self.deltas:

@@ -9,9 +9,10 @@ from typing import Self
 
 import numpy as np
 
+from ...core.constraints import NonNegative
 from ...core.guarantee import Floats
 from ...core.relation import Relation
-from ...core.validation import non_negative, open_unit, positive
+from ...core.validation import open_unit, positive
 from ..numerics.renyi import largest_total_variation, tight_epsilon, tight_log_delta
 from .profile import ProfileGuarantee
 
@@ -49,12 +50,12 @@ class ConcentratedDP(ProfileGuarantee):
         (4.7284, 5.2985)
     """
 
-    rho: float
+    rho: NonNegative
     relation: Relation | None = None
     exact = False
 
     def __post_init__(self) -> None:
-        non_negative(rho=self.rho)
+        super().__post_init__()
         self._set(rho=float(self.rho), relation=self.relation)
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from scipy.special import erfcx, ndtr, ndtri
 
+from ...core.constraints import Positive
 from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import open_unit, positive
@@ -52,12 +53,12 @@ class GaussianDP(ProfileGuarantee):
         3.7306
     """
 
-    mu: float
+    mu: Positive
     relation: Relation | None = None
     exact: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
-        positive(mu=self.mu)
+        super().__post_init__()
         self._set(mu=float(self.mu), relation=self.relation)
 
     @classmethod

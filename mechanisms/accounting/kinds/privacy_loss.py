@@ -89,6 +89,7 @@ class PrivacyLossDP(ProfileGuarantee):
     exact = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not hasattr(self.pld, "get_delta_for_epsilon"):
             raise ParameterError(
                 f"pld must be a PrivacyLossDistribution of dp_accounting, but is a {type(self.pld).__name__}. "

@@ -64,6 +64,7 @@ class RenyiDP(ProfileGuarantee):
     """Default orders of `gaussian`."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for divergence in self.divergences:
             non_negative(divergences=divergence)
         orders, divergences = tuple(map(float, self.orders)), tuple(map(float, self.divergences))

@@ -96,6 +96,7 @@ class FunctionMechanism(Mechanism):
     records: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not callable(self.function):
             raise ParameterError(
                 f"function must be callable, such as release(dataset, rng), but is {shown(self.function)}.",

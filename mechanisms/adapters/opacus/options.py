@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.constraints import NonNegative, Positive, PositiveInt, check_fields, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.relation import Relation
-from ...core.validation import non_negative, one_of, positive, whole
+from ...core.validation import one_of
 from ...learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
 from . import loading
 
@@ -29,21 +30,22 @@ class OpacusOptions:
     make_model: Callable[[], Any]
     _: KW_ONLY
     make_optimizer: Callable[[Any], Any]
-    n_records: int
-    batch_size: int
-    noise_multiplier: float
-    max_grad_norm: float = 1.0
-    epochs: int = 1
+    n_records: PositiveInt
+    batch_size: PositiveInt
+    noise_multiplier: NonNegative
+    max_grad_norm: Positive = 1.0
+    epochs: PositiveInt = 1
     loss: Any = None
     poisson_sampling: bool = True
-    constants: str = "opacus"
+    constants: Annotated[str, one_of_names(*CONSTANTS)] = "opacus"
     grad_sample_mode: str = "hooks"
     initial: ArrayLike | None = field(default=None, repr=False)
     relation: Relation = Relation.ADD_REMOVE
-    view: str = "final"
+    view: Annotated[str, one_of_names(*VIEWS)] = "final"
     directions: ArrayLike | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("make_model", "make_optimizer"):
             factory = getattr(self, name)
             if not callable(factory) or (hasattr(factory, "state_dict") and not isinstance(factory, type)):
@@ -51,16 +53,11 @@ class OpacusOptions:
                     f"{name} must be a function that returns a new object for each run, but is a "
                     f"{type(factory).__name__}."
                 )
-        whole(1, n_records=self.n_records, batch_size=self.batch_size, epochs=self.epochs)
         if self.batch_size > self.n_records:
             raise ParameterError(
                 f"batch_size must be at most n_records, but is {self.batch_size} of {self.n_records}. For full batches "
                 f"use batch_size={self.n_records}."
             )
-        non_negative(noise_multiplier=self.noise_multiplier)
-        positive(max_grad_norm=self.max_grad_norm)
-        one_of(CONSTANTS, constants=self.constants)
-        one_of(VIEWS, view=self.view)
         one_of(RELATIONS, relation=str(self.relation))
         object.__setattr__(self, "relation", Relation.of(self.relation))
 

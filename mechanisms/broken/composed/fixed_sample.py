@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,11 @@ from numpy.typing import NDArray
 from ...accounting import LaplaceDP
 from ...combinators.subsampled import Subsampled
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ...noise.additive.laplace import Laplace
 from ...noise.queries.counts import Count
 
@@ -37,15 +38,14 @@ class FixedSample(Mechanism):
         (0.1586, 1.0)
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    n_records: int = 10
+    n_records: Annotated[int, at_least(10)] = 10
     correct: bool = False
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(10, n_records=self.n_records)
+        super().__post_init__()
         if self.n_records % 10:
             raise ParameterError(f"n_records must be a multiple of 10, but is {self.n_records}.", argument="n_records")
         if not isinstance(self.correct, bool):

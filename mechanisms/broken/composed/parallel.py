@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, GaussianDP, LaplaceDP, PureDP
 from ...combinators.repeated import Repeated
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import one_of, positive
 from ...noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
 from ...noise.queries.base import Floats
 
@@ -52,15 +53,14 @@ class BrokenParallel(Mechanism):
         1.0
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    violation: str = "overlap"
+    violation: Annotated[str, one_of_names(*VIOLATIONS)] = "overlap"
     correct: bool = False
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        one_of(VIOLATIONS, violation=self.violation)
+        super().__post_init__()
         if not isinstance(self.correct, bool):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 

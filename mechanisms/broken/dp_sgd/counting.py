@@ -7,9 +7,9 @@ from functools import cached_property
 
 from ...accounting import PrivacyLossDP
 from ...core.base import LogDensity
+from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.validation import whole
 from ...learning.dp_sgd.sampling import Sampling, ShuffledEpochs
 from .base import BrokenDPSGD
 
@@ -102,11 +102,7 @@ class MicroStepsCounted(_Miscounted):
     """
 
     noise_multiplier: float = 29.84
-    micro_batches: int = 16
-
-    def __post_init__(self) -> None:
-        whole(1, micro_batches=self.micro_batches)
-        super().__post_init__()
+    micro_batches: PositiveInt = 16
 
     @cached_property
     def _claim(self) -> Guarantee:

@@ -16,10 +16,10 @@ from scipy.special import binom, gammainc, gammaincc, gammainccinv, gammaincinv
 
 from ...accounting import ExactDP
 from ...core.base import Neighbours
+from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import whole
 from ...learning.base import Floats
 from ...learning.dp_sgd.sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
 from ...learning.dp_sgd.sampling.base import Mask
@@ -65,10 +65,9 @@ class _DivisorFromData(BrokenDPSGD):
     steps: int = 1
     noise_multiplier: float = 3.73
     view: str = "final"
-    records: int = 2
+    records: PositiveInt = 2
 
     def __post_init__(self) -> None:
-        whole(1, records=self.records)
         super().__post_init__()
         if self.relation is not Relation.ADD_REMOVE:
             raise ParameterError(

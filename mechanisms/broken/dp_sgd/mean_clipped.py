@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.base import Neighbours
+from ...core.constraints import PositiveInt
 from ...core.errors import NeighboursError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import whole
 from ...learning.base import Floats, TrainingData
 from ...learning.dp_sgd import DPSGD
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
@@ -140,13 +140,9 @@ class MicrobatchMeanClipped(BrokenDPSGD):
 
     noise_multiplier: float = 3.99
     relation: Relation = Relation.ZERO_OUT
-    microbatch_size: int = 2
+    microbatch_size: PositiveInt = 2
 
     trainer_class: ClassVar[type[Trainer]] = _ClippedMicrobatches
-
-    def __post_init__(self) -> None:
-        whole(1, microbatch_size=self.microbatch_size)
-        super().__post_init__()
 
     @cached_property
     def recipe(self) -> Recipe:

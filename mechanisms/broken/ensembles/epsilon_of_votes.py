@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ...core.constraints import OpenUnit
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import open_unit
 from ...learning.pate.aggregator import Aggregator
 from ...learning.pate.data_dependent import data_dependent
 from ...learning.pate.vote_counts import as_neighbours, moved_vote
@@ -47,16 +47,16 @@ class EpsilonOfVotes(Mechanism):
 
     aggregator: Aggregator
     _: KW_ONLY
-    delta: float = 1e-5
+    delta: OpenUnit = 1e-5
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.aggregator, Aggregator):
             raise ParameterError(
                 f"aggregator must be an aggregator of votes, such as GNMax(40.0), but is {self.aggregator!r}.",
                 argument="aggregator",
             )
-        open_unit(delta=self.delta)
 
     def epsilon(self, dataset: Dataset) -> float:
         """Return the data-dependent epsilon of these votes."""

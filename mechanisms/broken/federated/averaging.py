@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, GaussianDP
 from ...core.base import Neighbours
+from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import whole
 from ...learning.dp_sgd.clipping import clip_rows
 from ...learning.federated import FederatedAveraging
 from ...learning.federated.clients import Client, Floats
@@ -77,11 +77,10 @@ class RealisedClients(BrokenAveraging):
 
     model: Model | str = NINE_FEATURES
     _: KW_ONLY
-    n_clients: int = 2
+    n_clients: PositiveInt = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(1, n_clients=self.n_clients)
         self._only_add_remove()
 
     def _divisors(self, n_taken: NDArray[Any]) -> Floats:
@@ -127,11 +126,10 @@ class PerRecordClipping(BrokenAveraging):
     """
 
     _: KW_ONLY
-    n_records: int = 5
+    n_records: PositiveInt = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(1, n_records=self.n_records)
         self._only_add_remove()
         if self.local_steps > 1:
             raise ParameterError(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
 from ...core.base import Dataset, Outputs
+from ...core.constraints import Positive, at_least, check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, positive, whole
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.queries.base import AnyQuery, Floats
 from .pairs import SAMPLERS, PairSampler
@@ -60,21 +60,19 @@ class FloatGaussian(AdditiveNoise):
         (False, True)
     """
 
-    noise_multiplier: float
+    noise_multiplier: Positive
     _: KW_ONLY
     sensitivity: float = 1.0
     n_queries: int = 2
-    sampler: str = "box-muller"
-    bits: int = 53
+    sampler: Annotated[str, one_of_names(*SAMPLERS)] = "box-muller"
+    bits: Annotated[int, at_least(4)] = 53
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
-        positive(noise_multiplier=self.noise_multiplier)
-        one_of(SAMPLERS, sampler=self.sampler)
-        whole(4, bits=self.bits)
+        check_fields(self)
         if self.bits > 53:
             raise ParameterError(argument="bits", value=self.bits, allowed="be at most 53, those of Generator.random")
         super().__post_init__()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import PureDP
 from ...core.base import Dataset, Outputs
+from ...core.constraints import Positive, at_least, check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, positive, whole
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.additive.laplace import laplace_log_density
 from ...noise.queries.base import AnyQuery, Floats
@@ -62,21 +62,19 @@ class FloatLaplace(AdditiveNoise):
         (False, True)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     sensitivity: float = 1.0
     n_queries: int = 1
-    sampler: str = "sign"
-    bits: int = 53
+    sampler: Annotated[str, one_of_names(*SAMPLERS)] = "sign"
+    bits: Annotated[int, at_least(2)] = 53
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     norm: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        one_of(SAMPLERS, sampler=self.sampler)
-        whole(2, bits=self.bits)
+        check_fields(self)
         if self.bits > 53:
             raise ParameterError(argument="bits", value=self.bits, allowed="be at most 53, those of Generator.random")
         if self.sampler == "numpy" and self.bits != 53:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from ...noise.discrete.geometric import Geometric
 
 
@@ -45,7 +45,7 @@ class LoopCountReleased(Mechanism):
         (2, 2)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     relation: Relation = Relation.ADD_REMOVE
     noise: Geometric = field(init=False, repr=False, compare=False)
@@ -53,7 +53,7 @@ class LoopCountReleased(Mechanism):
     sensitivity: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "noise", Geometric(self.epsilon, relation=self.relation))
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, Outputs
+from ...core.constraints import Positive, one_of_names
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, positive
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.additive.laplace import laplace_log_density
 from ...noise.additive.uniforms import full_precision_uniform
@@ -54,20 +54,15 @@ class RoundedSum(AdditiveNoise):
         0.3
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     sensitivity: float = 1.0
     n_queries: int = 1
-    dtype: str = "float64"
+    dtype: Annotated[str, one_of_names(*LADDERS)] = "float64"
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     norm: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        one_of(LADDERS, dtype=self.dtype)
-        super().__post_init__()
 
     @property
     def scale(self) -> float:

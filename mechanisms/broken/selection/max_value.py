@@ -12,9 +12,9 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ...noise.queries.base import AnyQuery, Floats
 from ...selection.laws import TAIL, laplace_log_cdf
@@ -27,17 +27,16 @@ _CELLS = 5_000
 class _MaxValue(Mechanism):
     """Base class: the largest of the utilities with noise of scale 2 sensitivity / epsilon."""
 
-    epsilon: float
-    n_candidates: int
+    epsilon: Positive
+    n_candidates: PositiveInt
     _: KW_ONLY
-    sensitivity: float = 1.0
+    sensitivity: Positive = 1.0
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
-        whole(1, n_candidates=self.n_candidates)
         check_query(
             self.query,
             sensitivity=self.sensitivity,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ...noise.queries.answers import check_distance
 from ...noise.queries.base import Floats
 from ...selection.exponential import Exponential
@@ -42,16 +43,15 @@ class HalvedScoreSensitivity(Mechanism):
         (0.5, 0.98)
     """
 
-    epsilon: float
-    n_candidates: int
+    epsilon: Positive
+    n_candidates: Annotated[int, at_least(2)]
     _: KW_ONLY
-    sensitivity: float = 1.0
+    sensitivity: Positive = 1.0
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
-        whole(2, n_candidates=self.n_candidates)
 
     @property
     def choice(self) -> Exponential:

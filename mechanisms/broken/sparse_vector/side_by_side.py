@@ -51,6 +51,7 @@ class TwoBrokenSparseVectors(Mechanism):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
         _ = self._parts
 

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from ...accounting import PureDP
 from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive
 from ...noise.additive.laplace import draw_laplace
 from ...noise.queries.base import Floats, numbers_of
 
@@ -38,13 +38,13 @@ class BrokenStatistic(Mechanism):
         correct: True for the correct twin.
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
     correct: bool = False
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        super().__post_init__()
         if not isinstance(self.correct, bool):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 

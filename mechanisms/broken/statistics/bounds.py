@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, LaplaceDP
 from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import Finite, Positive, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.validation import finite, positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.base import Floats
 from .base import BrokenStatistic, numbers
@@ -42,11 +43,7 @@ class BoundsFromData(BrokenStatistic):
         (inf, 1.0)
     """
 
-    bound: float = 10.0
-
-    def __post_init__(self) -> None:
-        positive(bound=self.bound)
-        super().__post_init__()
+    bound: Positive = 10.0
 
     def bounds(self, dataset: Dataset) -> tuple[float, float]:
         """Return the bounds to which values are clipped."""
@@ -94,11 +91,7 @@ class DomainFromData(BrokenStatistic):
         (inf, 1.0)
     """
 
-    n_categories: int = 3
-
-    def __post_init__(self) -> None:
-        whole(3, n_categories=self.n_categories)
-        super().__post_init__()
+    n_categories: Annotated[int, at_least(3)] = 3
 
     def counts(self, dataset: Dataset) -> Floats:
         """Return the number of records of each category, shape `(n_categories,)`."""
@@ -174,11 +167,11 @@ class UpperBoundIgnored(BrokenStatistic):
         1.0
     """
 
-    lower: float = -1.0
-    upper: float = 100.0
+    lower: Finite = -1.0
+    upper: Finite = 100.0
 
     def __post_init__(self) -> None:
-        finite(lower=self.lower, upper=self.upper)
+        check_fields(self)
         if not self.lower < self.upper:
             raise ParameterError(
                 f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"

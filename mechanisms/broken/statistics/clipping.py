@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from .base import BrokenStatistic, numbers
 
 
@@ -38,12 +38,8 @@ class ClippedCopyUnused(BrokenStatistic):
         (10.0, 0.5)
     """
 
-    bound: float = 5.0
-    outlier: float = 100.0
-
-    def __post_init__(self) -> None:
-        positive(bound=self.bound, outlier=self.outlier)
-        super().__post_init__()
+    bound: Positive = 5.0
+    outlier: Positive = 100.0
 
     def statistic(self, dataset: Dataset) -> float:
         """Return the sum that is released, without noise."""
@@ -84,12 +80,8 @@ class NaNSurvivesClipping(BrokenStatistic):
         (inf, 0.5)
     """
 
-    bound: float = 5.0
+    bound: Positive = 5.0
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(bound=self.bound)
-        super().__post_init__()
 
     def statistic(self, dataset: Dataset) -> float:
         """Return the clipped sum; NaN if a record is NaN, unless `correct`."""

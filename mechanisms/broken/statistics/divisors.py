@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.base import Dataset, Neighbours
-from ...core.validation import positive, whole
+from ...core.constraints import Positive, PositiveInt
 from .base import BrokenStatistic, numbers
 
 
@@ -36,13 +36,8 @@ class DivisorOfData(BrokenStatistic):
         (inf, 1.0)
     """
 
-    bound: float = 1.0
-    records: int = 2
-
-    def __post_init__(self) -> None:
-        positive(bound=self.bound)
-        whole(1, records=self.records)
-        super().__post_init__()
+    bound: Positive = 1.0
+    records: PositiveInt = 2
 
     def divisor(self, dataset: Dataset) -> int:
         """Return the divisor of the noisy sum."""

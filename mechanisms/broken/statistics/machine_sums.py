@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, Neighbours
-from ...core.validation import one_of
+from ...core.constraints import one_of_names
 from .base import BrokenStatistic, numbers
 
 LARGEST = 2**30
@@ -94,11 +95,7 @@ class SinglePrecisionSum(BrokenStatistic):
         [1.0, 1.0, 1.0]
     """
 
-    case: str = "up"
-
-    def __post_init__(self) -> None:
-        one_of(CASES, case=self.case)
-        super().__post_init__()
+    case: Annotated[str, one_of_names(*CASES)] = "up"
 
     @property
     def sensitivity(self) -> float:

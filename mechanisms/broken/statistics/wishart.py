@@ -11,11 +11,11 @@ from scipy.special import multigammaln
 
 from ...accounting import ExactDP, LaplaceDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.base import Floats
 
@@ -52,16 +52,15 @@ class WishartNoise(Mechanism):
         1.0
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    n_features: int = 1
-    norm_bound: float = 1.0
+    n_features: PositiveInt = 1
+    norm_bound: Positive = 1.0
     correct: bool = False
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon, norm_bound=self.norm_bound)
-        whole(1, n_features=self.n_features)
+        super().__post_init__()
         if not isinstance(self.correct, bool):
             raise ParameterError(f"correct must be True or False, but is {self.correct!r}.", argument="correct")
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,11 @@ class Resampled(Mechanism):
         (0.0, 0.63397)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    n_records: int = 100
-    n_rows: int | None = None
+    n_records: Annotated[int, at_least(2)] = 100
+    n_rows: PositiveInt | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(2, n_records=self.n_records)
-        if self.n_rows is not None:
-            whole(1, n_rows=self.n_rows)
 
     @property
     def drawn(self) -> int:

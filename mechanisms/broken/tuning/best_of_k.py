@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...core.base import Dataset, Outputs
+from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
-from ...core.validation import whole
 from ...noise.queries.base import Floats
 from ...selection.tuning.chooses_run import ChoosesRun, best_of
 
@@ -33,11 +33,7 @@ class BestOfK(ChoosesRun):
     """
 
     _: KW_ONLY
-    k: int = 20
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(1, k=self.k)
+    k: PositiveInt = 20
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the best output of k runs, `size` times."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ...accounting import LaplaceDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from .output_perturbation import replace_one_only
 from .regularised_logistic import (
     CURVATURE,
@@ -63,13 +63,13 @@ class ObjectivePerturbation(Mechanism):
         (0.1, 0.4975)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    regularisation: float = 0.01
+    regularisation: Positive = 0.01
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon, regularisation=self.regularisation)
+        super().__post_init__()
         object.__setattr__(self, "relation", replace_one_only(self.relation, "ObjectivePerturbation"))
 
     def strength_and_rate(self, n_records: int) -> tuple[float, float]:

@@ -12,10 +12,10 @@ from scipy.special import expit
 
 from ...accounting import LaplaceDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from .regularised_logistic import (
     WEIGHT,
     Floats,
@@ -64,13 +64,13 @@ class OutputPerturbation(Mechanism):
         0.496
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    regularisation: float = 0.01
+    regularisation: Positive = 0.01
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon, regularisation=self.regularisation)
+        super().__post_init__()
         object.__setattr__(self, "relation", replace_one_only(self.relation, "OutputPerturbation"))
 
     def rate(self, n_records: int) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,12 @@ from ...accounting.dp_sgd.noisy_sgd import (
     projected_sgd_step,
 )
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import one_of, open_unit, positive, whole
+from ...core.validation import positive
 from ..base import TrainingData
 from ..dp_sgd.schedules import ConstantSchedule, Schedule
 from .output_perturbation import replace_one_only
@@ -94,35 +96,24 @@ class NoisyProjectedSGD(Mechanism):
         0.061
     """
 
-    epsilon: float
-    delta: float = 1e-5
+    epsilon: Positive
+    delta: OpenUnit = 1e-5
     _: KW_ONLY
-    n_records: int = 30
-    steps: int | None = None
-    standard_deviation: float | None = None
-    loss: str = "linear"
-    lipschitz: float = 1.0
+    n_records: Annotated[int, at_least(2)] = 30
+    steps: PositiveInt | None = None
+    standard_deviation: Positive | None = None
+    loss: Annotated[str, one_of_names(*_SLOPES)] = "linear"
+    lipschitz: Positive = 1.0
     learning_rate: float | Schedule = 1.0
-    radius: float | None = None
-    view: str = "last"
-    claim: str = "formula"
+    radius: Positive | None = None
+    view: Annotated[str, one_of_names("last", "all")] = "last"
+    claim: Annotated[str, one_of_names(*CLAIMS)] = "formula"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon, lipschitz=self.lipschitz)
+        super().__post_init__()
         if not isinstance(self.learning_rate, Schedule):
             positive(learning_rate=self.learning_rate)
-        open_unit(delta=self.delta)
-        whole(2, n_records=self.n_records)
-        if self.steps is not None:
-            whole(1, steps=self.steps)
-        if self.standard_deviation is not None:
-            positive(standard_deviation=self.standard_deviation)
-        if self.radius is not None:
-            positive(radius=self.radius)
-        one_of(_SLOPES, loss=self.loss)
-        one_of(("last", "all"), view=self.view)
-        one_of(CLAIMS, claim=self.claim)
         self._check_formula()
         object.__setattr__(self, "relation", replace_one_only(self.relation, "NoisyProjectedSGD"))
 

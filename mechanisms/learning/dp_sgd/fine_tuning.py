@@ -69,6 +69,7 @@ class FineTuning(Mechanism):
     public: Any = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         trains_a_network = isinstance(self.base, SupportsGradientCanaries) and hasattr(self.base, "network")
         if not trains_a_network or self.base.relation is Relation.ZERO_OUT:
             raise ParameterError(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...accounting import group
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import whole
 from ..base import TrainingData
 from .directions import sides_of
 from .mechanism import DPSGD
@@ -45,12 +45,12 @@ class GroupPrivacy(Mechanism):
 
     base: DPSGD
     _: KW_ONLY
-    size: int
+    size: PositiveInt
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.base, DPSGD):
             raise ParameterError(f"base must be a DPSGD, but is {type(self.base).__name__}.", argument="base")
-        whole(1, size=self.size)
         object.__setattr__(self, "relation", self.base.relation)
 
     @property

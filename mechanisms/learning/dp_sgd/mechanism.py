@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError
 from ...core.fingerprint import alike
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import non_negative, one_of, positive, whole
+from ...core.validation import one_of, positive, whole
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
@@ -100,9 +101,9 @@ class DPSGD(AdversaryViews, Mechanism):
 
     model: Model | str
     _: KW_ONLY
-    steps: int
-    noise_multiplier: float
-    clip_norm: float = 1.0
+    steps: PositiveInt
+    noise_multiplier: NonNegative
+    clip_norm: Positive = 1.0
     sampling: Sampling | str = "poisson"
     batch_size: float | None = None
     sampling_probability: float | None = None
@@ -112,34 +113,26 @@ class DPSGD(AdversaryViews, Mechanism):
     hidden: tuple[int, ...] | None = None
     activation: str | None = None
     learning_rate: float | Schedule = 0.1
-    momentum: float = 0.0
-    clipping: str = "flat"
-    projection: float | None = None
-    averaging: str = "last"
+    momentum: NonNegative = 0.0
+    clipping: Annotated[str, one_of_names(*CLIPPINGS)] = "flat"
+    projection: Positive | None = None
+    averaging: Annotated[str, one_of_names(*AVERAGES)] = "last"
     initial: str | ArrayLike | None = None
     relation: Relation = None  # type: ignore[assignment]  # resolved on construction
-    dtype: str = "float64"
-    view: str = "final"
+    dtype: Annotated[str, one_of_names(*DTYPES)] = "float64"
+    view: Annotated[str, one_of_names(*VIEWS)] = "final"
     directions: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        whole(1, steps=self.steps)
-        positive(clip_norm=self.clip_norm)
-        non_negative(noise_multiplier=self.noise_multiplier, momentum=self.momentum)
+        super().__post_init__()
         if self.momentum >= 1.0:
             message = f"momentum must be below 1, but is {self.momentum!r}: the steps would grow without limit."
             raise ParameterError(message, argument="momentum")
-        one_of(CLIPPINGS, clipping=self.clipping)
-        one_of(AVERAGES, averaging=self.averaging)
-        one_of(DTYPES, dtype=self.dtype)
-        one_of(VIEWS, view=self.view)
         if self.averaging != "last" and self.view != "final":
             raise ParameterError(
                 f"averaging is {self.averaging!r}, but view {self.view!r} shows no average. Leave it out.",
                 argument="averaging",
             )
-        if self.projection is not None:
-            positive(projection=self.projection)
         self._resolve_relation()
         self._check_divisor()
         for name in ("initial", "directions"):

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.validation import non_negative, positive, whole
+from ...core.constraints import NonNegative, Positive, PositiveInt, check_fields
 
 
 @runtime_checkable
@@ -28,10 +28,10 @@ class ConstantSchedule:
         initial: > 0.
     """
 
-    initial: float
+    initial: Positive
 
     def __post_init__(self) -> None:
-        positive(initial=self.initial)
+        check_fields(self)
 
     def rates(self, steps: int) -> NDArray[np.float64]:
         return np.full(steps, float(self.initial))
@@ -49,10 +49,10 @@ class InverseSquareRoot:
         1.0
     """
 
-    initial: float
+    initial: Positive
 
     def __post_init__(self) -> None:
-        positive(initial=self.initial)
+        check_fields(self)
 
     def rates(self, steps: int) -> NDArray[np.float64]:
         return self.initial / np.sqrt(np.arange(1, steps + 1))
@@ -68,14 +68,13 @@ class StepDecay:
         every: steps between two changes, >= 1.
     """
 
-    initial: float
+    initial: Positive
     _: KW_ONLY
-    factor: float
-    every: int
+    factor: Positive
+    every: PositiveInt
 
     def __post_init__(self) -> None:
-        positive(initial=self.initial, factor=self.factor)
-        whole(1, every=self.every)
+        check_fields(self)
 
     def rates(self, steps: int) -> NDArray[np.float64]:
         changes = np.arange(steps) // self.every
@@ -91,13 +90,12 @@ class Cosine:
         final: >= 0.
     """
 
-    initial: float
+    initial: Positive
     _: KW_ONLY
-    final: float = 0.0
+    final: NonNegative = 0.0
 
     def __post_init__(self) -> None:
-        positive(initial=self.initial)
-        non_negative(final=self.final)
+        check_fields(self)
 
     def rates(self, steps: int) -> NDArray[np.float64]:
         weights = 0.5 * (1.0 + np.cos(np.pi * np.arange(steps) / steps))

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, unit_interval, whole
+from ...core.validation import unit_interval, whole
 from ..dp_sgd.sampling.poisson import PoissonSampling
 from .base import FederatedLearner, log_gaussian
 from .clients import Client, Floats, check_clients, read_clients
@@ -78,14 +79,13 @@ class FederatedAveraging(FederatedLearner):
     """
 
     _: KW_ONLY
-    sampling_probability: float = 1.0
-    expected_clients: float = 1.0
+    sampling_probability: Positive = 1.0
+    expected_clients: Positive = 1.0
     view: str = "trajectory"
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(sampling_probability=self.sampling_probability, expected_clients=self.expected_clients)
         unit_interval(sampling_probability=self.sampling_probability)
 
     @classmethod

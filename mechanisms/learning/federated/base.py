@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.constraints import NonNegative, Positive, PositiveInt
 from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import alike
 from ...core.relation import Relation
-from ...core.validation import non_negative, one_of, positive, whole
+from ...core.validation import one_of, positive
 from ..dp_sgd.catalogue import build_model
 from ..dp_sgd.clipping import clip_rows
 from ..models.base import Model
@@ -51,12 +52,12 @@ class FederatedLearner(Mechanism):
 
     model: Model | str
     _: KW_ONLY
-    noise_multiplier: float
-    rounds: int = 1
+    noise_multiplier: NonNegative
+    rounds: PositiveInt = 1
     clip_norm: float | None = 1.0
-    local_steps: int = 1
-    local_rate: float = 0.1
-    server_rate: float = 1.0
+    local_steps: PositiveInt = 1
+    local_rate: Positive = 0.1
+    server_rate: Positive = 1.0
     initial: ArrayLike | None = None
     n_features: int | None = None
     n_classes: int | None = None
@@ -64,9 +65,7 @@ class FederatedLearner(Mechanism):
     relation: Relation
 
     def __post_init__(self) -> None:
-        whole(1, rounds=self.rounds, local_steps=self.local_steps)
-        non_negative(noise_multiplier=self.noise_multiplier)
-        positive(local_rate=self.local_rate, server_rate=self.server_rate)
+        super().__post_init__()
         if self.clip_norm is not None:
             positive(clip_norm=self.clip_norm)
         elif self.noise_multiplier:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.constraints import PositiveInt, check_fields
 from ...core.errors import ParameterError, plural
-from ...core.validation import whole
 from ..base import Floats, TrainingData
 from .losses import LOSSES, LossFunction
 
@@ -60,12 +60,12 @@ class Model(ABC):
         bias: whether every unit has a bias.
     """
 
-    n_features: int
+    n_features: PositiveInt
     _: KW_ONLY
     bias: bool = True
 
     def __post_init__(self) -> None:
-        whole(1, n_features=self.n_features)
+        check_fields(self)
 
     @property
     @abstractmethod

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from ...core.validation import whole
+from ...core.constraints import at_least
 from .base import Model
 from .losses import LOSSES, LossFunction
 
@@ -71,11 +72,7 @@ class SoftmaxRegression(Model):
         650
     """
 
-    n_classes: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(2, n_classes=self.n_classes)
+    n_classes: Annotated[int, at_least(2)]
 
     @property
     def output_units(self) -> int:

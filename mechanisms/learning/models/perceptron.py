@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
+from ...core.constraints import one_of_names
 from ...core.errors import ParameterError
 from ...core.validation import one_of, whole
 from .base import Model
@@ -30,14 +32,13 @@ class MultiLayerPerceptron(Model):
     n_outputs: int = 2
     _: KW_ONLY
     hidden: tuple[int, ...] = (16,)
-    activation: str = "tanh"
+    activation: Annotated[str, one_of_names("tanh", "relu")] = "tanh"
     objective: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "hidden", (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden))
         whole(1, n_outputs=self.n_outputs, **{f"hidden[{i}]": width for i, width in enumerate(self.hidden)})
-        one_of(("tanh", "relu"), activation=self.activation)
         if not self.hidden:
             raise ParameterError(
                 "hidden must have at least one layer, but is (). Use SoftmaxRegression instead.", argument="hidden"

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ...noise.discrete.geometric import Geometric
 from ...noise.queries.base import Floats
 from .alphabet import Alphabet
@@ -56,17 +56,16 @@ class NGramCounts(Mechanism):
         (5, 4)
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    n: int = 2
+    n: PositiveInt = 2
     alphabet: str | tuple[str, ...] = "ab"
-    contribution: int = 1
+    contribution: PositiveInt = 1
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon)
-        whole(1, n=self.n, contribution=self.contribution)
         object.__setattr__(self, "alphabet", Alphabet(self.alphabet).symbols)
         if self.n * math.log2(len(self.alphabet)) > math.log2(MOST_CELLS):
             raise ParameterError(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import PositiveInt, at_least
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import whole
 from .repeated_queries import repeated_law
 from .vote_counts import Counts, as_neighbours, check_one_teacher, check_votes, moved_vote
 
@@ -41,14 +42,10 @@ class Aggregator(Mechanism):
     """
 
     _: KW_ONLY
-    n_teachers: int = 250
-    n_classes: int = 10
-    n_queries: int = 1
+    n_teachers: PositiveInt = 250
+    n_classes: Annotated[int, at_least(2)] = 10
+    n_queries: PositiveInt = 1
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        whole(1, n_teachers=self.n_teachers, n_queries=self.n_queries)
-        whole(2, n_classes=self.n_classes)
 
     @abstractmethod
     def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ...accounting import GaussianDP
+from ...core.constraints import Finite, Positive, PositiveInt, UnitInterval
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.validation import finite, positive, unit_interval, whole
+from ...core.validation import whole
 from .aggregator import ABSTAINED, Aggregator, Floats, log_total
 from .renyi import CHECK, gaussian_divergences, log_check_miss, log_gaussian_miss
 from .vote_counts import Counts
@@ -31,14 +32,9 @@ class CheckedGNMax(Aggregator):
         n_teachers, n_classes, n_queries: see `Aggregator`.
     """
 
-    threshold: float
-    check_deviation: float
-    answer_deviation: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        finite(threshold=self.threshold)
-        positive(check_deviation=self.check_deviation, answer_deviation=self.answer_deviation)
+    threshold: Finite
+    check_deviation: Positive
+    answer_deviation: Positive
 
     def support(self, counts: Counts) -> Floats:
         """Return the quantity that is checked, `(n_queries,)`: the number of votes of the leading label."""
@@ -138,12 +134,7 @@ class ConfidentGNMax(CheckedGNMax):
     """
 
     _: KW_ONLY
-    max_answers: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_answers is not None:
-            whole(1, max_answers=self.max_answers)
+    max_answers: PositiveInt | None = None
 
     @property
     def most_answers(self) -> int | None:
@@ -192,12 +183,11 @@ class InteractiveGNMax(CheckedGNMax):
     """
 
     _: KW_ONLY
-    confidence: float = 0.8
+    confidence: UnitInterval = 0.8
     student: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unit_interval(confidence=self.confidence)
         object.__setattr__(self, "student", self._rows())
 
     def _rows(self) -> tuple[tuple[float, ...], ...]:

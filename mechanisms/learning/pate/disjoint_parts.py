@@ -34,6 +34,7 @@ class VotesOfParts(Mechanism):
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.aggregator, Aggregator):
             raise ParameterError(
                 f"aggregator must be an Aggregator, such as LNMax(0.05) or GNMax(40.0), but is {self.aggregator!r}.",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP, OptimalComposition, PureDP
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
-from ...core.validation import positive
 from ...noise.additive.laplace import draw_laplace
 from .aggregator import Aggregator, Floats, never_abstains
 from .renyi import gaussian_divergences, laplace_divergences, log_gaussian_miss, log_laplace_miss
@@ -42,11 +42,7 @@ class LNMax(Aggregator):
         (0.1, 0.0856)
     """
 
-    rate: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(rate=self.rate)
+    rate: Positive
 
     @property
     def worst_lead(self) -> int:
@@ -93,11 +89,7 @@ class GNMax(Aggregator):
         (4.9833, 0.625)
     """
 
-    standard_deviation: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(standard_deviation=self.standard_deviation)
+    standard_deviation: Positive
 
     def answers(self, counts: Counts, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         noisy = rng.standard_normal((size, *counts.shape))

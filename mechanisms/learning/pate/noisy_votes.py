@@ -18,10 +18,10 @@ from scipy.special import log_expit
 from ...accounting import ExactDP, PureDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 
 Floats = NDArray[np.float64]
 
@@ -37,14 +37,13 @@ class NoisyVotes(Mechanism):
         rounds: number of answers, >= 1; the claim is rate * rounds.
     """
 
-    rate: float
-    n_teachers: int
-    rounds: int
+    rate: Positive
+    n_teachers: PositiveInt
+    rounds: PositiveInt
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.REPLACE_ONE)
-        positive(rate=self.rate)
-        whole(1, n_teachers=self.n_teachers, rounds=self.rounds)
 
     @property
     def scale(self) -> float:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.validation import non_negative, numeric_rows, one_of, positive, whole
+from ...core.validation import numeric_rows, one_of
 from ..base import TrainingData
 from ..models.linear import SoftmaxRegression
 from ..models.trained import TrainedModels
@@ -79,17 +80,13 @@ class PATE(VotesOfParts):
     teachers: str | Teachers = "nearest"
     student: str | LabelSpreading = ANSWERS
     unlabelled: Any = None
-    view: str = "final"
-    steps: int = 30
-    learning_rate: float = 1.0
-    ridge: float = 0.0
+    view: Annotated[str, one_of_names(*VIEWS)] = "final"
+    steps: PositiveInt = 30
+    learning_rate: Positive = 1.0
+    ridge: NonNegative = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(VIEWS, view=self.view)
-        whole(1, steps=self.steps)
-        positive(learning_rate=self.learning_rate)
-        non_negative(ridge=self.ridge)
         if isinstance(self.teachers, str):
             one_of(TEACHERS, teachers=self.teachers)
         elif not isinstance(self.teachers, Teachers):

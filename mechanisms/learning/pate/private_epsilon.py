@@ -13,10 +13,10 @@ from ...accounting import RenyiDP
 from ...accounting.kinds.renyi import ORDERS
 from ...accounting.kinds.two_laws import TwoGaussiansDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import OpenUnit, Positive
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import open_unit, positive
 from .confident import CheckedGNMax
 from .noisy_max import GNMax
 from .renyi import CHECK, log_check_miss, log_gaussian_miss
@@ -67,21 +67,20 @@ class PrivateEpsilon(Mechanism):
 
     aggregator: CheckedGNMax | GNMax
     _: KW_ONLY
-    order: float = 20.0
-    beta: float = 0.02
-    noise: float = 5.0
-    delta: float = 1e-5
+    order: Positive = 20.0
+    beta: Positive = 0.02
+    noise: Positive = 5.0
+    delta: OpenUnit = 1e-5
     answered: tuple[bool, ...] | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.aggregator, CheckedGNMax | GNMax):
             raise ParameterError(
                 f"aggregator must be a GNMax, ConfidentGNMax or InteractiveGNMax, but is {self.aggregator!r}.",
                 argument="aggregator",
             )
-        positive(order=self.order, beta=self.beta, noise=self.noise)
-        open_unit(delta=self.delta)
         if self.order <= 1.0:
             raise ParameterError(f"order must be > 1, but is {self.order}.", argument="order")
         if self.answered is not None:

@@ -8,13 +8,13 @@ Public points need no privacy budget, and a function of public points and of rel
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.constraints import OpenUnit, PositiveInt, check_fields, one_of_names
 from ...core.errors import ParameterError
-from ...core.validation import one_of, open_unit, whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,15 +56,13 @@ class LabelSpreading:
     """
 
     _: KW_ONLY
-    neighbours: int = 5
-    keep: float = 0.99
-    rounds: int = 100
-    class_shares: str = "equal"
+    neighbours: PositiveInt = 5
+    keep: OpenUnit = 0.99
+    rounds: PositiveInt = 100
+    class_shares: Annotated[str, one_of_names(*CLASS_SHARES)] = "equal"
 
     def __post_init__(self) -> None:
-        whole(1, neighbours=self.neighbours, rounds=self.rounds)
-        open_unit(keep=self.keep)
-        one_of(CLASS_SHARES, class_shares=self.class_shares)
+        check_fields(self)
 
     def labels(self, points: Floats, given: Labels, n_classes: int) -> Labels:
         """Return the labels of all points, `(n_runs, n_points)`; -1 for points that no answer reaches.

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.constraints import Positive, check_fields
 from ...core.errors import ParameterError
-from ...core.validation import positive
 from .disjoint_parts import part_of
 
 Floats = NDArray[np.floating[Any]]
@@ -76,11 +76,11 @@ class KernelTeachers(Teachers):
                [0, 1]])
     """
 
-    ridge: float = 0.03
-    width: float = 0.7
+    ridge: Positive = 0.03
+    width: Positive = 0.7
 
     def __post_init__(self) -> None:
-        positive(ridge=self.ridge, width=self.width)
+        check_fields(self)
 
     def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
         squared = squared_distances(X, X)

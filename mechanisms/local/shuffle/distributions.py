@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from ...accounting.amplification import local_epsilon_for
+from ...core.constraints import OpenUnit, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
-from ...core.validation import open_unit, whole
 from ...noise.additive.laplace import draw_laplace
 from ...noise.queries.base import Floats
 from ..frequency import FrequencyOracle
@@ -48,15 +49,15 @@ class _TrustModel:
         delta: delta of the release, strictly between 0 and 1; only for "shuffle".
     """
 
-    k: int
-    n_users: int
+    k: Annotated[int, at_least(2)]
+    n_users: Annotated[int, at_least(2)]
     _: KW_ONLY
     model: str
     epsilon: float | None = None
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        whole(2, k=self.k, n_users=self.n_users)
+        check_fields(self)
         check_model(self.model, self.epsilon, self.delta)
 
     @cached_property
@@ -157,21 +158,18 @@ class UniformityTest(_TrustModel):
         (0.0, 0.0)
     """
 
-    alpha: float = 0.25
+    alpha: OpenUnit = 0.25
     coins: str | None = None
-    n_parts: int = 2
-    n_groups: int = 12
+    n_parts: Annotated[int, at_least(2)] = 2
+    n_groups: PositiveInt = 12
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_model(self.model, self.epsilon, self.delta, coins=self.coins, needs_coins=True)
-        open_unit(alpha=self.alpha)
         if self.alpha > (self.k // 2) / self.k:
             raise ParameterError(
                 argument="alpha", value=self.alpha, allowed=f"be at most {(self.k // 2) / self.k:g} with k = {self.k}"
             )
-        whole(2, n_parts=self.n_parts)
-        whole(1, n_groups=self.n_groups)
         if self.coins == "public" and (self.k % self.n_parts or self.n_users < 2 * self.n_groups):
             raise ParameterError(
                 f"n_parts must divide k = {self.k}, and each of the n_groups must have two users, but n_parts is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,10 @@ from scipy.special import gammaln, logsumexp, xlogy
 from ...accounting import ClonesDP, ExactDP
 from ...accounting.numerics.binomial import binomial_logs, convolved_logs
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import at_least
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import whole
 from ..base import LocalMechanism
 from .histograms import classes, histograms
 
@@ -59,16 +60,16 @@ class Shuffled(Mechanism):
     """
 
     randomizer: LocalMechanism
-    n_users: int
+    n_users: Annotated[int, at_least(2)]
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.randomizer, LocalMechanism):
             raise ParameterError(
                 f"randomizer must be a local mechanism, such as RandomizedResponse(1.0), but is {self.randomizer!r}.",
                 argument="randomizer",
             )
-        whole(2, n_users=self.n_users)
         if self.randomizer.n_messages > _MOST_MESSAGES:
             raise ParameterError(
                 f"{type(self.randomizer).__name__} has {self.randomizer.n_messages} possible messages, too many to "

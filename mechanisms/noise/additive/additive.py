@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from ..queries.base import AnyQuery, Floats
 
@@ -35,14 +35,13 @@ class AdditiveNoise(Mechanism):
     """
 
     norm: ClassVar[float]
-    sensitivity: float
-    n_queries: int
+    sensitivity: Positive
+    n_queries: PositiveInt
     query: AnyQuery | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(sensitivity=self.sensitivity)
-        whole(1, n_queries=self.n_queries)
         check_query(
             self.query,
             sensitivity=self.sensitivity,

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import non_negative, positive
+from ...core.validation import non_negative
 
 Floats = NDArray[np.float64]
 
@@ -36,14 +37,14 @@ class GaussianCounters(Mechanism):
         [1.4142, 0.0, 2.8284]
     """
 
-    mu: float
+    mu: Positive
     _: KW_ONLY
     sensitivities: tuple[float, ...] = (1.0, 1.0)
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(mu=self.mu)
         object.__setattr__(self, "sensitivities", tuple(self.sensitivities))
         for sensitivity in self.sensitivities:
             non_negative(sensitivities=sensitivity)

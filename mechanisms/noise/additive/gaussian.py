@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from ...accounting import GaussianDP
+from ...core.constraints import check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import delta_range, one_of, positive
+from ...core.validation import delta_range, positive
 from ..queries.base import AnyQuery, Floats
 from .additive import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
@@ -57,7 +58,7 @@ class Gaussian(AdditiveNoise):
     delta: float | None = None
     _: KW_ONLY
     noise_multiplier: float | None = None
-    calibration: str = "analytic"
+    calibration: Annotated[str, one_of_names(*CALIBRATIONS)] = "analytic"
     sensitivity: float = 1.0
     n_queries: int = 1
     query: AnyQuery | None = None
@@ -66,7 +67,7 @@ class Gaussian(AdditiveNoise):
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
-        one_of(CALIBRATIONS, calibration=self.calibration)
+        check_fields(self)
         if self.noise_multiplier is not None:
             if self.epsilon is not None or self.delta is not None:
                 raise ParameterError("give either noise_multiplier, or epsilon and delta, but not both.")

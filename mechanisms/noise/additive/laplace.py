@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...accounting import LaplaceDP
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import positive, whole
@@ -50,7 +51,7 @@ class Laplace(AdditiveNoise):
         0.5
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     sensitivity: float = 1.0
     n_queries: int = 1
@@ -58,10 +59,6 @@ class Laplace(AdditiveNoise):
     relation: Relation = Relation.ADD_REMOVE
 
     norm: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
 
     @property
     def scale(self) -> float:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from ..queries.base import AnyQuery, Floats
 from .additive import AdditiveNoise
 from .laplace import laplace_log_density, log_laplace_mass
@@ -62,18 +62,17 @@ class Snapping(AdditiveNoise):
         [0.0, 0.0, 16.0, 0.0]
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     sensitivity: float = 1.0
     n_queries: int = 1
-    bound: float = 100.0
+    bound: Positive = 100.0
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     norm: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon, bound=self.bound)
         super().__post_init__()
         low = self.sensitivity * (1.0 + 1.0 / self.epsilon)
         if not low * (1.0 + ROUNDING * self.n_queries) < self.bound < 2.0**46 * self.sensitivity / self.epsilon:

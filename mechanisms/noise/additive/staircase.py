@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...accounting import ExactDP, PureDP
+from ...core.constraints import OpenUnit, Positive, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import open_unit, positive
 from ..queries.base import AnyQuery, Floats
 from .additive import AdditiveNoise
 
@@ -51,9 +51,9 @@ class Staircase(AdditiveNoise):
         (0.1824, 0.2348)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    gamma: float | None = None
+    gamma: OpenUnit | None = None
     sensitivity: float = 1.0
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
@@ -62,11 +62,9 @@ class Staircase(AdditiveNoise):
     norm: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        check_fields(self)
         if self.epsilon > 700.0:
             raise ParameterError(argument="epsilon", value=self.epsilon, allowed="be at most 700")
-        if self.gamma is not None:
-            open_unit(gamma=self.gamma)
         super().__post_init__()
 
     @property

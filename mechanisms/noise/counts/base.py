@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import NonNegativeInt, OpenUnit, PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import open_unit, whole
 
 Floats = NDArray[np.float64]
 Subsets: TypeAlias = tuple[tuple[int, ...], ...]
@@ -48,16 +48,14 @@ class SubsetCounts(Mechanism):
     """
 
     relation: Relation = Relation.REPLACE_ONE
-    n_records: int
-    n_queries: int
-    share: float
-    queries_seed: int
+    n_records: PositiveInt
+    n_queries: PositiveInt
+    share: OpenUnit
+    queries_seed: NonNegativeInt
     queries: Subsets | None
 
     def __post_init__(self) -> None:
-        whole(1, n_records=self.n_records, n_queries=self.n_queries)
-        open_unit(share=self.share)
-        whole(0, queries_seed=self.queries_seed)
+        super().__post_init__()
         if self.queries is not None:
             matrix = np.asarray(self.queries)
             if matrix.shape != (self.n_queries, self.n_records) or not np.isin(matrix, (0, 1)).all():

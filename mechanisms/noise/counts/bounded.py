@@ -9,9 +9,9 @@ import numpy as np
 
 from ...accounting import ApproximateDP
 from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
-from ...core.validation import whole
 from .base import Floats, SubsetCounts, Subsets
 
 EVERYTHING = 1.0 - 2.0**-53
@@ -39,17 +39,13 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
         0.9985
     """
 
-    bound: int
+    bound: PositiveInt
     n_records: int
     n_queries: int
     _: KW_ONLY
     share: float = 0.5
     queries_seed: int = 0
     queries: Subsets | None = None
-
-    def __post_init__(self) -> None:
-        whole(1, bound=self.bound)
-        super().__post_init__()
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the answers of `size` runs, int64, `(size, n_queries)`."""
@@ -88,19 +84,14 @@ class RoundedSubsetCounts(SubsetCounts):
         [[5, 0]]
     """
 
-    rounded_to: int
+    rounded_to: PositiveInt
     n_records: int
     n_queries: int
     _: KW_ONLY
-    suppressed_below: int = 0
+    suppressed_below: NonNegativeInt = 0
     share: float = 0.5
     queries_seed: int = 0
     queries: Subsets | None = None
-
-    def __post_init__(self) -> None:
-        whole(1, rounded_to=self.rounded_to)
-        whole(0, suppressed_below=self.suppressed_below)
-        super().__post_init__()
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the answers, equal in all of `size` runs, int64, `(size, n_queries)`."""

@@ -13,6 +13,7 @@ from ...accounting import ExactDP, GaussianDP, PureDP
 from ...accounting.numerics.binomial import response_logs
 from ...combinators.repeated import Repeated
 from ...core.base import Dataset, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.validation import positive
@@ -50,17 +51,13 @@ class NoisySubsetCounts(SubsetCounts):
 class PureSubsetCounts(NoisySubsetCounts):
     """Noise of scale proportional to most_queries / epsilon: one epsilon for all answers, and no delta."""
 
-    epsilon: float
+    epsilon: Positive
     n_records: int
     n_queries: int
     _: KW_ONLY
     share: float = 0.5
     queries_seed: int = 0
     queries: Subsets | None = None
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, ExactDP
 from ...core.base import Dataset, Outputs
+from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ..additive.additive import AdditiveNoise, check_whole
 from ..queries.base import AnyQuery, Floats
 
@@ -55,9 +55,9 @@ class DiscreteGaussian(AdditiveNoise):
         2.0113
     """
 
-    noise_multiplier: float
+    noise_multiplier: Positive
     _: KW_ONLY
-    sensitivity: int = 1
+    sensitivity: PositiveInt = 1
     n_queries: int = 1
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
@@ -65,11 +65,10 @@ class DiscreteGaussian(AdditiveNoise):
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
-        positive(noise_multiplier=self.noise_multiplier)
+        check_fields(self)
         sensitivity: object = self.sensitivity
         if isinstance(sensitivity, float) and sensitivity.is_integer():
             object.__setattr__(self, "sensitivity", int(sensitivity))
-        whole(1, sensitivity=self.sensitivity)
         if self.sigma > LARGEST_SIGMA:
             raise ParameterError(
                 f"noise_multiplier * sensitivity must be at most {LARGEST_SIGMA:g}, but is {self.sigma:g}. Count in "

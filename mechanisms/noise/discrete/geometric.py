@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core.validation import whole
 from ..additive.additive import LARGEST, AdditiveNoise, check_whole
 from ..queries.base import AnyQuery, Floats
 
@@ -63,9 +64,9 @@ class Geometric(AdditiveNoise):
         1.0
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    sensitivity: int = 1
+    sensitivity: PositiveInt = 1
     n_queries: int = 1
     lower: int | None = None
     upper: int | None = None
@@ -75,11 +76,10 @@ class Geometric(AdditiveNoise):
     norm: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        check_fields(self)
         sensitivity: object = self.sensitivity
         if isinstance(sensitivity, float) and sensitivity.is_integer():
             object.__setattr__(self, "sensitivity", int(sensitivity))
-        whole(1, sensitivity=self.sensitivity)
         for name in ("lower", "upper"):
             if getattr(self, name) is not None:
                 whole(-int(LARGEST), **{name: getattr(self, name)})

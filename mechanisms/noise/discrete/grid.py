@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...accounting import PureDP
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from ..additive.additive import LARGEST, AdditiveNoise
 from ..queries.answers import refuse_worst_case
 from ..queries.base import AnyQuery, Floats
@@ -55,9 +55,9 @@ class GridLaplace(AdditiveNoise):
         {np.float64(0.0)}
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
-    granularity: float = 2.0**-20
+    granularity: Positive = 2.0**-20
     sensitivity: float = 1.0
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
@@ -66,7 +66,7 @@ class GridLaplace(AdditiveNoise):
     norm: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon, granularity=self.granularity)
+        check_fields(self)
         if math.frexp(self.granularity)[0] != 0.5:
             nearest = 2.0 ** round(math.log2(self.granularity))
             raise ParameterError(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.base import Dataset
+from ...core.constraints import Finite, PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...core.validation import finite, whole
 from .base import Column, Floats, Query, numbers_of
 
 
@@ -33,11 +33,11 @@ class Sum(Query):
     """
 
     column: Column = None
-    lower: float = 0.0
-    upper: float = 1.0
+    lower: Finite = 0.0
+    upper: Finite = 1.0
 
     def __post_init__(self) -> None:
-        finite(lower=self.lower, upper=self.upper)
+        check_fields(self)
         if not self.lower < self.upper:
             raise ParameterError(
                 f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
@@ -80,10 +80,10 @@ class Mean(Query):
     column: Column = None
     lower: float = 0.0
     upper: float = 1.0
-    n_records: int = 1
+    n_records: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        whole(1, n_records=self.n_records)
+        check_fields(self)
         self._sum.__post_init__()
 
     @property

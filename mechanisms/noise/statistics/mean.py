@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from ...accounting import PureDP
 from ...combinators.repeated import Repeated
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive
 from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
 from ..queries.base import Floats, column_of
 from ..queries.sums import Sum
@@ -42,14 +42,14 @@ class SumAndCount(Mechanism):
         [3.5, 3.0]
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
     lower: float = 0.0
     upper: float = 1.0
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        super().__post_init__()
         _ = self._sum
 
     @property

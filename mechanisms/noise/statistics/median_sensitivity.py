@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.base import Dataset
+from ...core.constraints import Finite, check_fields
 from ...core.errors import ParameterError
-from ...core.validation import finite
 from ..queries.base import Floats, numbers_of
 
 
@@ -35,11 +35,11 @@ class BoundedMedian:
         (0.5, [0.3, 0.5, 0.8, 1.0])
     """
 
-    lower: float = 0.0
-    upper: float = 1.0
+    lower: Finite = 0.0
+    upper: Finite = 1.0
 
     def __post_init__(self) -> None:
-        finite(lower=self.lower, upper=self.upper)
+        check_fields(self)
         if not 0.0 < float(self.upper) - float(self.lower) < math.inf:
             raise ParameterError(
                 f"lower must be below upper, by a finite number, but they are {self.lower!r} and {self.upper!r}.",

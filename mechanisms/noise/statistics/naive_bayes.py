@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from ...accounting import PureDP
 from ...combinators.repeated import Repeated
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core.validation import whole
 from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
 from ..queries.base import Floats
 
@@ -46,17 +48,16 @@ class NaiveBayesCounts(Mechanism):
         100.0
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    n_classes: int = 2
+    n_classes: Annotated[int, at_least(2)] = 2
     n_values: tuple[int, ...] = (2, 3)
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "n_values", tuple(self.n_values))
-        positive(epsilon=self.epsilon)
-        whole(2, n_classes=self.n_classes)
         whole(2, **{f"n_values[{j}]": n for j, n in enumerate(self.n_values)})
         if not self.n_values or self.relation is Relation.ZERO_OUT:
             name = "relation" if self.n_values else "n_values"

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ...accounting import ApproximateDP
 from ...accounting.kinds.two_laws.laplace import log_laplace
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
-from ...core.validation import positive
 from ...selection.laws import laplace_log_cdf
 from ..additive.laplace import draw_laplace
 from ..queries.base import Floats
@@ -53,17 +53,17 @@ class ProposeTestRelease(Mechanism):
         (True, 0.001)
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-3
+    epsilon: Positive = 1.0
+    delta: Positive = 1e-3
     _: KW_ONLY
-    bound: float = 0.1
+    bound: Positive = 0.1
     lower: float = 0.0
     upper: float = 1.0
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _ = self.median
-        positive(epsilon=self.epsilon, delta=self.delta, bound=self.bound)
         if not (self.delta < 0.5 and 2.0 * self.bound <= self.upper - self.lower):
             raise ParameterError(
                 f"delta must be below 1/2 and bound at most half of upper - lower, but they are {self.delta!r} and "

@@ -10,10 +10,10 @@ from scipy.optimize import linprog
 
 from ...accounting import LaplaceDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
 from ..additive.laplace import draw_laplace, laplace_log_density
 from ..queries.base import Floats
 
@@ -47,14 +47,10 @@ class RestrictedEdgeCount(Mechanism):
         (3.0, 2.0)
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    max_degree: int = 3
+    max_degree: PositiveInt = 3
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(1, max_degree=self.max_degree)
 
     @property
     def scale(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,11 @@ from ...accounting import ApproximateDP, PureDP
 from ...accounting.kinds.two_laws.cauchy import TwoCauchysDP, log_cauchy
 from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Delta, Positive, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import delta_range, one_of, positive
 from ..additive.laplace import draw_laplace
 from ..queries.base import Floats
 from .median_sensitivity import BoundedMedian
@@ -57,18 +58,16 @@ class SmoothSensitivityMedian(Mechanism):
         0.102
     """
 
-    epsilon: float = 1.0
+    epsilon: Positive = 1.0
     _: KW_ONLY
-    noise: str = "cauchy"
-    delta: float = 0.0
+    noise: Annotated[str, one_of_names("cauchy", "laplace")] = "cauchy"
+    delta: Delta = 0.0
     lower: float = 0.0
     upper: float = 1.0
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        delta_range(delta=self.delta)
-        one_of(("cauchy", "laplace"), noise=self.noise)
+        super().__post_init__()
         if (self.delta > 0.0) != (self.noise == "laplace"):
             raise ParameterError(
                 f"delta is {self.delta!r}, but {self.noise} noise has a claim with delta "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from ...accounting import ApproximateDP, ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Delta, Positive, at_least, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
-from ...core.validation import delta_range, one_of, positive, whole
+from ...core.validation import positive
 from ..discrete.geometric import Geometric
 from ..queries.base import Floats, column_of
 
@@ -50,19 +52,16 @@ class StabilityHistogram(Mechanism):
         (28, '5.176e-07')
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
+    epsilon: Positive = 1.0
+    delta: Delta = 1e-6
     _: KW_ONLY
-    n_categories: int = 2
-    case: str = "large"
+    n_categories: Annotated[int, at_least(2)] = 2
+    case: Annotated[str, one_of_names("large", "unique")] = "large"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        delta_range(delta=self.delta)
+        super().__post_init__()
         positive(delta=self.delta)
-        whole(2, n_categories=self.n_categories)
-        one_of(("large", "unique"), case=self.case)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(

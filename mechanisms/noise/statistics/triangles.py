@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import open_unit, positive, whole
 from ...selection.laws import laplace_log_cdf
 from ..additive.laplace import draw_laplace
 from ..queries.base import Floats
@@ -57,16 +58,11 @@ class TriangleCount(Mechanism):
         (0, 2)
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-3
+    epsilon: Positive = 1.0
+    delta: OpenUnit = 1e-3
     _: KW_ONLY
-    n_vertices: int = 8
+    n_vertices: Annotated[int, at_least(3)] = 8
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        open_unit(delta=self.delta)
-        whole(3, n_vertices=self.n_vertices)
 
     def adjacency(self, dataset: Dataset) -> Floats:
         """Return the symmetric matrix of 0 and 1, shape `(n_vertices, n_vertices)`."""

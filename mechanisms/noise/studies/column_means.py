@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,12 @@ from scipy import special
 from ...accounting import ApproximateDP, GaussianDP, PureDP
 from ...combinators.repeated import Repeated
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import one_of, positive, whole
+from ...core.validation import positive
 from ..additive.laplace import Laplace, draw_laplace
 from .populations import Floats, Population, draw_people
 from .study import Study, check_people
@@ -71,19 +73,18 @@ class ColumnMeans(Mechanism):
         inf
     """
 
-    n_records: int = 100
-    n_attributes: int = 4
+    n_records: PositiveInt = 100
+    n_attributes: PositiveInt = 4
     _: KW_ONLY
-    noise: str = "gaussian"
+    noise: Annotated[str, one_of_names("none", "gaussian", "laplace")] = "gaussian"
     scale: float | None = None
     noise_multiplier: float | None = None
-    decimals: int | None = None
+    decimals: NonNegativeInt | None = None
     population: Population | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        whole(1, n_records=self.n_records, n_attributes=self.n_attributes)
-        one_of(("none", "gaussian", "laplace"), noise=self.noise)
+        super().__post_init__()
         scales = {name: getattr(self, name) for name in ("scale", "noise_multiplier")}
         scales = {name: value for name, value in scales.items() if value is not None}
         if len(scales) != (self.noise != "none"):
@@ -95,8 +96,6 @@ class ColumnMeans(Mechanism):
                 argument=[*scales, "noise"],
             )
         positive(**scales)
-        if self.decimals is not None:
-            whole(0, decimals=self.decimals)
         if self.population is not None and not isinstance(self.population, Population):
             raise ParameterError(
                 f"population must be None or a Population, such as Uniform(), but is {self.population!r}.",

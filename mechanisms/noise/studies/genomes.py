@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.validation import unit_interval, whole
+from ...core.constraints import PositiveInt, UnitInterval, check_fields
 from .populations import Floats, Population, Uniform
 
 
@@ -33,13 +33,12 @@ class Genomes:
         (True, True)
     """
 
-    block: int = 20
-    linkage: float = 0.9
+    block: PositiveInt = 20
+    linkage: UnitInterval = 0.9
     population: Population = field(default_factory=Uniform)
 
     def __post_init__(self) -> None:
-        whole(1, block=self.block)
-        unit_interval(linkage=self.linkage)
+        check_fields(self)
 
     def frequencies(self, n_attributes: int) -> Floats:
         """Return the frequency of each column, shape `(n_attributes,)`."""

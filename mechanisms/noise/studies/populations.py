@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.constraints import NonNegativeInt, OpenUnit, PositiveInt, UnitInterval, check_fields
 from ...core.errors import ParameterError, plural
 from ...core.registry import Catalogue
-from ...core.validation import open_unit, unit_interval, whole
 
 Floats = NDArray[np.float64]
 
@@ -81,12 +81,11 @@ class ConstantFrequencies(Population):
         [0.5, 0.5, 0.5]
     """
 
-    value: float = 0.5
-    seed: int = 0
+    value: OpenUnit = 0.5
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        open_unit(value=self.value)
-        whole(0, seed=self.seed)
+        check_fields(self)
 
     def frequencies(self, n_attributes: int) -> Floats:
         return np.full(n_attributes, self.value)
@@ -105,15 +104,14 @@ class Uniform(Population):
         True
     """
 
-    low: float = 0.05
-    high: float = 0.95
-    seed: int = 0
+    low: UnitInterval = 0.05
+    high: UnitInterval = 0.95
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        unit_interval(low=self.low, high=self.high)
+        check_fields(self)
         if not self.low < self.high:
             raise ParameterError(f"low must be below high, but they are {self.low} and {self.high}.", argument="low")
-        whole(0, seed=self.seed)
 
     def frequencies(self, n_attributes: int) -> Floats:
         return self._rng().uniform(self.low, self.high, n_attributes)
@@ -140,12 +138,11 @@ class Tardos(Population):
         (True, 0.2)
     """
 
-    coalition: int = 10
-    seed: int = 0
+    coalition: PositiveInt = 10
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        whole(1, coalition=self.coalition)
-        whole(0, seed=self.seed)
+        check_fields(self)
 
     def frequencies(self, n_attributes: int) -> Floats:
         margin = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))

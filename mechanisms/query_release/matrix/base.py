@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
+from ...core.constraints import one_of_names
 from ...core.errors import ParameterError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import one_of
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
@@ -49,11 +49,11 @@ class MatrixMechanism(Mechanism):
     norm: ClassVar[float]
     workload: Workload
     strategy: Strategy
-    view: str
+    view: Annotated[str, one_of_names(*VIEWS)]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        one_of(VIEWS, view=self.view)
         for name, kind in (("workload", Workload), ("strategy", Strategy)):
             if not isinstance(getattr(self, name), kind):
                 value = getattr(self, name)

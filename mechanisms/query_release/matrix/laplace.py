@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...accounting import LaplaceDP, LaplaceVectorDP
+from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from ...noise.additive.laplace import Laplace
 from ...noise.queries.workload import Workload
 from .base import MatrixMechanism, sixteen_prefixes
@@ -49,7 +49,7 @@ class LaplaceMatrix(MatrixMechanism):
         64589
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     workload: Workload = field(default_factory=sixteen_prefixes)
     strategy: Strategy = field(default_factory=Optimised)
@@ -57,10 +57,6 @@ class LaplaceMatrix(MatrixMechanism):
     relation: Relation = Relation.ADD_REMOVE
 
     norm: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
 
     @property
     def noise_variance(self) -> float:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
+from ...core.constraints import NonNegativeInt, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.validation import whole
 from ...noise.queries.base import Floats
@@ -60,10 +62,10 @@ class Hierarchical(Strategy):
         branching: number of parts, as equal as possible, into which an interval is cut, >= 2.
     """
 
-    branching: int = 2
+    branching: Annotated[int, at_least(2)] = 2
 
     def __post_init__(self) -> None:
-        whole(2, branching=self.branching)
+        check_fields(self)
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         return product(
@@ -124,12 +126,12 @@ class Optimised(Strategy):
 
     _: KW_ONLY
     n_sums: int | None = None
-    starts: int = 2
-    seed: int = 0
+    starts: PositiveInt = 2
+    seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        whole(1, starts=self.starts, n_sums=1 if self.n_sums is None else self.n_sums)
-        whole(0, seed=self.seed)
+        check_fields(self)
+        whole(1, n_sums=1 if self.n_sums is None else self.n_sums)
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         domain = workload.domain

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import whole
 from ...noise.queries.base import Floats
 from ...noise.queries.workload import Workload
 
@@ -64,13 +64,13 @@ class WorkloadRelease(Mechanism):
     """
 
     workload: Workload
-    n_records: int
+    n_records: PositiveInt
     _: KW_ONLY
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        whole(1, n_records=self.n_records)
         if not isinstance(self.workload, Workload):
             raise ParameterError(
                 argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"

@@ -6,6 +6,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP, ExactDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import one_of, open_unit, positive, whole
 from ...noise.queries.base import Floats
 from ...noise.queries.marginals import Marginals
 from .best_record import SOLVERS, BestRecord
@@ -72,25 +73,19 @@ class DualQuery(Mechanism):
     """
 
     marginals: Marginals
-    n_records: int
+    n_records: PositiveInt
     _: KW_ONLY
-    epsilon: float
-    delta: float | None = None
-    rounds: int = 10
-    samples: int = 10
-    solver: str = "all-records"
-    view: str = "transcript"
+    epsilon: Positive
+    delta: OpenUnit | None = None
+    rounds: Annotated[int, at_least(2)] = 10
+    samples: PositiveInt = 10
+    solver: Annotated[str, one_of_names(*SOLVERS)] = "all-records"
+    view: Annotated[str, one_of_names(*VIEWS)] = "transcript"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon)
-        if self.delta is not None:
-            open_unit(delta=self.delta)
-        whole(1, n_records=self.n_records, samples=self.samples)
-        whole(2, rounds=self.rounds)
-        one_of(SOLVERS, solver=self.solver)
-        one_of(VIEWS, view=self.view)
         if not isinstance(self.marginals, Marginals) or set(self.marginals.domain.shape) != {2}:
             raise ParameterError(
                 argument="marginals",

@@ -11,14 +11,15 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
-from ...core.validation import one_of, whole
 from ...noise.queries.base import Floats
 from .base import WorkloadRelease
 from .updates import Chosen, Updates, blocks
@@ -45,17 +46,10 @@ class MeasuredWeights(WorkloadRelease):
     """
 
     _: KW_ONLY
-    rounds: int = 10
-    replays: int = 0
-    synthetic: str = "average"
-    view: str = "transcript"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole(1, rounds=self.rounds)
-        whole(0, replays=self.replays)
-        one_of(("average", "last"), synthetic=self.synthetic)
-        one_of(VIEWS, view=self.view)
+    rounds: PositiveInt = 10
+    replays: NonNegativeInt = 0
+    synthetic: Annotated[str, one_of_names("average", "last")] = "average"
+    view: Annotated[str, one_of_names(*VIEWS)] = "transcript"
 
     @property
     @abstractmethod

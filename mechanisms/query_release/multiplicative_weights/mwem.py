@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...accounting import ConcentratedDP, PureDP
+from ...core.constraints import OpenUnit, Positive
 from ...core.guarantee import Guarantee
-from ...core.validation import open_unit, positive
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.base import Floats
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
@@ -64,13 +64,8 @@ class MWEM(MeasuredWeights):
     """
 
     _: KW_ONLY
-    epsilon: float
-    selection_share: float = 0.5
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        open_unit(selection_share=self.selection_share)
-        super().__post_init__()
+    epsilon: Positive
+    selection_share: OpenUnit = 0.5
 
     @property
     def selection_epsilon(self) -> float:
@@ -129,13 +124,8 @@ class GaussianMWEM(MeasuredWeights):
     """
 
     _: KW_ONLY
-    rho: float
-    selection_share: float = 0.5
-
-    def __post_init__(self) -> None:
-        positive(rho=self.rho)
-        open_unit(selection_share=self.selection_share)
-        super().__post_init__()
+    rho: Positive
+    selection_share: OpenUnit = 0.5
 
     @property
     def selection_epsilon(self) -> float:

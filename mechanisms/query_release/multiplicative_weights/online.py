@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, PureDP
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
-from ...core.validation import finite, one_of, open_unit, positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.base import Floats
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
@@ -63,20 +64,11 @@ class OnlineWeights(WorkloadRelease):
     """
 
     _: KW_ONLY
-    epsilon: float
-    delta: float | None = None
-    threshold: float
-    n_updates: int = 1
-    view: str = "transcript"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(epsilon=self.epsilon)
-        if self.delta is not None:
-            open_unit(delta=self.delta)
-        finite(threshold=self.threshold)
-        whole(1, n_updates=self.n_updates)
-        one_of(VIEWS, view=self.view)
+    epsilon: Positive
+    delta: OpenUnit | None = None
+    threshold: Finite
+    n_updates: PositiveInt = 1
+    view: Annotated[str, one_of_names(*VIEWS)] = "transcript"
 
     @cached_property
     def sparse_vector(self) -> NumericalSparseVector:

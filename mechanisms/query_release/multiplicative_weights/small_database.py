@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 
 from ...accounting import BoundedRange, ExactDP, PureDP
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.validation import open_unit, positive, whole
 from ...noise.queries.base import Floats
@@ -54,12 +55,10 @@ class SmallDatabase(WorkloadRelease):
     """
 
     _: KW_ONLY
-    epsilon: float
-    n_rows: int = 3
+    epsilon: Positive
+    n_rows: PositiveInt = 3
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        whole(1, n_rows=self.n_rows)
         super().__post_init__()
         n_cells = self.workload.domain.n_cells
         check_memory(number_of_databases(n_cells, self.n_rows) * (n_cells + self.workload.n_answers), "all databases")

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive
 from ...noise.discrete.geometric import Geometric
 from .census import census_tables
 from .domain import Ints
@@ -46,13 +46,13 @@ class NoisyTables(Mechanism):
         (10, 1.0)
     """
 
-    epsilon: float
+    epsilon: Positive
     _: KW_ONLY
     tables: Tables = field(default_factory=lambda: census_tables(n_blocks=1))
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
+        super().__post_init__()
         other = [str(s) for s in self.tables.statistics if not isinstance(s, GroupCount)]
         if other or self.tables.threshold > 1:
             unsupported = other[0] if other else f"a threshold of {self.tables.threshold}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.constraints import NonNegativeInt, check_fields, one_of_names
 from ...core.errors import ParameterError
-from ...core.validation import one_of, whole
 
 RULES = ("half-even", "half-up", "half-down", "down", "unknown")
 Ints = NDArray[np.int64]
@@ -32,13 +33,12 @@ class Rounding:
         array([36.7])
     """
 
-    digits: int = 1
+    digits: NonNegativeInt = 1
     _: KW_ONLY
-    rule: str = "half-even"
+    rule: Annotated[str, one_of_names(*RULES)] = "half-even"
 
     def __post_init__(self) -> None:
-        whole(0, digits=self.digits)
-        one_of(RULES, rule=self.rule)
+        check_fields(self)
 
     def of(self, numerators: Ints, denominators: Ints) -> NDArray[np.float64]:
         """Return numerator / denominator >= 0, rounded; denominators > 0."""

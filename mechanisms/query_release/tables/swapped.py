@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.constraints import UnitInterval
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import unit_interval
 from .census import census_tables
 from .domain import Ints
 from .tables import Tables
@@ -49,13 +49,13 @@ class SwappedTables(Mechanism):
 
     tables: Tables = field(default_factory=lambda: census_tables(n_blocks=2))
     _: KW_ONLY
-    share: float = 0.1
+    share: UnitInterval = 0.1
     place: str = "block"
     matched: tuple[str, ...] = ()
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
-        unit_interval(share=self.share)
+        super().__post_init__()
         object.__setattr__(self, "matched", tuple(self.matched))
         known = [name for name, _ in self.tables.domain.attributes]
         for argument, name in (*(("matched", name) for name in self.matched), ("place", self.place)):

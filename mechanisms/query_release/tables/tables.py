@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.constraints import NonNegativeInt, check_fields
 from ...core.errors import ParameterError
-from ...core.validation import whole
 from .domain import CensusDomain, Group, Ints
 from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStatistic
 
@@ -42,12 +42,12 @@ class Tables:
     domain: CensusDomain
     statistics: tuple[TableStatistic, ...]
     _: KW_ONLY
-    threshold: int = 0
+    threshold: NonNegativeInt = 0
     zeros_shown: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "statistics", tuple(self.statistics))
-        whole(0, threshold=self.threshold)
         if not self.statistics or len(set(self.statistics)) < len(self.statistics):
             raise ParameterError(
                 f"statistics must be distinct, at least one, but are {[str(s) for s in self.statistics]}.",

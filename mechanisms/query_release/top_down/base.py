@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import convolved_logs
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import one_of_names
 from ...core.errors import NeighboursError, ParameterError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import one_of
 from ...noise.discrete.discrete_gaussian import DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from ...noise.queries.base import Floats
@@ -61,17 +61,17 @@ class TopDown(Mechanism):
         LevelQuery(level, names, share) for level in LEVELS for names, share in ((AGES, 1), (DETAIL, 2))
     )
     invariants: tuple[Invariant, ...] = (Invariant("state"), Invariant("county", (("relationship", (0,)),)))
-    view: str = "measurements"
+    view: Annotated[str, one_of_names(*VIEWS)] = "measurements"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "geography", Geography.of(self.geography))
         object.__setattr__(self, "domain", Domain.of(self.domain))
         object.__setattr__(self, "structural_zeros", tuple(where_of(zero) for zero in self.structural_zeros))
         object.__setattr__(self, "queries", tuple(LevelQuery.of(query) for query in self.queries))
         object.__setattr__(self, "invariants", tuple(Invariant.of(invariant) for invariant in self.invariants))
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        one_of(VIEWS, view=self.view)
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         _ = self.moves

@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 
 from ...accounting import ConcentratedDP, PureDP
 from ...accounting.numerics.binomial import response_logs
+from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.validation import positive
 from ...noise.discrete.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from ...noise.queries.base import Floats
@@ -76,10 +76,9 @@ class GaussianTopDown(TopDown):
 
     unlisted: ClassVar[float] = math.exp(-0.5 * REACH**2)
 
-    rho: float
+    rho: Positive
 
     def __post_init__(self) -> None:
-        positive(rho=self.rho)
         super().__post_init__()
         if max(self.standard_deviations) > LARGEST_SIGMA:
             raise ParameterError(
@@ -146,11 +145,7 @@ class GeometricTopDown(TopDown):
         (1.0, 0.46)
     """
 
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        positive(epsilon=self.epsilon)
-        super().__post_init__()
+    epsilon: Positive
 
     def _rate(self, query: LevelQuery) -> float:
         return self.epsilon * query.share / (self.parts_moved * self.moves.cells_moved)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.constraints import PositiveInt, check_fields, one_of_names
 from ...core.errors import ParameterError, plural
-from ...core.validation import one_of, whole
+from ...core.validation import whole
 from ...noise.queries.domain import Domain
 from .geography import LEVELS
 
@@ -32,13 +33,12 @@ class LevelQuery:
         LevelQuery(level='state', attributes=('age', 'sex'), share=2)
     """
 
-    level: str
+    level: Annotated[str, one_of_names(*LEVELS)]
     attributes: tuple[str, ...] = ()
-    share: int = 1
+    share: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        one_of(LEVELS, level=self.level)
-        whole(1, share=self.share)
+        check_fields(self)
         object.__setattr__(self, "attributes", tuple(self.attributes))
 
     @classmethod
@@ -64,12 +64,12 @@ class Invariant:
         people with relationship 0 of each county
     """
 
-    level: str
+    level: Annotated[str, one_of_names(*LEVELS)]
     where: Where = ()
     values: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        one_of(LEVELS, level=self.level)
+        check_fields(self)
         object.__setattr__(self, "where", where_of(self.where))
         if self.values is not None:
             object.__setattr__(self, "values", tuple(self.values))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.base import Neighbours
-from ...core.validation import whole
+from ...core.constraints import PositiveInt
 from .base import SparseVector
 
 
@@ -45,12 +45,8 @@ class AboveThreshold(SparseVector):
         0.754
     """
 
-    stop_after: int = 1
+    stop_after: PositiveInt = 1
     redraw: bool = False
-
-    def __post_init__(self) -> None:
-        whole(1, stop_after=self.stop_after)
-        super().__post_init__()
 
     @property
     def redraws(self) -> bool:  # type: ignore[override]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import Finite, Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import finite, positive, whole
 from ...noise.additive.laplace import draw_laplace
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ...noise.queries.base import AnyQuery, Floats
@@ -46,11 +46,11 @@ class SparseVector(Mechanism):
         relation: the neighbouring relation of `sensitivity` and the claim.
     """
 
-    epsilon: float
-    n_queries: int
+    epsilon: Positive
+    n_queries: PositiveInt
     _: KW_ONLY
-    threshold: float = 0.0
-    sensitivity: float = 1.0
+    threshold: Finite = 0.0
+    sensitivity: Positive = 1.0
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
@@ -58,10 +58,8 @@ class SparseVector(Mechanism):
     """True if the threshold noise is redrawn after each answer above."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
-        whole(1, n_queries=self.n_queries)
-        finite(threshold=self.threshold)
         check_query(
             self.query,
             sensitivity=self.sensitivity,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
-from ...core.validation import whole
 from ...noise.additive.laplace import laplace_log_density
 from ...noise.queries.base import Floats
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
@@ -31,11 +31,7 @@ class ReleasesValues(SparseVector):
     """A sparse vector technique whose answer above is a number with Laplace noise."""
 
     _: KW_ONLY
-    stop_after: int = 1
-
-    def __post_init__(self) -> None:
-        whole(1, stop_after=self.stop_after)
-        super().__post_init__()
+    stop_after: PositiveInt = 1
 
     @property
     def stops_after(self) -> int:

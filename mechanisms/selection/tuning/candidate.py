@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ from scipy.special import ndtr
 from ...accounting import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ...accounting.conversion.convert import to_renyi
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.answers import check_distance
 from ...noise.queries.base import Floats
@@ -54,18 +54,16 @@ class NoisyCandidate(TuningTrial):
                [1.        , 4.46946379]])
     """
 
-    epsilon: float
-    n_candidates: int
+    epsilon: Positive
+    n_candidates: PositiveInt
     _: KW_ONLY
-    sensitivity: float = 1.0
-    noise: str = "laplace"
+    sensitivity: Positive = 1.0
+    noise: Annotated[str, one_of_names(*NOISES)] = "laplace"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        positive(epsilon=self.epsilon, sensitivity=self.sensitivity)
-        whole(1, n_candidates=self.n_candidates)
-        one_of(NOISES, noise=self.noise)
 
     @property
     def scale(self) -> float:
@@ -187,6 +185,7 @@ class RandomMechanism(TuningTrial):
     score: Callable[[NDArray[Any]], NDArray[Any]]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "mechanisms", tuple(self.mechanisms))
         for mechanism in self.mechanisms:
             if not isinstance(mechanism, Mechanism):

@@ -34,6 +34,7 @@ class ChoosesRun(Mechanism):
     n_candidates: int = 16
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         run = NoisyCandidate(self.epsilon, self.n_candidates) if self.base is None else self.base
         if not isinstance(run, TuningTrial):
             raise ParameterError(

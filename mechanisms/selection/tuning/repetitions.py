@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ...accounting.conversion.convert import to_renyi
 from ...accounting.kinds.pure import PureDP
 from ...accounting.kinds.renyi import RenyiDP
+from ...core.constraints import Finite, OpenUnit, Positive, check_fields
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
-from ...core.validation import finite, open_unit, positive
 from ...noise.queries.base import Floats
 
 _LARGEST_EXPONENT = 600.0
@@ -77,16 +77,15 @@ class NegativeBinomialRepetitions(Repetitions):
         1.0
     """
 
-    shape: float = 1.0
-    stopping: float = 0.1
+    shape: Finite = 1.0
+    stopping: OpenUnit = 0.1
 
     def __post_init__(self) -> None:
-        finite(shape=self.shape)
+        check_fields(self)
         if self.shape <= -1.0:
             raise ParameterError(
                 argument="shape", value=self.shape, allowed="be > -1", advice="1 is the geometric law."
             )
-        open_unit(stopping=self.stopping)
         if self.shape * -math.log(self.stopping) > _LARGEST_EXPONENT:
             raise ParameterError(
                 f"shape must be at most {_LARGEST_EXPONENT / -math.log(self.stopping):.3g} with stopping = "
@@ -172,10 +171,10 @@ class PoissonRepetitions(Repetitions):
         10.0
     """
 
-    expected: float = 10.0
+    expected: Positive = 10.0
 
     def __post_init__(self) -> None:
-        positive(expected=self.expected)
+        check_fields(self)
         if self.expected < 1.0:
             raise ParameterError(argument="expected", value=self.expected, allowed="be >= 1")
 

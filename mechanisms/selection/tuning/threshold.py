@@ -8,9 +8,9 @@ import numpy as np
 
 from ...accounting import PureDP
 from ...core.base import Dataset, Outputs, unknown_law
+from ...core.constraints import Finite, OpenUnit
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.validation import finite, open_unit
 from ...noise.queries.base import Floats
 from .chooses_run import ChoosesRun
 
@@ -40,13 +40,11 @@ class FirstGoodEnough(ChoosesRun):
     """
 
     _: KW_ONLY
-    threshold: float = 0.0
-    stopping: float = 0.01
+    threshold: Finite = 0.0
+    stopping: OpenUnit = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        finite(threshold=self.threshold)
-        open_unit(stopping=self.stopping)
         if self.run.guarantee().default_delta != 0.0:
             raise ParameterError(
                 f"base must be epsilon-DP, but its guarantee is {self.run.guarantee()}. Use BestOfRepetitions.",

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...core.base import Dataset, Neighbours
+from ...core.constraints import OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...core.validation import open_unit, positive
 from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain, check_memory
 from .laplace_statistics import LaplaceParts
@@ -51,16 +51,15 @@ class NoisyCounts(LaplaceParts):
     parents: Any = None
     order: tuple[str, ...] | None = None
     _: KW_ONLY
-    epsilon_each: float = 0.5
-    delta: float = 1e-6
+    epsilon_each: Positive = 0.5
+    delta: OpenUnit = 1e-6
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")
-        positive(epsilon_each=self.epsilon_each)
-        open_unit(delta=self.delta)
         domain = Domain.of(self.domain)
         names = domain.names
         before = {name: (parent,) for parent, name in pairwise(names)}

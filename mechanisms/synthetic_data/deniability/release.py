@@ -76,6 +76,7 @@ class DeniableRelease(Mechanism):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")

@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, open_unit, positive, whole
+from ...core.validation import positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
@@ -85,30 +86,25 @@ class NoisyEntropies(LaplaceParts):
     """
 
     domain: Any = field(default_factory=lambda: Domain((("x1", 2), ("x2", 2), ("x3", 2))))
-    n_records: int = 100
+    n_records: Annotated[int, at_least(2)] = 100
     _: KW_ONLY
-    epsilon_each: float = 0.1
-    delta: float = 1e-6
-    view: str = "entropies"
-    max_parents: int = 3
-    max_cells: int = 1000
+    epsilon_each: Positive = 0.1
+    delta: OpenUnit = 1e-6
+    view: Annotated[str, one_of_names("entropies", "structure")] = "entropies"
+    max_parents: NonNegativeInt = 3
+    max_cells: PositiveInt = 1000
     buckets: Any = None
     epsilon_n: float | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
         if self.buckets is not None:
             object.__setattr__(self, "buckets", _checked_buckets(self.buckets, self.domain))
         if self.epsilon_n is not None:
             positive(epsilon_n=self.epsilon_n)
             object.__setattr__(self, "relation", Relation.ADD_REMOVE)
-        whole(2, n_records=self.n_records)
-        positive(epsilon_each=self.epsilon_each)
-        open_unit(delta=self.delta)
-        one_of(("entropies", "structure"), view=self.view)
-        whole(0, max_parents=self.max_parents)
-        whole(1, max_cells=self.max_cells)
 
     @property
     def n_parts(self) -> int:

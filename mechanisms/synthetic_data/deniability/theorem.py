@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ...accounting.kinds.approximate import ApproximateDP
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.kinds.pure import response_delta, response_epsilon
+from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Floats
 from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core.validation import whole
 from .definition import check_gamma
 
 
@@ -49,16 +50,15 @@ class DeniabilityDP(ProfileGuarantee):
         1.10536
     """
 
-    k: int
+    k: Annotated[int, at_least(2)]
     gamma: float
-    epsilon0: float
+    epsilon0: Positive
     relation: Relation | None = None
     exact = False
 
     def __post_init__(self) -> None:
-        whole(2, k=self.k)
+        super().__post_init__()
         check_gamma(self.gamma)
-        positive(epsilon0=self.epsilon0)
         self._set(relation=self.relation)
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
-from ...core.validation import positive, whole
+from ...core.constraints import Positive, PositiveInt, check_fields
 from ...noise.queries.domain import Domain, check_memory
 from ..base import Floats, Generator, Ints, Measured, Synthesised
 from .potentials import Likelihood, Parts, fit_potentials
@@ -41,15 +41,14 @@ class DirectGenerator(Generator):
         array([[15., 15.,  5.,  5.]])
     """
 
-    n_steps: int = 1000
-    tolerance: float = 1e-3
+    n_steps: PositiveInt = 1000
+    tolerance: Positive = 1e-3
 
     deterministic: ClassVar[bool] = True
     holds_domain: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole(1, n_steps=self.n_steps)
-        positive(tolerance=self.tolerance)
+        check_fields(self)
 
     def _fit(self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator) -> Histograms:
         check_memory(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.validation import positive, whole
+from ...core.constraints import Positive, PositiveInt, check_fields
 from ...noise.queries.domain import Domain, check_memory
 from ..base import Floats, Generator, Ints, Measured, Synthesised
 from .direct import BLOCK, Projection
@@ -44,12 +44,11 @@ class GraphicalModel(Generator):
         array([[15., 15., 10.,  0.]])
     """
 
-    n_steps: int = 1000
-    tolerance: float = 1e-3
+    n_steps: PositiveInt = 1000
+    tolerance: Positive = 1e-3
 
     def __post_init__(self) -> None:
-        whole(1, n_steps=self.n_steps)
-        positive(tolerance=self.tolerance)
+        check_fields(self)
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.constraints import PositiveInt, check_fields
 from ...core.errors import ParameterError
-from ...core.validation import whole
 from ...noise.queries.domain import Domain
 from ..base import Floats, Generator, Measured
 from .graphical import JunctionTreeDistributions
@@ -30,10 +30,10 @@ class ReferenceModel(Generator):
         n_steps: number of steps of mirror descent in mbi, >= 1.
     """
 
-    n_steps: int = 1000
+    n_steps: PositiveInt = 1000
 
     def __post_init__(self) -> None:
-        whole(1, n_steps=self.n_steps)
+        check_fields(self)
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
-from ...core.validation import positive, whole
 from ...noise.queries.domain import Domain, check_memory
 from ..base import Floats, Generator, Ints, Measured, Synthesised, n_runs
 from .potentials import Likelihood, Parts, fit_potentials
@@ -48,14 +48,13 @@ class TreeModel(Generator):
         array([[30., 10.]])
     """
 
-    n_steps: int = 1000
-    tolerance: float = 1e-3
+    n_steps: PositiveInt = 1000
+    tolerance: Positive = 1e-3
 
     deterministic: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole(1, n_steps=self.n_steps)
-        positive(tolerance=self.tolerance)
+        check_fields(self)
 
     def fit(
         self, domain: Domain, measured: Sequence[Measured], rng: np.random.Generator, *, n_records: int | None = None

@@ -6,17 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP
+from ...core.constraints import OpenUnit, Positive, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import open_unit, positive, whole
+from ...core.validation import whole
 from ...noise.queries.domain import Domain
 from ..base import Floats, Generator, Ints, Marginal, MarginalSelection, Measured, Synthesised, Table, checked_marginals
 from .measured_marginals import Collected
@@ -78,24 +79,21 @@ class AIM(MarginalSelection):
         [2.0, 2.0, 2.0, 4.0, 4.0, 4.0]
     """
 
-    rho: float
+    rho: Positive
     _: KW_ONLY
     workload: tuple[Marginal, ...] | int = 3
-    rounds: int | None = None
-    measuring: float = 0.9
-    largest_model: float = 80.0
+    rounds: Annotated[int, at_least(2)] | None = None
+    measuring: OpenUnit = 0.9
+    largest_model: Positive = 80.0
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        positive(rho=self.rho, largest_model=self.largest_model)
-        open_unit(measuring=self.measuring)
+        check_fields(self)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(
                 argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
             )
-        if self.rounds is not None:
-            whole(2, rounds=self.rounds)
         if isinstance(self.workload, int):
             whole(1, workload=self.workload)
         else:

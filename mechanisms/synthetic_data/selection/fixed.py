@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 
 from ...accounting import ConcentratedDP
 from ...core.base import Outputs
+from ...core.constraints import check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, positive
+from ...core.validation import positive
 from ...noise.additive.gaussian import Gaussian
 from ...noise.additive.laplace import Laplace
 from ...noise.queries.domain import Domain
@@ -54,14 +56,14 @@ class FixedMarginals(MarginalSelection):
 
     marginals: tuple[Marginal, ...]
     _: KW_ONLY
-    noise: str = "gaussian"
+    noise: Annotated[str, one_of_names(*NOISES)] = "gaussian"
     standard_deviation: float | None = None
     epsilon: float | None = None
     delta: float | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        one_of(NOISES, noise=self.noise)
+        check_fields(self)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(

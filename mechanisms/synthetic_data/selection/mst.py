@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
 from ...core.base import Neighbours
+from ...core.constraints import NonNegative, Positive, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import non_negative, positive
 from ...noise.queries.domain import Domain
 from ..base import Floats, Generator, Ints, Marginal, MarginalSelection, Measured, Table
 from . import spanning_trees as trees
@@ -68,16 +68,15 @@ class MST(MarginalSelection):
         ConcentratedDP(rho=0.1)
     """
 
-    rho: float
+    rho: Positive
     _: KW_ONLY
     shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
-    penalty: float = 1.0
+    penalty: NonNegative = 1.0
     compress: bool = True
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        positive(rho=self.rho)
-        non_negative(penalty=self.penalty)
+        check_fields(self)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(

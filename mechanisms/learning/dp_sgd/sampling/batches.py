@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ....core.constraints import PositiveInt, check_fields
 from ....core.errors import AccountingError, ParameterError, plural
 from ....core.relation import Relation
 from ....core.validation import whole
@@ -26,11 +27,11 @@ class BatchSampling(Sampling):
     relation: ClassVar[Relation] = Relation.ZERO_OUT
 
     _: KW_ONLY
-    batch_size: int
+    batch_size: PositiveInt
     n_records: int | None = None
 
     def __post_init__(self) -> None:
-        whole(1, batch_size=self.batch_size)
+        check_fields(self)
         if self.n_records is not None:
             whole(1, n_records=self.n_records)
             self._check_size(self.n_records)

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import GaussianDP
+from ....core.constraints import Positive, check_fields
 from ....core.relation import Relation
-from ....core.validation import positive
 from ...base import Floats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent
 
@@ -31,11 +31,10 @@ class FullBatch(Sampling):
     same_batches: ClassVar[bool] = True
 
     _: KW_ONLY
-    expected_batch_size: float | None = None
+    expected_batch_size: Positive | None = None
 
     def __post_init__(self) -> None:
-        if self.expected_batch_size is not None:
-            positive(expected_batch_size=self.expected_batch_size)
+        check_fields(self)
 
     @property
     def divisor(self) -> float | None:

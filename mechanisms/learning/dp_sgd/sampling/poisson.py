@@ -13,10 +13,11 @@ import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
 from ....accounting.dp_sgd.moments import MomentsDP
+from ....core.constraints import Positive, check_fields
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ....core.validation import positive, unit_interval
+from ....core.validation import unit_interval
 from ...base import Floats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 from .full_batch import FullBatch
@@ -52,11 +53,11 @@ class PoissonSampling(Sampling):
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
 
     _: KW_ONLY
-    sampling_probability: float
-    expected_batch_size: float
+    sampling_probability: Positive
+    expected_batch_size: Positive
 
     def __post_init__(self) -> None:
-        positive(sampling_probability=self.sampling_probability, expected_batch_size=self.expected_batch_size)
+        check_fields(self)
         unit_interval(sampling_probability=self.sampling_probability)
 
     @property

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....core.validation import whole
+from ....core.constraints import PositiveInt, check_fields
 from ....noise.queries.domain import Domain
 from ...base import Floats, Generator, Ints, Measured, Synthesised
 from ..problem import Problem
@@ -44,12 +44,12 @@ class LocalConsistency(Generator):
         array([[ 0., 50., 50.,  0.]])
     """
 
-    sweeps: int = 200
-    n_rows: int = 1_000
-    updates: int = 30
+    sweeps: PositiveInt = 200
+    n_rows: PositiveInt = 1_000
+    updates: PositiveInt = 30
 
     def __post_init__(self) -> None:
-        whole(1, sweeps=self.sweeps, n_rows=self.n_rows, updates=self.updates)
+        check_fields(self)
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....core.validation import positive, whole
+from ....core.constraints import Positive, PositiveInt, check_fields
+from ....core.validation import whole
 from ....noise.queries.domain import Domain
 from ...base import Floats, Generator, Measured, Synthesised
 from ..problem import Problem
@@ -49,17 +50,16 @@ class GeneratorNetwork(Generator):
         array([[40., 10.,  0., 50.]])
     """
 
-    n_samples: int = 200
-    n_latent: int = 16
+    n_samples: PositiveInt = 200
+    n_latent: PositiveInt = 16
     hidden: tuple[int, ...] = (128,)
-    steps: int = 500
-    learning_rate: float = 0.01
+    steps: PositiveInt = 500
+    learning_rate: Positive = 0.01
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "hidden", tuple(self.hidden))
-        whole(1, n_samples=self.n_samples, n_latent=self.n_latent, steps=self.steps)
         whole(1, **{f"hidden[{k}]": width for k, width in enumerate(self.hidden)}, **{"len(hidden)": len(self.hidden)})
-        positive(learning_rate=self.learning_rate)
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....core.validation import positive, whole
+from ....core.constraints import Positive, PositiveInt, check_fields
 from ....noise.queries.domain import Domain
 from ...base import Floats, Generator, Measured, Synthesised
 from ..problem import Problem
@@ -45,14 +45,13 @@ class RelaxedTable(Generator):
         array([[40., 10.,  0., 50.]])
     """
 
-    n_rows: int = 200
+    n_rows: PositiveInt = 200
     softmax: bool = True
-    steps: int = 1_000
-    learning_rate: float = 0.3
+    steps: PositiveInt = 1_000
+    learning_rate: Positive = 0.3
 
     def __post_init__(self) -> None:
-        whole(1, n_rows=self.n_rows, steps=self.steps)
-        positive(learning_rate=self.learning_rate)
+        check_fields(self)
 
     def _fit(
         self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
