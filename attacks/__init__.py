@@ -10,6 +10,4 @@ attribute_inference/ Inference about people: an attribute that is not known of t
 learners/            Models that attacks learn from pilot trials. Those of two classes give log odds: log p1(x) - log p
 """
 
-from .base import Attack, Scorer, Target
-
-__all__ = ["Attack", "Scorer", "Target"]
+from .base import Attack as Attack, Scorer as Scorer, Target as Target

@@ -14,31 +14,12 @@ plugin/              Privacy claims as tests of pytest: what is behind `dpassay.
 power/               Power
 """
 
-from ..mechanisms.core.errors import PrivacyViolation
-from .api import assert_private, audit, audit_scores
-from .bounds.base import Bound, LedgerEntry, LowerBound
-from .evidence.scores import BitScores, PairScores, Successes
-from .evidence.verdict import Verdict
-from .recording import record
-from .results.audit_result import AuditResult
-from .results.witness.base import Witness
-from .search import SearchResult, search
-
-__all__ = [
-    "AuditResult",
-    "BitScores",
-    "Bound",
-    "LedgerEntry",
-    "LowerBound",
-    "PairScores",
-    "PrivacyViolation",
-    "SearchResult",
-    "Successes",
-    "Verdict",
-    "Witness",
-    "assert_private",
-    "audit",
-    "audit_scores",
-    "record",
-    "search",
-]
+from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation
+from .api import assert_private as assert_private, audit as audit, audit_scores as audit_scores
+from .bounds.base import Bound as Bound, LedgerEntry as LedgerEntry, LowerBound as LowerBound
+from .evidence.scores import BitScores as BitScores, PairScores as PairScores, Successes as Successes
+from .evidence.verdict import Verdict as Verdict
+from .recording import record as record
+from .results.audit_result import AuditResult as AuditResult
+from .results.witness.base import Witness as Witness
+from .search import SearchResult as SearchResult, search as search

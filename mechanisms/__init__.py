@@ -28,59 +28,29 @@ noise/               Noise
 """
 
 from .accounting import (
-    ApproximateDP,
-    ConcentratedDP,
-    ExactDP,
-    GaussianDP,
-    Guarantee,
-    LaplaceDP,
-    PrivacyLossDP,
-    PureDP,
-    RenyiDP,
-    compose,
-    group,
+    ApproximateDP as ApproximateDP,
+    ConcentratedDP as ConcentratedDP,
+    ExactDP as ExactDP,
+    GaussianDP as GaussianDP,
+    Guarantee as Guarantee,
+    LaplaceDP as LaplaceDP,
+    PrivacyLossDP as PrivacyLossDP,
+    PureDP as PureDP,
+    RenyiDP as RenyiDP,
+    compose as compose,
+    group as group,
 )
-from .adapters.functions.function import FunctionMechanism
-from .combinators.repeated import Repeated
-from .core.base import Mechanism, Neighbours, Outputs
-from .core.relation import Relation
-from .learning.base import TrainingData
-from .learning.dp_sgd.mechanism import DPSGD
-from .local.k_ary import KAryRandomizedResponse
-from .local.randomized_response import RandomizedResponse
-from .noise.additive.gaussian import Gaussian
-from .noise.additive.laplace import Laplace
-from .noise.discrete.geometric import Geometric
-from .selection.exponential import Exponential
-from .selection.sparse_vector.above_threshold import AboveThreshold
-from .selection.sparse_vector.numerical import NumericalSparseVector
-
-__all__ = [
-    "DPSGD",
-    "AboveThreshold",
-    "ApproximateDP",
-    "ConcentratedDP",
-    "ExactDP",
-    "Exponential",
-    "FunctionMechanism",
-    "Gaussian",
-    "GaussianDP",
-    "Geometric",
-    "Guarantee",
-    "KAryRandomizedResponse",
-    "Laplace",
-    "LaplaceDP",
-    "Mechanism",
-    "Neighbours",
-    "NumericalSparseVector",
-    "Outputs",
-    "PrivacyLossDP",
-    "PureDP",
-    "RandomizedResponse",
-    "Relation",
-    "RenyiDP",
-    "Repeated",
-    "TrainingData",
-    "compose",
-    "group",
-]
+from .adapters.functions.function import FunctionMechanism as FunctionMechanism
+from .combinators.repeated import Repeated as Repeated
+from .core.base import Mechanism as Mechanism, Neighbours as Neighbours, Outputs as Outputs
+from .core.relation import Relation as Relation
+from .learning.base import TrainingData as TrainingData
+from .learning.dp_sgd.mechanism import DPSGD as DPSGD
+from .local.k_ary import KAryRandomizedResponse as KAryRandomizedResponse
+from .local.randomized_response import RandomizedResponse as RandomizedResponse
+from .noise.additive.gaussian import Gaussian as Gaussian
+from .noise.additive.laplace import Laplace as Laplace
+from .noise.discrete.geometric import Geometric as Geometric
+from .selection.exponential import Exponential as Exponential
+from .selection.sparse_vector.above_threshold import AboveThreshold as AboveThreshold
+from .selection.sparse_vector.numerical import NumericalSparseVector as NumericalSparseVector

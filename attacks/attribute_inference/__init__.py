@@ -14,28 +14,15 @@ disclosure/          Singling out, linkability and attribute inference from a sy
 linkage/             Names for records that have none: linkage with what others know
 """
 
-from .base import AttributeInference, Sensitive
-from .imputation import Imputation, Majority
-from .inversion import Inversion, closeness
-from .leaf_counts import LeafCounts
-from .learned import LearnedInference
-from .membership import ErrorRates, FromMembership
-from .records import ModelConfidence
-from .synthetic import CorrectAttribution, NearestRows, TrainedOnSynthetic
-
-__all__ = [
-    "AttributeInference",
-    "CorrectAttribution",
-    "ErrorRates",
-    "FromMembership",
-    "Imputation",
-    "Inversion",
-    "LeafCounts",
-    "LearnedInference",
-    "Majority",
-    "ModelConfidence",
-    "NearestRows",
-    "Sensitive",
-    "TrainedOnSynthetic",
-    "closeness",
-]
+from .base import AttributeInference as AttributeInference, Sensitive as Sensitive
+from .imputation import Imputation as Imputation, Majority as Majority
+from .inversion import Inversion as Inversion, closeness as closeness
+from .leaf_counts import LeafCounts as LeafCounts
+from .learned import LearnedInference as LearnedInference
+from .membership import ErrorRates as ErrorRates, FromMembership as FromMembership
+from .records import ModelConfidence as ModelConfidence
+from .synthetic import (
+    CorrectAttribution as CorrectAttribution,
+    NearestRows as NearestRows,
+    TrainedOnSynthetic as TrainedOnSynthetic,
+)

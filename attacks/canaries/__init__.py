@@ -7,19 +7,7 @@ initial.py     worst_case_initial: parameters from which nothing but the canary 
 catalogue.py   all of them by name
 """
 
-from .base import Canary
-from .examples import Blank, ClipBKD, Mislabelled, Natural
-from .gradients import Dirac, RandomDirection, with_dead_features
-from .initial import worst_case_initial
-
-__all__ = [
-    "Blank",
-    "Canary",
-    "ClipBKD",
-    "Dirac",
-    "Mislabelled",
-    "Natural",
-    "RandomDirection",
-    "with_dead_features",
-    "worst_case_initial",
-]
+from .base import Canary as Canary
+from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
+from .gradients import Dirac as Dirac, RandomDirection as RandomDirection, with_dead_features as with_dead_features
+from .initial import worst_case_initial as worst_case_initial

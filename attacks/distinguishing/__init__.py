@@ -14,22 +14,11 @@ events.py            Exceptional outputs are scored, never dropped: an event tha
 low_level/           What classifiers miss: how an output is written, whether it came before, and how its coordinates s
 """
 
-from .assumed_law import AssumedLaw
-from .canary_direction import CanaryDirection
-from .canary_loss import CanaryLoss
-from .classifier import Classifier
-from .gradient_product import GradientProduct
-from .likelihood_ratio import LikelihoodRatio
-from .portfolio import Portfolio
-from .threshold import Threshold
-
-__all__ = [
-    "AssumedLaw",
-    "CanaryDirection",
-    "CanaryLoss",
-    "Classifier",
-    "GradientProduct",
-    "LikelihoodRatio",
-    "Portfolio",
-    "Threshold",
-]
+from .assumed_law import AssumedLaw as AssumedLaw
+from .canary_direction import CanaryDirection as CanaryDirection
+from .canary_loss import CanaryLoss as CanaryLoss
+from .classifier import Classifier as Classifier
+from .gradient_product import GradientProduct as GradientProduct
+from .likelihood_ratio import LikelihoodRatio as LikelihoodRatio
+from .portfolio import Portfolio as Portfolio
+from .threshold import Threshold as Threshold

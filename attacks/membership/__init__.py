@@ -24,7 +24,5 @@ synthetic_data/      Was this record in the data that a synthetic table was made
 tracing/             Tracing: was this person in the study whose means were published? Higher score = the person was in
 """
 
-from .base import MembershipAttack
-from .shadows import Shadows, draw_inclusion
-
-__all__ = ["MembershipAttack", "Shadows", "draw_inclusion"]
+from .base import MembershipAttack as MembershipAttack
+from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion

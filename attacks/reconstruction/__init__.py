@@ -13,17 +13,13 @@ training/               training data from what a training released
 extraction/          Training text out of language models: what they write by themselves, and how far up a planted cana
 """
 
-from .base import FairBits, Guesser, OneOf, Reconstructor, Secret, SecretTarget
-from .learned import LearnedReconstruction
-from .maximum_likelihood import MaximumLikelihood
-
-__all__ = [
-    "FairBits",
-    "Guesser",
-    "LearnedReconstruction",
-    "MaximumLikelihood",
-    "OneOf",
-    "Reconstructor",
-    "Secret",
-    "SecretTarget",
-]
+from .base import (
+    FairBits as FairBits,
+    Guesser as Guesser,
+    OneOf as OneOf,
+    Reconstructor as Reconstructor,
+    Secret as Secret,
+    SecretTarget as SecretTarget,
+)
+from .learned import LearnedReconstruction as LearnedReconstruction
+from .maximum_likelihood import MaximumLikelihood as MaximumLikelihood

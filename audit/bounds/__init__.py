@@ -11,6 +11,4 @@ families.py          the claim, and what it would be with more or less noise
 numerics/            limits, tests and their proofs
 """
 
-from .base import Bound, LedgerEntry, LowerBound
-
-__all__ = ["Bound", "LedgerEntry", "LowerBound"]
+from .base import Bound as Bound, LedgerEntry as LedgerEntry, LowerBound as LowerBound

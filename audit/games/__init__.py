@@ -13,8 +13,10 @@ refuting_event.py    The event that refutes a claim, for the report: examples of
 setup.py             The question of an audit: all arguments, checked and complete, before any run
 """
 
-from .canaries import gradient_canary_game, membership_game, one_run
-from .reconstruction import reconstruction_game
-from .training import train_shadows
-
-__all__ = ["gradient_canary_game", "membership_game", "one_run", "reconstruction_game", "train_shadows"]
+from .canaries import (
+    gradient_canary_game as gradient_canary_game,
+    membership_game as membership_game,
+    one_run as one_run,
+)
+from .reconstruction import reconstruction_game as reconstruction_game
+from .training import train_shadows as train_shadows

@@ -14,20 +14,7 @@ text.py       the same in plain words
 membership/          How much membership attacks find out, and when that says something about epsilon
 """
 
-from .attributes import attribute_gain
-from .disclosure import Disclosed, disclosure, most_gained
-from .gain import Gain, Over, Rate, gain
-from .residual_risk import ResidualRisk, residual_risk
-
-__all__ = [
-    "Disclosed",
-    "Gain",
-    "Over",
-    "Rate",
-    "ResidualRisk",
-    "attribute_gain",
-    "disclosure",
-    "gain",
-    "most_gained",
-    "residual_risk",
-]
+from .attributes import attribute_gain as attribute_gain
+from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained
+from .gain import Gain as Gain, Over as Over, Rate as Rate, gain as gain
+from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk

@@ -28,7 +28,5 @@ recorded.py   Recorded, Recordings, Finding: what was seen on both sides, and wh
 program.py    record: runs a program on both sides with the same noisy values
 """
 
-from .program import record
-from .recorded import Finding, Recorded, Recordings
-
-__all__ = ["Finding", "Recorded", "Recordings", "record"]
+from .program import record as record
+from .recorded import Finding as Finding, Recorded as Recorded, Recordings as Recordings

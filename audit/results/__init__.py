@@ -16,6 +16,4 @@ estimates/           Numbers without coverage: for plots and comparison, never f
 witness/             Findings without statistics: what one side can give and the other cannot, and how a third party lo
 """
 
-from .audit_result import AuditResult, ClaimCurve
-
-__all__ = ["AuditResult", "ClaimCurve"]
+from .audit_result import AuditResult as AuditResult, ClaimCurve as ClaimCurve

@@ -6,29 +6,17 @@ result.py    what was looked at and what was confirmed
 domains/     what datasets a search may take, and the neighbouring pairs in it
 """
 
-from .domains.answers import AnswersDomain
-from .domains.base import SearchDomain
-from .domains.records import OneValue, Records
-from .domains.text import domain_from
-from .domains.values import Categories, Integers, Numbers, Values, Vectors
-from .explore import first_pair
-from .result import Look, SearchResult
-from .search import SCREENING_CONFIDENCE, search
-
-__all__ = [
-    "SCREENING_CONFIDENCE",
-    "AnswersDomain",
-    "Categories",
-    "Integers",
-    "Look",
-    "Numbers",
-    "OneValue",
-    "Records",
-    "SearchDomain",
-    "SearchResult",
-    "Values",
-    "Vectors",
-    "domain_from",
-    "first_pair",
-    "search",
-]
+from .domains.answers import AnswersDomain as AnswersDomain
+from .domains.base import SearchDomain as SearchDomain
+from .domains.records import OneValue as OneValue, Records as Records
+from .domains.text import domain_from as domain_from
+from .domains.values import (
+    Categories as Categories,
+    Integers as Integers,
+    Numbers as Numbers,
+    Values as Values,
+    Vectors as Vectors,
+)
+from .explore import first_pair as first_pair
+from .result import Look as Look, SearchResult as SearchResult
+from .search import SCREENING_CONFIDENCE as SCREENING_CONFIDENCE, search as search

@@ -11,6 +11,4 @@ supervisor.py   a child process for audited code: whatever ends it, the parent s
 terminal.py     what the command line prints: tables that fit a terminal, and plain text elsewhere
 """
 
-from .commands import app, run_app
-
-__all__ = ["app", "run_app"]
+from .commands import app as app, run_app as run_app

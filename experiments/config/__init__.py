@@ -13,7 +13,5 @@ toml_text.py       plain values as TOML text
 tasks/               What an experiment runs: its audits or its membership study, built and checked before anything run
 """
 
-from .schema import Config
-from .source import Source, shipped
-
-__all__ = ["Config", "Source", "shipped"]
+from .schema import Config as Config
+from .source import Source as Source, shipped as shipped

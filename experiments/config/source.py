@@ -6,8 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
-from datetime import time as clock
+from datetime import date, time as clock
 from itertools import chain
 from pathlib import Path
 from typing import Any

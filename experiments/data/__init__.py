@@ -8,6 +8,4 @@ images.py     features of images that nobody has to learn
 examples.py   datasets to learn from: a table split into features and target, fewer classes or records
 """
 
-from .datasets import Data, columns, load
-
-__all__ = ["Data", "columns", "load"]
+from .datasets import Data as Data, columns as columns, load as load

@@ -23,8 +23,7 @@ from ...mechanisms import Laplace, Neighbours, Relation
 from ...mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 from ...mechanisms.core.errors import NeighboursError, RelationError
 from ..report.plots.style.canvas import style_axes, write
-from ..report.plots.style.palette import BOUND, VIOLATION
-from ..report.plots.style.palette import CLAIM as CLAIM_COLOUR
+from ..report.plots.style.palette import BOUND, CLAIM as CLAIM_COLOUR, VIOLATION
 from .demo import Demo
 
 SEED = 30

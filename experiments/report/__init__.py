@@ -9,7 +9,5 @@ plots/               Figures: each a frozen dataclass that holds its numbers, an
 results/             What an experiment found: the result of a sweep, its numbers and findings in words, and what it wa
 """
 
-from .membership import write_membership
-from .pages import write
-
-__all__ = ["write", "write_membership"]
+from .membership import write_membership as write_membership
+from .pages import write as write

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...audit.metrics.membership.records import GroupRow
-from ...audit.metrics.membership.result import HEADLINE_FPR as AT
-from ...audit.metrics.membership.result import MembershipResult
+from ...audit.metrics.membership.result import HEADLINE_FPR as AT, MembershipResult
 from ...audit.metrics.membership.text import auc_with_interval, cells, head, notes
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically

@@ -8,7 +8,5 @@ record.py        environment.json: what a run was computed with and when, and wh
 runner.py        from a configuration to a run directory
 """
 
-from .calibration import CalibrationRun, calibrate
-from .runner import ConfigRun, report, run
-
-__all__ = ["CalibrationRun", "ConfigRun", "calibrate", "report", "run"]
+from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate
+from .runner import ConfigRun as ConfigRun, report as report, run as run

@@ -6,6 +6,4 @@ table.py   System, load: the reader
 One TOML file a family, one table a system; `dpassay list systems` and docs/systems.md show them.
 """
 
-from .table import FAMILIES, System, load
-
-__all__ = ["FAMILIES", "System", "load"]
+from .table import FAMILIES as FAMILIES, System as System, load as load

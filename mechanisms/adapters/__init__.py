@@ -9,8 +9,6 @@ recording/             recording and replaying the random primitives that other 
 functions/           How a function is called: by its parameters, with the same seed on both sides, and in an interpret
 """
 
-from .estimator import EstimatorLearner
-from .functions.function import FunctionMechanism
-from .functions.target import load_target
-
-__all__ = ["EstimatorLearner", "FunctionMechanism", "load_target"]
+from .estimator import EstimatorLearner as EstimatorLearner
+from .functions.function import FunctionMechanism as FunctionMechanism
+from .functions.target import load_target as load_target

@@ -25,8 +25,6 @@ tuning/                  hyper-parameters whose choice is not paid for
 sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
 """
 
-from .biased_coin import BiasedCoinResponse
-from .laplace_scale import LaplaceInverseScale
-from .laplace_sensitivity import LaplaceForgottenSensitivity
-
-__all__ = ["BiasedCoinResponse", "LaplaceForgottenSensitivity", "LaplaceInverseScale"]
+from .biased_coin import BiasedCoinResponse as BiasedCoinResponse
+from .laplace_scale import LaplaceInverseScale as LaplaceInverseScale
+from .laplace_sensitivity import LaplaceForgottenSensitivity as LaplaceForgottenSensitivity

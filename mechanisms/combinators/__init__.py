@@ -7,19 +7,12 @@ subsampled.py       a mechanism that runs on a secret random sample of the recor
 repeated.py          A mechanism that is run several times on the same dataset and releases all outputs
 """
 
-from .parallel import Parallel
-from .post_processed import PostProcessed
-from .subsampled import Subsampled, SubsampledDP, simplified_epsilon
-from .user_level import UserLevel, check_users, remove_user, replace_user
-
-__all__ = [
-    "Parallel",
-    "PostProcessed",
-    "Subsampled",
-    "SubsampledDP",
-    "UserLevel",
-    "check_users",
-    "remove_user",
-    "replace_user",
-    "simplified_epsilon",
-]
+from .parallel import Parallel as Parallel
+from .post_processed import PostProcessed as PostProcessed
+from .subsampled import Subsampled as Subsampled, SubsampledDP as SubsampledDP, simplified_epsilon as simplified_epsilon
+from .user_level import (
+    UserLevel as UserLevel,
+    check_users as check_users,
+    remove_user as remove_user,
+    replace_user as replace_user,
+)

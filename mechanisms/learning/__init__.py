@@ -11,32 +11,18 @@ ngrams/              Language models of n-grams, private and not
 pate/                Teachers that vote: models of disjoint parts of the data, whose noisy vote is released
 """
 
-from .base import Classifiers, Learner, TrainingData
-from .dp_sgd.fine_tuning import FineTuning
-from .dp_sgd.mechanism import DPSGD
-from .dp_sgd.sampling.cyclic import CyclicBatches
-from .dp_sgd.sampling.fixed_size import FixedSizeSampling
-from .dp_sgd.sampling.full_batch import FullBatch
-from .dp_sgd.sampling.poisson import PoissonSampling
-from .dp_sgd.sampling.shuffled import ShuffledEpochs
-from .models.linear import LinearRegression, LogisticRegression, SoftmaxRegression
-from .models.perceptron import MultiLayerPerceptron
-from .models.trained import TrainedModels
-
-__all__ = [
-    "DPSGD",
-    "Classifiers",
-    "CyclicBatches",
-    "FineTuning",
-    "FixedSizeSampling",
-    "FullBatch",
-    "Learner",
-    "LinearRegression",
-    "LogisticRegression",
-    "MultiLayerPerceptron",
-    "PoissonSampling",
-    "ShuffledEpochs",
-    "SoftmaxRegression",
-    "TrainedModels",
-    "TrainingData",
-]
+from .base import Classifiers as Classifiers, Learner as Learner, TrainingData as TrainingData
+from .dp_sgd.fine_tuning import FineTuning as FineTuning
+from .dp_sgd.mechanism import DPSGD as DPSGD
+from .dp_sgd.sampling.cyclic import CyclicBatches as CyclicBatches
+from .dp_sgd.sampling.fixed_size import FixedSizeSampling as FixedSizeSampling
+from .dp_sgd.sampling.full_batch import FullBatch as FullBatch
+from .dp_sgd.sampling.poisson import PoissonSampling as PoissonSampling
+from .dp_sgd.sampling.shuffled import ShuffledEpochs as ShuffledEpochs
+from .models.linear import (
+    LinearRegression as LinearRegression,
+    LogisticRegression as LogisticRegression,
+    SoftmaxRegression as SoftmaxRegression,
+)
+from .models.perceptron import MultiLayerPerceptron as MultiLayerPerceptron
+from .models.trained import TrainedModels as TrainedModels

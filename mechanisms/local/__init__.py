@@ -15,21 +15,10 @@ unary_encoding.py        unary encoding: a value is one bit among k, and each bi
 shuffle/             The shuffle model: users randomise their own messages, and the names are taken off
 """
 
-from .hadamard import HadamardResponse
-from .hashing import LocalHashing
-from .k_ary import KAryRandomizedResponse
-from .randomized_response import RandomizedResponse
-from .rappor import RAPPOR, OneTimeRAPPOR
-from .subset_selection import SubsetSelection
-from .unary_encoding import UnaryEncoding
-
-__all__ = [
-    "RAPPOR",
-    "HadamardResponse",
-    "KAryRandomizedResponse",
-    "LocalHashing",
-    "OneTimeRAPPOR",
-    "RandomizedResponse",
-    "SubsetSelection",
-    "UnaryEncoding",
-]
+from .hadamard import HadamardResponse as HadamardResponse
+from .hashing import LocalHashing as LocalHashing
+from .k_ary import KAryRandomizedResponse as KAryRandomizedResponse
+from .randomized_response import RandomizedResponse as RandomizedResponse
+from .rappor import RAPPOR as RAPPOR, OneTimeRAPPOR as OneTimeRAPPOR
+from .subset_selection import SubsetSelection as SubsetSelection
+from .unary_encoding import UnaryEncoding as UnaryEncoding

@@ -17,30 +17,17 @@ sparse_vector/       Sparse vector technique: many queries against a noisy thres
 tuning/              Choosing the best of several private runs, as when hyper-parameters are tuned, and what that costs
 """
 
-from .bernoulli import BernoulliParameter
-from .exponential import Exponential
-from .gap import NoisyMaxWithGap
-from .large_margin import LargeMargin
-from .noisy_max import ReportNoisyMax
-from .one_shot import GumbelTopKCounts, LaplaceTopK
-from .peeling import GumbelTopK, PeelingTopK
-from .permute_and_flip import PermuteAndFlip
-from .random_record import PublishRandomRecord
-from .utility import chance_of_shortfall, expected_shortfall, shortfall
-
-__all__ = [
-    "BernoulliParameter",
-    "Exponential",
-    "GumbelTopK",
-    "GumbelTopKCounts",
-    "LaplaceTopK",
-    "LargeMargin",
-    "NoisyMaxWithGap",
-    "PeelingTopK",
-    "PermuteAndFlip",
-    "PublishRandomRecord",
-    "ReportNoisyMax",
-    "chance_of_shortfall",
-    "expected_shortfall",
-    "shortfall",
-]
+from .bernoulli import BernoulliParameter as BernoulliParameter
+from .exponential import Exponential as Exponential
+from .gap import NoisyMaxWithGap as NoisyMaxWithGap
+from .large_margin import LargeMargin as LargeMargin
+from .noisy_max import ReportNoisyMax as ReportNoisyMax
+from .one_shot import GumbelTopKCounts as GumbelTopKCounts, LaplaceTopK as LaplaceTopK
+from .peeling import GumbelTopK as GumbelTopK, PeelingTopK as PeelingTopK
+from .permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from .random_record import PublishRandomRecord as PublishRandomRecord
+from .utility import (
+    chance_of_shortfall as chance_of_shortfall,
+    expected_shortfall as expected_shortfall,
+    shortfall as shortfall,
+)

@@ -10,38 +10,23 @@ anonymity/           Tables that are anonymous by a definition of their own, and
 deniability/         Synthetic records with plausible deniability: made of real ones, and released if many could have g
 """
 
-from .base import Generator, Grouped, MarginalSelection, Measured, Synthesised, Table
-from .generators.direct import DirectGenerator
-from .generators.graphical import GraphicalModel
-from .generators.local.consistency import GradualUpdate, LocalConsistency
-from .generators.mixtures.network import GeneratorNetwork
-from .generators.mixtures.relaxed import RelaxedTable
-from .generators.problem import misfit
-from .generators.tree_model import TreeModel
-from .noisy_histogram import NoisyHistogramTable
-from .pipeline import SelectMeasureGenerate
-from .selection.aim import AIM
-from .selection.fixed import FixedMarginals
-from .selection.mst import MST
-
-__all__ = [
-    "AIM",
-    "MST",
-    "DirectGenerator",
-    "FixedMarginals",
-    "Generator",
-    "GeneratorNetwork",
-    "GradualUpdate",
-    "GraphicalModel",
-    "Grouped",
-    "LocalConsistency",
-    "MarginalSelection",
-    "Measured",
-    "NoisyHistogramTable",
-    "RelaxedTable",
-    "SelectMeasureGenerate",
-    "Synthesised",
-    "Table",
-    "TreeModel",
-    "misfit",
-]
+from .base import (
+    Generator as Generator,
+    Grouped as Grouped,
+    MarginalSelection as MarginalSelection,
+    Measured as Measured,
+    Synthesised as Synthesised,
+    Table as Table,
+)
+from .generators.direct import DirectGenerator as DirectGenerator
+from .generators.graphical import GraphicalModel as GraphicalModel
+from .generators.local.consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
+from .generators.mixtures.network import GeneratorNetwork as GeneratorNetwork
+from .generators.mixtures.relaxed import RelaxedTable as RelaxedTable
+from .generators.problem import misfit as misfit
+from .generators.tree_model import TreeModel as TreeModel
+from .noisy_histogram import NoisyHistogramTable as NoisyHistogramTable
+from .pipeline import SelectMeasureGenerate as SelectMeasureGenerate
+from .selection.aim import AIM as AIM
+from .selection.fixed import FixedMarginals as FixedMarginals
+from .selection.mst import MST as MST

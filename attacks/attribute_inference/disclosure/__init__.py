@@ -9,10 +9,8 @@ gower.py        distances of coded records, in blocks
 `dpassay.audit.metrics` measures what they gain over what is guessed anyway.
 """
 
-from .attribute import AttributeDisclosure
-from .base import Disclosure, Scene
-from .linkability import Linkability
-from .predicates import Predicates
-from .singling_out import SinglingOut
-
-__all__ = ["AttributeDisclosure", "Disclosure", "Linkability", "Predicates", "Scene", "SinglingOut"]
+from .attribute import AttributeDisclosure as AttributeDisclosure
+from .base import Disclosure as Disclosure, Scene as Scene
+from .linkability import Linkability as Linkability
+from .predicates import Predicates as Predicates
+from .singling_out import SinglingOut as SinglingOut

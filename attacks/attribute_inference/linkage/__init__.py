@@ -5,24 +5,24 @@ ratings.py      linkage of sparse records: who is behind a number that rated the
 groups.py       what the groups of k-anonymous tables give away: one table by homogeneity, two by intersection
 """
 
-from .groups import GroupBeliefs, beliefs_from_counts, beliefs_from_groups, prior_beliefs
-from .ratings import Knowledge, LinkedPerson, Match, Ratings, ScoreboardRH, find
-from .registers import Links, expected_unique_share, link, pigeonhole_share, unique_share
-
-__all__ = [
-    "GroupBeliefs",
-    "Knowledge",
-    "LinkedPerson",
-    "Links",
-    "Match",
-    "Ratings",
-    "ScoreboardRH",
-    "beliefs_from_counts",
-    "beliefs_from_groups",
-    "expected_unique_share",
-    "find",
-    "link",
-    "pigeonhole_share",
-    "prior_beliefs",
-    "unique_share",
-]
+from .groups import (
+    GroupBeliefs as GroupBeliefs,
+    beliefs_from_counts as beliefs_from_counts,
+    beliefs_from_groups as beliefs_from_groups,
+    prior_beliefs as prior_beliefs,
+)
+from .ratings import (
+    Knowledge as Knowledge,
+    LinkedPerson as LinkedPerson,
+    Match as Match,
+    Ratings as Ratings,
+    ScoreboardRH as ScoreboardRH,
+    find as find,
+)
+from .registers import (
+    Links as Links,
+    expected_unique_share as expected_unique_share,
+    link as link,
+    pigeonhole_share as pigeonhole_share,
+    unique_share as unique_share,
+)

@@ -6,21 +6,13 @@ labels.py    log odds of texts and other events, rare ones together with those t
 screen.py    the log odds of a level beyond what a score already says, and whether there are any
 """
 
-from .labels import LabelOdds
-from .repeats import Repeats
-from .rules import Decimals, Granularity, LevelRule, RowStatistic, rules_for
-from .screen import Beyond, learn_beyond, log_p_value, promise
-
-__all__ = [
-    "Beyond",
-    "Decimals",
-    "Granularity",
-    "LabelOdds",
-    "LevelRule",
-    "Repeats",
-    "RowStatistic",
-    "learn_beyond",
-    "log_p_value",
-    "promise",
-    "rules_for",
-]
+from .labels import LabelOdds as LabelOdds
+from .repeats import Repeats as Repeats
+from .rules import (
+    Decimals as Decimals,
+    Granularity as Granularity,
+    LevelRule as LevelRule,
+    RowStatistic as RowStatistic,
+    rules_for as rules_for,
+)
+from .screen import Beyond as Beyond, learn_beyond as learn_beyond, log_p_value as log_p_value, promise as promise

@@ -13,27 +13,12 @@ shadows.py            ShadowTables: a synthesiser in the membership game
 summaries.py          GroundhogMembership: what summary statistics say of many records there
 """
 
-from .base import LearnedAttack, TableAttack
-from .density import DensityRatio
-from .distances import ClosestRecord, Neighbourhood
-from .generated_queries import GeneratedQueries
-from .groundhog import Groundhog
-from .marginal_likelihood import MarginalLikelihood
-from .records import Known, RecordAttack
-from .shadows import ShadowTables
-from .summaries import GroundhogMembership
-
-__all__ = [
-    "ClosestRecord",
-    "DensityRatio",
-    "GeneratedQueries",
-    "Groundhog",
-    "GroundhogMembership",
-    "Known",
-    "LearnedAttack",
-    "MarginalLikelihood",
-    "Neighbourhood",
-    "RecordAttack",
-    "ShadowTables",
-    "TableAttack",
-]
+from .base import LearnedAttack as LearnedAttack, TableAttack as TableAttack
+from .density import DensityRatio as DensityRatio
+from .distances import ClosestRecord as ClosestRecord, Neighbourhood as Neighbourhood
+from .generated_queries import GeneratedQueries as GeneratedQueries
+from .groundhog import Groundhog as Groundhog
+from .marginal_likelihood import MarginalLikelihood as MarginalLikelihood
+from .records import Known as Known, RecordAttack as RecordAttack
+from .shadows import ShadowTables as ShadowTables
+from .summaries import GroundhogMembership as GroundhogMembership

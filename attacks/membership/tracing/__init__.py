@@ -13,27 +13,14 @@ theory.py             how far the scores of members lie from those of strangers,
 trace.py              trace          from published means and people to p-values
 """
 
-from .attack import Tracing
-from .base import Linear, TracingStatistic
-from .differences import Homer, TruncatedProduct
-from .inner_product import InnerProduct
-from .likelihood_ratio import ExactLikelihoodRatio, TracingLikelihoodRatio
-from .packed import PackedPeople
-from .theory import expected_z, power
-from .trace import Traced, trace
-
-__all__ = [
-    "ExactLikelihoodRatio",
-    "Homer",
-    "InnerProduct",
-    "Linear",
-    "PackedPeople",
-    "Traced",
-    "Tracing",
-    "TracingLikelihoodRatio",
-    "TracingStatistic",
-    "TruncatedProduct",
-    "expected_z",
-    "power",
-    "trace",
-]
+from .attack import Tracing as Tracing
+from .base import Linear as Linear, TracingStatistic as TracingStatistic
+from .differences import Homer as Homer, TruncatedProduct as TruncatedProduct
+from .inner_product import InnerProduct as InnerProduct
+from .likelihood_ratio import (
+    ExactLikelihoodRatio as ExactLikelihoodRatio,
+    TracingLikelihoodRatio as TracingLikelihoodRatio,
+)
+from .packed import PackedPeople as PackedPeople
+from .theory import expected_z as expected_z, power as power
+from .trace import Traced as Traced, trace as trace

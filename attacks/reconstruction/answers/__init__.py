@@ -11,29 +11,12 @@ adaptive.py            averaging and differencing: attacks that choose their que
 subset_queries.py      subsets that a query language cannot refuse
 """
 
-from .adaptive import Averaging, Differencing
-from .base import DecodedAnswers, Decoder, DecodingStatus
-from .exhaustive import Exhaustive
-from .flips import GaussianLikelihood
-from .integer_programme import IntegerProgramme
-from .l1 import L1Decoding
-from .least_squares import BoxedLeastSquares, least_squares_accuracy
-from .linear_programme import LinearProgramme
-from .subset_queries import SubsetQueryAttack, floor_subsets
-
-__all__ = [
-    "Averaging",
-    "BoxedLeastSquares",
-    "DecodedAnswers",
-    "Decoder",
-    "DecodingStatus",
-    "Differencing",
-    "Exhaustive",
-    "GaussianLikelihood",
-    "IntegerProgramme",
-    "L1Decoding",
-    "LinearProgramme",
-    "SubsetQueryAttack",
-    "floor_subsets",
-    "least_squares_accuracy",
-]
+from .adaptive import Averaging as Averaging, Differencing as Differencing
+from .base import DecodedAnswers as DecodedAnswers, Decoder as Decoder, DecodingStatus as DecodingStatus
+from .exhaustive import Exhaustive as Exhaustive
+from .flips import GaussianLikelihood as GaussianLikelihood
+from .integer_programme import IntegerProgramme as IntegerProgramme
+from .l1 import L1Decoding as L1Decoding
+from .least_squares import BoxedLeastSquares as BoxedLeastSquares, least_squares_accuracy as least_squares_accuracy
+from .linear_programme import LinearProgramme as LinearProgramme
+from .subset_queries import SubsetQueryAttack as SubsetQueryAttack, floor_subsets as floor_subsets

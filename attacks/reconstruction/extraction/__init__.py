@@ -7,20 +7,12 @@ exposure.py         exposure: the rank of a canary among all candidates, exact, 
 secret_sharer.py    the secret sharer: which of the candidates does the private language model find likeliest?
 """
 
-from .exposure import ExtrapolatedExposure, exposure, exposure_of_rank, extrapolated_exposure
-from .extract import Extracted, Extraction
-from .generation import TextSampling, beam_search
-from .secret_sharer import SecretSharer, canary_ranks
-
-__all__ = [
-    "Extracted",
-    "Extraction",
-    "ExtrapolatedExposure",
-    "SecretSharer",
-    "TextSampling",
-    "beam_search",
-    "canary_ranks",
-    "exposure",
-    "exposure_of_rank",
-    "extrapolated_exposure",
-]
+from .exposure import (
+    ExtrapolatedExposure as ExtrapolatedExposure,
+    exposure as exposure,
+    exposure_of_rank as exposure_of_rank,
+    extrapolated_exposure as extrapolated_exposure,
+)
+from .extract import Extracted as Extracted, Extraction as Extraction
+from .generation import TextSampling as TextSampling, beam_search as beam_search
+from .secret_sharer import SecretSharer as SecretSharer, canary_ranks as canary_ranks

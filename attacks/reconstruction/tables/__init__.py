@@ -11,33 +11,23 @@ reconstructor.py       the attack on published tables in the reconstruction game
 imputer.py             what is guessed without the tables, and how many people are found beside it
 """
 
-from .claims import CertainPeople, Certainty, Claim, at_least_one, certain_people, count_is, decide, none_of
-from .conflicts import Conflict, conflict
-from .decoding import DecodedPeople, decode
-from .imputer import ImputationResult, expected_block, found_people
-from .published import PublishedCell, PublishedTables
-from .reconstructor import TablesReconstructor
-from .solutions import Solutions, solve
-
-__all__ = [
-    "CertainPeople",
-    "Certainty",
-    "Claim",
-    "Conflict",
-    "DecodedPeople",
-    "ImputationResult",
-    "PublishedCell",
-    "PublishedTables",
-    "Solutions",
-    "TablesReconstructor",
-    "at_least_one",
-    "certain_people",
-    "conflict",
-    "count_is",
-    "decide",
-    "decode",
-    "expected_block",
-    "found_people",
-    "none_of",
-    "solve",
-]
+from .claims import (
+    CertainPeople as CertainPeople,
+    Certainty as Certainty,
+    Claim as Claim,
+    at_least_one as at_least_one,
+    certain_people as certain_people,
+    count_is as count_is,
+    decide as decide,
+    none_of as none_of,
+)
+from .conflicts import Conflict as Conflict, conflict as conflict
+from .decoding import DecodedPeople as DecodedPeople, decode as decode
+from .imputer import (
+    ImputationResult as ImputationResult,
+    expected_block as expected_block,
+    found_people as found_people,
+)
+from .published import PublishedCell as PublishedCell, PublishedTables as PublishedTables
+from .reconstructor import TablesReconstructor as TablesReconstructor
+from .solutions import Solutions as Solutions, solve as solve

@@ -11,32 +11,21 @@ derivatives.py           how the gradient of an example turns when the example m
 matching.py              which guess stands for which example of a batch
 """
 
-from .gradient_inversion import InvertedGradients, invert_gradient
-from .gradient_matching import GradientMatching, MatchedGradients
-from .imprint import Imprint, expected_alone
-from .informed_adversary import InformedAdversary, RecoveredRecords, SolverError, solver_error
-from .matching import matched_errors
-from .perturbed_output import PerturbedOutput, blind_success
-from .prior_aware import PriorAware, orthogonal_success, simplex, simplex_success
-from .regression import Regression
-
-__all__ = [
-    "GradientMatching",
-    "Imprint",
-    "InformedAdversary",
-    "InvertedGradients",
-    "MatchedGradients",
-    "PerturbedOutput",
-    "PriorAware",
-    "RecoveredRecords",
-    "Regression",
-    "SolverError",
-    "blind_success",
-    "expected_alone",
-    "invert_gradient",
-    "matched_errors",
-    "orthogonal_success",
-    "simplex",
-    "simplex_success",
-    "solver_error",
-]
+from .gradient_inversion import InvertedGradients as InvertedGradients, invert_gradient as invert_gradient
+from .gradient_matching import GradientMatching as GradientMatching, MatchedGradients as MatchedGradients
+from .imprint import Imprint as Imprint, expected_alone as expected_alone
+from .informed_adversary import (
+    InformedAdversary as InformedAdversary,
+    RecoveredRecords as RecoveredRecords,
+    SolverError as SolverError,
+    solver_error as solver_error,
+)
+from .matching import matched_errors as matched_errors
+from .perturbed_output import PerturbedOutput as PerturbedOutput, blind_success as blind_success
+from .prior_aware import (
+    PriorAware as PriorAware,
+    orthogonal_success as orthogonal_success,
+    simplex as simplex,
+    simplex_success as simplex_success,
+)
+from .regression import Regression as Regression

@@ -11,7 +11,5 @@ text.py       the table that a person reads
 The models are trained, and the coins tossed, in `dpassay.audit.games`.
 """
 
-from .evaluate import evaluate
-from .result import MembershipResult
-
-__all__ = ["MembershipResult", "evaluate"]
+from .evaluate import evaluate as evaluate
+from .result import MembershipResult as MembershipResult

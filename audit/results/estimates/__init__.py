@@ -6,9 +6,7 @@ katz.py        katz_log: normal interval for the logarithm of a ratio
 bootstrap.py   plug_in: observed rates, resampled
 """
 
-from .base import Estimate
-from .bootstrap import plug_in
-from .katz import katz_log
-from .posterior import bayesian
-
-__all__ = ["Estimate", "bayesian", "katz_log", "plug_in"]
+from .base import Estimate as Estimate
+from .bootstrap import plug_in as plug_in
+from .katz import katz_log as katz_log
+from .posterior import bayesian as bayesian

@@ -7,21 +7,14 @@ answers.py   vectors of answers within a sensitivity
 text.py      a domain from a line of text, a table or a file
 """
 
-from .answers import AnswersDomain
-from .base import SearchDomain
-from .records import OneValue, Records
-from .text import domain_from
-from .values import Categories, Integers, Numbers, Values, Vectors
-
-__all__ = [
-    "AnswersDomain",
-    "Categories",
-    "Integers",
-    "Numbers",
-    "OneValue",
-    "Records",
-    "SearchDomain",
-    "Values",
-    "Vectors",
-    "domain_from",
-]
+from .answers import AnswersDomain as AnswersDomain
+from .base import SearchDomain as SearchDomain
+from .records import OneValue as OneValue, Records as Records
+from .text import domain_from as domain_from
+from .values import (
+    Categories as Categories,
+    Integers as Integers,
+    Numbers as Numbers,
+    Values as Values,
+    Vectors as Vectors,
+)

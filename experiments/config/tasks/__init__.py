@@ -12,9 +12,7 @@ shadow_tables.py    membership attacks on synthetic tables, where the mechanism 
 secrets.py          its secret: values, one of several records, or bits
 """
 
-from .base import Task
-from .membership import MembershipStudy, study
-from .pair import PairTask
-from .planning import plan_tasks
-
-__all__ = ["MembershipStudy", "PairTask", "Task", "plan_tasks", "study"]
+from .base import Task as Task
+from .membership import MembershipStudy as MembershipStudy, study as study
+from .pair import PairTask as PairTask
+from .planning import plan_tasks as plan_tasks

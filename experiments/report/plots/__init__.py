@@ -21,23 +21,11 @@ reconstruction_success.py One reconstruction: success rate against prior success
 reconstruction_sweep.py Reconstructions of a sweep: success rate, ceiling and prior success along a swept number
 """
 
-from .bound_claim import BoundClaim
-from .draw import draw_all, draw_result
-from .ladder import LadderPlot
-from .profile import Profile
-from .reconstruction_success import SuccessCeiling
-from .reconstruction_sweep import SuccessSweep
-from .scores import ScoreHistogram
-from .tradeoff import Tradeoff
-
-__all__ = [
-    "BoundClaim",
-    "LadderPlot",
-    "Profile",
-    "ScoreHistogram",
-    "SuccessCeiling",
-    "SuccessSweep",
-    "Tradeoff",
-    "draw_all",
-    "draw_result",
-]
+from .bound_claim import BoundClaim as BoundClaim
+from .draw import draw_all as draw_all, draw_result as draw_result
+from .ladder import LadderPlot as LadderPlot
+from .profile import Profile as Profile
+from .reconstruction_success import SuccessCeiling as SuccessCeiling
+from .reconstruction_sweep import SuccessSweep as SuccessSweep
+from .scores import ScoreHistogram as ScoreHistogram
+from .tradeoff import Tradeoff as Tradeoff

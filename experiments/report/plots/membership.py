@@ -13,8 +13,7 @@ from scipy.special import ndtr
 
 from ....audit.bounds.pair.simultaneous import band
 from ....audit.evidence.scores import Floats, Tally
-from ....audit.metrics.membership.result import HEADLINE_FPR as AT
-from ....audit.metrics.membership.result import AttackMetrics, MembershipResult, Region
+from ....audit.metrics.membership.result import HEADLINE_FPR as AT, AttackMetrics, MembershipResult, Region
 from ....audit.metrics.membership.text import too_few_models
 from ....audit.results.text import percent
 from ..results.formatting import cut, share

@@ -7,7 +7,5 @@ sweep.py        the result of an experiment: its audits, and one verdict that is
 times.py        times.json: how long each audit of a run took
 """
 
-from .provenance import environment
-from .sweep import SweepPoint, SweepResult, corrected
-
-__all__ = ["SweepPoint", "SweepResult", "corrected", "environment"]
+from .provenance import environment as environment
+from .sweep import SweepPoint as SweepPoint, SweepResult as SweepResult, corrected as corrected

@@ -6,16 +6,11 @@ local_epsilon.py     Local epsilon for a target guarantee after shuffling
 subsampling.py       Privacy amplification by subsampling
 """
 
-from .clones import ClonesDP
-from .closed_form import large_epsilon_regime, largest_local_epsilon, shuffled_epsilon, small_epsilon_regime
-from .local_epsilon import local_epsilon_for, local_epsilon_rule
-
-__all__ = [
-    "ClonesDP",
-    "large_epsilon_regime",
-    "largest_local_epsilon",
-    "local_epsilon_for",
-    "local_epsilon_rule",
-    "shuffled_epsilon",
-    "small_epsilon_regime",
-]
+from .clones import ClonesDP as ClonesDP
+from .closed_form import (
+    large_epsilon_regime as large_epsilon_regime,
+    largest_local_epsilon as largest_local_epsilon,
+    shuffled_epsilon as shuffled_epsilon,
+    small_epsilon_regime as small_epsilon_regime,
+)
+from .local_epsilon import local_epsilon_for as local_epsilon_for, local_epsilon_rule as local_epsilon_rule

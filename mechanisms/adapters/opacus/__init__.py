@@ -7,6 +7,4 @@ training.py    what PyTorch and Opacus do
 loading.py     imports it when a model is trained
 """
 
-from .mechanism import OpacusTraining
-
-__all__ = ["OpacusTraining"]
+from .mechanism import OpacusTraining as OpacusTraining

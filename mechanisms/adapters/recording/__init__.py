@@ -8,8 +8,6 @@ standard.py    numpy, scipy.stats, random, secrets
 libraries.py   the measurements of OpenDP and the mechanisms of diffprivlib
 """
 
-from .session import running
-from .standard import RecordingGenerator
-from .tape import Call, Tape
-
-__all__ = ["Call", "RecordingGenerator", "Tape", "running"]
+from .session import running as running
+from .standard import RecordingGenerator as RecordingGenerator
+from .tape import Call as Call, Tape as Tape

@@ -5,8 +5,6 @@ parallel.py            parallel composition without one of its conditions
 uncomposed_counts.py   many counts, each of which has the whole budget
 """
 
-from .fixed_sample import FixedSample
-from .parallel import BrokenParallel
-from .uncomposed_counts import UncomposedSubsetCounts
-
-__all__ = ["BrokenParallel", "FixedSample", "UncomposedSubsetCounts"]
+from .fixed_sample import FixedSample as FixedSample
+from .parallel import BrokenParallel as BrokenParallel
+from .uncomposed_counts import UncomposedSubsetCounts as UncomposedSubsetCounts

@@ -4,7 +4,9 @@ learning.py        a generator that is learned with noise on most of its statist
 privacy_tests.py   plausible deniability taken for differential privacy
 """
 
-from .learning import PairsWithoutNoise, RootsWithoutNoise
-from .privacy_tests import DeterministicTest, NoPrivacyTest, NoReleaseSeen
-
-__all__ = ["DeterministicTest", "NoPrivacyTest", "NoReleaseSeen", "PairsWithoutNoise", "RootsWithoutNoise"]
+from .learning import PairsWithoutNoise as PairsWithoutNoise, RootsWithoutNoise as RootsWithoutNoise
+from .privacy_tests import (
+    DeterministicTest as DeterministicTest,
+    NoPrivacyTest as NoPrivacyTest,
+    NoReleaseSeen as NoReleaseSeen,
+)

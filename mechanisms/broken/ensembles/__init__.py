@@ -8,18 +8,9 @@ check_without_noise.py  CheckWithoutNoise: the votes themselves decide whether t
 epsilon_of_votes.py     EpsilonOfVotes: the data-dependent epsilon is published as it is
 """
 
-from .check_without_noise import CheckWithoutNoise
-from .epsilon_of_votes import EpsilonOfVotes
-from .kept_teachers import TeachersKept
-from .same_part import SamePartForAll
-from .unpaid_abstention import AbstentionNotAccounted
-from .vote_scale import VoteScaleInverse
-
-__all__ = [
-    "AbstentionNotAccounted",
-    "CheckWithoutNoise",
-    "EpsilonOfVotes",
-    "SamePartForAll",
-    "TeachersKept",
-    "VoteScaleInverse",
-]
+from .check_without_noise import CheckWithoutNoise as CheckWithoutNoise
+from .epsilon_of_votes import EpsilonOfVotes as EpsilonOfVotes
+from .kept_teachers import TeachersKept as TeachersKept
+from .same_part import SamePartForAll as SamePartForAll
+from .unpaid_abstention import AbstentionNotAccounted as AbstentionNotAccounted
+from .vote_scale import VoteScaleInverse as VoteScaleInverse

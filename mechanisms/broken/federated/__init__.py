@@ -3,6 +3,8 @@
 averaging.py   divided by the realised number of clients; clipped per record; noise of the mean on the sum
 """
 
-from .averaging import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
-
-__all__ = ["NoiseOfMeanOnSum", "PerRecordClipping", "RealisedClients"]
+from .averaging import (
+    NoiseOfMeanOnSum as NoiseOfMeanOnSum,
+    PerRecordClipping as PerRecordClipping,
+    RealisedClients as RealisedClients,
+)

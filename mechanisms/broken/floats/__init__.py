@@ -10,9 +10,7 @@ rounded_sum.py   perfect noise that is added in floats: the last bits tell how l
 tables.py        the exact curve of samplers whose outputs can all be listed
 """
 
-from .gaussian import FloatGaussian
-from .laplace import FloatLaplace
-from .loop_count import LoopCountReleased
-from .rounded_sum import RoundedSum
-
-__all__ = ["FloatGaussian", "FloatLaplace", "LoopCountReleased", "RoundedSum"]
+from .gaussian import FloatGaussian as FloatGaussian
+from .laplace import FloatLaplace as FloatLaplace
+from .loop_count import LoopCountReleased as LoopCountReleased
+from .rounded_sum import RoundedSum as RoundedSum

@@ -4,7 +4,5 @@ max_value.py   report noisy max that returns the largest sum itself, not its pos
 score.py       the exponential mechanism on a difference of errors, whose sensitivity is halved
 """
 
-from .max_value import ExponentialMaxValue, LaplaceMaxValue
-from .score import HalvedScoreSensitivity
-
-__all__ = ["ExponentialMaxValue", "HalvedScoreSensitivity", "LaplaceMaxValue"]
+from .max_value import ExponentialMaxValue as ExponentialMaxValue, LaplaceMaxValue as LaplaceMaxValue
+from .score import HalvedScoreSensitivity as HalvedScoreSensitivity

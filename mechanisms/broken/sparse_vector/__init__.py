@@ -7,10 +7,8 @@ side_by_side.py         two broken ones on the same queries
 tested_value.py         the very value that was compared is released
 """
 
-from .no_query_noise import NoQueryNoise
-from .no_stop import NeverStops
-from .noise_without_count import NoiseWithoutCount
-from .side_by_side import TwoBrokenSparseVectors
-from .tested_value import ReleasesTestedValue
-
-__all__ = ["NeverStops", "NoQueryNoise", "NoiseWithoutCount", "ReleasesTestedValue", "TwoBrokenSparseVectors"]
+from .no_query_noise import NoQueryNoise as NoQueryNoise
+from .no_stop import NeverStops as NeverStops
+from .noise_without_count import NoiseWithoutCount as NoiseWithoutCount
+from .side_by_side import TwoBrokenSparseVectors as TwoBrokenSparseVectors
+from .tested_value import ReleasesTestedValue as ReleasesTestedValue

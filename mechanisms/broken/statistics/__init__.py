@@ -10,25 +10,17 @@ machine_sums.py   sums that move further in the arithmetic of the machine than o
 wishart.py        a second-moment matrix with noise that is positive semi-definite
 """
 
-from .bounds import BoundsFromData, DomainFromData, UpperBoundIgnored
-from .clipping import ClippedCopyUnused, NaNSurvivesClipping
-from .divisors import DivisorOfData
-from .exact_counts import MeanWithExactCounts
-from .local_sensitivity import HistogramAtThreshold, LocalSensitivityMedian
-from .machine_sums import SinglePrecisionSum, WrappedSum
-from .wishart import WishartNoise
-
-__all__ = [
-    "BoundsFromData",
-    "ClippedCopyUnused",
-    "DivisorOfData",
-    "DomainFromData",
-    "HistogramAtThreshold",
-    "LocalSensitivityMedian",
-    "MeanWithExactCounts",
-    "NaNSurvivesClipping",
-    "SinglePrecisionSum",
-    "UpperBoundIgnored",
-    "WishartNoise",
-    "WrappedSum",
-]
+from .bounds import (
+    BoundsFromData as BoundsFromData,
+    DomainFromData as DomainFromData,
+    UpperBoundIgnored as UpperBoundIgnored,
+)
+from .clipping import ClippedCopyUnused as ClippedCopyUnused, NaNSurvivesClipping as NaNSurvivesClipping
+from .divisors import DivisorOfData as DivisorOfData
+from .exact_counts import MeanWithExactCounts as MeanWithExactCounts
+from .local_sensitivity import (
+    HistogramAtThreshold as HistogramAtThreshold,
+    LocalSensitivityMedian as LocalSensitivityMedian,
+)
+from .machine_sums import SinglePrecisionSum as SinglePrecisionSum, WrappedSum as WrappedSum
+from .wishart import WishartNoise as WishartNoise

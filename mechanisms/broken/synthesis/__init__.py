@@ -8,9 +8,7 @@ tree.py          BestTree: MST whose tree is the best one
 A choice whose scores move further than they should: `dpassay.mechanisms.broken.selection.score`.
 """
 
-from .annealing import AnnealingNotBooked
-from .compression import MergedByExactCounts
-from .resampled import Resampled
-from .tree import BestTree
-
-__all__ = ["AnnealingNotBooked", "BestTree", "MergedByExactCounts", "Resampled"]
+from .annealing import AnnealingNotBooked as AnnealingNotBooked
+from .compression import MergedByExactCounts as MergedByExactCounts
+from .resampled import Resampled as Resampled
+from .tree import BestTree as BestTree

@@ -3,6 +3,4 @@
 unbounded.py    wrong on purpose: counts of n-grams to which a text contributes more than the noise is for
 """
 
-from .unbounded import ContributionNotBounded
-
-__all__ = ["ContributionNotBounded"]
+from .unbounded import ContributionNotBounded as ContributionNotBounded

@@ -5,8 +5,6 @@ exact_errors.py  online multiplicative weights that look at the exact error
 selection.py     MWEM that does not pay for its choices
 """
 
-from .dual_query import SamplesCountedOnce
-from .exact_errors import ExactErrors
-from .selection import UnpaidSelection
-
-__all__ = ["ExactErrors", "SamplesCountedOnce", "UnpaidSelection"]
+from .dual_query import SamplesCountedOnce as SamplesCountedOnce
+from .exact_errors import ExactErrors as ExactErrors
+from .selection import UnpaidSelection as UnpaidSelection

@@ -4,7 +4,5 @@ steps.py         the guarantee of a number of steps, by the accountant of your c
 calibration.py   how much noise a wanted epsilon needs
 """
 
-from .calibration import calibrate_noise
-from .steps import steps_guarantee
-
-__all__ = ["calibrate_noise", "steps_guarantee"]
+from .calibration import calibrate_noise as calibrate_noise
+from .steps import steps_guarantee as steps_guarantee

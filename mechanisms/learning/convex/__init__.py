@@ -6,8 +6,6 @@ objective_perturbation.py   noise in the objective
 projected_sgd.py            noisy projected SGD, the textbook's
 """
 
-from .objective_perturbation import ObjectivePerturbation
-from .output_perturbation import OutputPerturbation
-from .projected_sgd import NoisyProjectedSGD
-
-__all__ = ["NoisyProjectedSGD", "ObjectivePerturbation", "OutputPerturbation"]
+from .objective_perturbation import ObjectivePerturbation as ObjectivePerturbation
+from .output_perturbation import OutputPerturbation as OutputPerturbation
+from .projected_sgd import NoisyProjectedSGD as NoisyProjectedSGD

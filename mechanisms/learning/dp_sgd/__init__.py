@@ -16,28 +16,18 @@ capabilities.py      Capabilities that attacks require of a trainer, one protoco
 fine_tuning.py       Private fine-tuning: a head trained by DP-SGD on features learned from public records
 """
 
-from .group_privacy import GroupPrivacy
-from .mechanism import DPSGD
-from .sampling.base import Sampling
-from .sampling.cyclic import CyclicBatches
-from .sampling.fixed_size import FixedSizeSampling
-from .sampling.full_batch import FullBatch
-from .sampling.poisson import PoissonSampling
-from .sampling.shuffled import ShuffledEpochs
-from .schedules import ConstantSchedule, Cosine, InverseSquareRoot, Schedule, StepDecay
-
-__all__ = [
-    "DPSGD",
-    "ConstantSchedule",
-    "Cosine",
-    "CyclicBatches",
-    "FixedSizeSampling",
-    "FullBatch",
-    "GroupPrivacy",
-    "InverseSquareRoot",
-    "PoissonSampling",
-    "Sampling",
-    "Schedule",
-    "ShuffledEpochs",
-    "StepDecay",
-]
+from .group_privacy import GroupPrivacy as GroupPrivacy
+from .mechanism import DPSGD as DPSGD
+from .sampling.base import Sampling as Sampling
+from .sampling.cyclic import CyclicBatches as CyclicBatches
+from .sampling.fixed_size import FixedSizeSampling as FixedSizeSampling
+from .sampling.full_batch import FullBatch as FullBatch
+from .sampling.poisson import PoissonSampling as PoissonSampling
+from .sampling.shuffled import ShuffledEpochs as ShuffledEpochs
+from .schedules import (
+    ConstantSchedule as ConstantSchedule,
+    Cosine as Cosine,
+    InverseSquareRoot as InverseSquareRoot,
+    Schedule as Schedule,
+    StepDecay as StepDecay,
+)

@@ -6,8 +6,6 @@ averaging.py     FedSGD and FedAvg with noise at the server
 local_noise.py   ... with noise at the client, or none: what the server then sees
 """
 
-from .averaging import FederatedAveraging
-from .clients import split_by_client
-from .local_noise import LocalNoiseAveraging
-
-__all__ = ["FederatedAveraging", "LocalNoiseAveraging", "split_by_client"]
+from .averaging import FederatedAveraging as FederatedAveraging
+from .clients import split_by_client as split_by_client
+from .local_noise import LocalNoiseAveraging as LocalNoiseAveraging

@@ -9,17 +9,11 @@ trained.py       TrainedModels, that can be queried
 catalogue.py     all of them by name
 """
 
-from .base import Layer, Model
-from .linear import LinearRegression, LogisticRegression, SoftmaxRegression
-from .perceptron import MultiLayerPerceptron
-from .trained import TrainedModels
-
-__all__ = [
-    "Layer",
-    "LinearRegression",
-    "LogisticRegression",
-    "Model",
-    "MultiLayerPerceptron",
-    "SoftmaxRegression",
-    "TrainedModels",
-]
+from .base import Layer as Layer, Model as Model
+from .linear import (
+    LinearRegression as LinearRegression,
+    LogisticRegression as LogisticRegression,
+    SoftmaxRegression as SoftmaxRegression,
+)
+from .perceptron import MultiLayerPerceptron as MultiLayerPerceptron
+from .trained import TrainedModels as TrainedModels

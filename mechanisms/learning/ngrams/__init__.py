@@ -5,8 +5,6 @@ ngram_counts.py   noisy counts of n-grams: what a private language model is made
 model.py          language models from counts of n-grams
 """
 
-from .alphabet import Alphabet
-from .model import NGramModel
-from .ngram_counts import NGramCounts
-
-__all__ = ["Alphabet", "NGramCounts", "NGramModel"]
+from .alphabet import Alphabet as Alphabet
+from .model import NGramModel as NGramModel
+from .ngram_counts import NGramCounts as NGramCounts

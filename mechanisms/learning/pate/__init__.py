@@ -19,34 +19,19 @@ vote_counts.py       Tables of votes: counting and checks
 winners.py           Probability that each label has the most noisy votes
 """
 
-from .confident import ConfidentGNMax, InteractiveGNMax
-from .data_dependent import DataDependent, data_dependent
-from .noisy_max import GNMax, LNMax
-from .noisy_votes import NoisyVotes
-from .pate import PATE
-from .private_epsilon import PrivateEpsilon
-from .sample_and_aggregate import SampleAndAggregate
-from .students import LabelSpreading
-from .teacher_votes import TeacherVotes
-from .teachers import EstimatorTeachers, KernelTeachers, NearestTeachers, Teachers
-from .vote_counts import count_votes
-
-__all__ = [
-    "PATE",
-    "ConfidentGNMax",
-    "DataDependent",
-    "EstimatorTeachers",
-    "GNMax",
-    "InteractiveGNMax",
-    "KernelTeachers",
-    "LNMax",
-    "LabelSpreading",
-    "NearestTeachers",
-    "NoisyVotes",
-    "PrivateEpsilon",
-    "SampleAndAggregate",
-    "TeacherVotes",
-    "Teachers",
-    "count_votes",
-    "data_dependent",
-]
+from .confident import ConfidentGNMax as ConfidentGNMax, InteractiveGNMax as InteractiveGNMax
+from .data_dependent import DataDependent as DataDependent, data_dependent as data_dependent
+from .noisy_max import GNMax as GNMax, LNMax as LNMax
+from .noisy_votes import NoisyVotes as NoisyVotes
+from .pate import PATE as PATE
+from .private_epsilon import PrivateEpsilon as PrivateEpsilon
+from .sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
+from .students import LabelSpreading as LabelSpreading
+from .teacher_votes import TeacherVotes as TeacherVotes
+from .teachers import (
+    EstimatorTeachers as EstimatorTeachers,
+    KernelTeachers as KernelTeachers,
+    NearestTeachers as NearestTeachers,
+    Teachers as Teachers,
+)
+from .vote_counts import count_votes as count_votes

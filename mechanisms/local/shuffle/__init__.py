@@ -6,15 +6,10 @@ distributions.py  learn a distribution, or test whether it is uniform, in each t
 sample_sizes.py   how many users each trust model needs, to learn a distribution or to test one
 """
 
-from .distributions import FrequencyLearner, UniformityTest, oracle_for
-from .sample_sizes import learning_samples, uniformity_samples
-from .shuffled import Shuffled
-
-__all__ = [
-    "FrequencyLearner",
-    "Shuffled",
-    "UniformityTest",
-    "learning_samples",
-    "oracle_for",
-    "uniformity_samples",
-]
+from .distributions import (
+    FrequencyLearner as FrequencyLearner,
+    UniformityTest as UniformityTest,
+    oracle_for as oracle_for,
+)
+from .sample_sizes import learning_samples as learning_samples, uniformity_samples as uniformity_samples
+from .shuffled import Shuffled as Shuffled

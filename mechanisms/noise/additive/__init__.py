@@ -11,22 +11,11 @@ staircase.py     the least noise that epsilon allows
 uniforms.py      uniform numbers with every bit that a float has room for
 """
 
-from ..discrete.discrete_gaussian import DiscreteGaussian
-from ..discrete.geometric import Geometric
-from ..discrete.grid import GridLaplace
-from .gaussian import Gaussian
-from .laplace import Laplace
-from .prefix_sums import PrefixSums
-from .snapping import Snapping
-from .staircase import Staircase
-
-__all__ = [
-    "DiscreteGaussian",
-    "Gaussian",
-    "Geometric",
-    "GridLaplace",
-    "Laplace",
-    "PrefixSums",
-    "Snapping",
-    "Staircase",
-]
+from ..discrete.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+from ..discrete.geometric import Geometric as Geometric
+from ..discrete.grid import GridLaplace as GridLaplace
+from .gaussian import Gaussian as Gaussian
+from .laplace import Laplace as Laplace
+from .prefix_sums import PrefixSums as PrefixSums
+from .snapping import Snapping as Snapping
+from .staircase import Staircase as Staircase

@@ -6,18 +6,11 @@ bounded.py    bounded noise, rounding and suppression: not private, and they say
 answerer.py   a query interface that keeps its state: fresh or sticky noise, suppression, a budget
 """
 
-from .answerer import Answerer
-from .base import SubsetCounts, random_subsets
-from .bounded import BoundedNoiseSubsetCounts, RoundedSubsetCounts
-from .noisy import GaussianSubsetCounts, GeometricSubsetCounts, LaplaceSubsetCounts
-
-__all__ = [
-    "Answerer",
-    "BoundedNoiseSubsetCounts",
-    "GaussianSubsetCounts",
-    "GeometricSubsetCounts",
-    "LaplaceSubsetCounts",
-    "RoundedSubsetCounts",
-    "SubsetCounts",
-    "random_subsets",
-]
+from .answerer import Answerer as Answerer
+from .base import SubsetCounts as SubsetCounts, random_subsets as random_subsets
+from .bounded import BoundedNoiseSubsetCounts as BoundedNoiseSubsetCounts, RoundedSubsetCounts as RoundedSubsetCounts
+from .noisy import (
+    GaussianSubsetCounts as GaussianSubsetCounts,
+    GeometricSubsetCounts as GeometricSubsetCounts,
+    LaplaceSubsetCounts as LaplaceSubsetCounts,
+)

@@ -6,8 +6,6 @@ geometric.py           two-sided geometric (discrete Laplace) noise on whole num
 grid.py                geometric noise on a grid of real numbers
 """
 
-from .discrete_gaussian import DiscreteGaussian
-from .geometric import Geometric
-from .grid import GridLaplace
-
-__all__ = ["DiscreteGaussian", "Geometric", "GridLaplace"]
+from .discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+from .geometric import Geometric as Geometric
+from .grid import GridLaplace as GridLaplace

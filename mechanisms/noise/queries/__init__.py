@@ -11,24 +11,10 @@ sums.py        sums and means of values that are clipped to a public interval, w
 workload.py    any linear queries over the cells of a domain, as the rows of a matrix
 """
 
-from .base import Query
-from .counts import Count, Histogram, PrefixCounts
-from .domain import Domain, check_memory
-from .marginals import Marginals
-from .median import MedianUtility
-from .sums import Mean, Sum
-from .workload import Workload
-
-__all__ = [
-    "Count",
-    "Domain",
-    "Histogram",
-    "Marginals",
-    "Mean",
-    "MedianUtility",
-    "PrefixCounts",
-    "Query",
-    "Sum",
-    "Workload",
-    "check_memory",
-]
+from .base import Query as Query
+from .counts import Count as Count, Histogram as Histogram, PrefixCounts as PrefixCounts
+from .domain import Domain as Domain, check_memory as check_memory
+from .marginals import Marginals as Marginals
+from .median import MedianUtility as MedianUtility
+from .sums import Mean as Mean, Sum as Sum
+from .workload import Workload as Workload

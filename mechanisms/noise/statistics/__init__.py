@@ -14,26 +14,13 @@ median_sensitivity.py       how far the median of bounded values can move
 laplace_choice.py           the exact curve of a random choice that is seen, and a number with noise that goes with it
 """
 
-from ...selection.quantile import Quantile
-from .laplace_choice import LaplaceChoiceDP
-from .mean import SumAndCount
-from .median_sensitivity import BoundedMedian
-from .naive_bayes import NaiveBayesCounts
-from .propose_test_release import ProposeTestRelease
-from .restricted_sensitivity import RestrictedEdgeCount
-from .smooth_sensitivity import SmoothSensitivityMedian
-from .stability_histogram import StabilityHistogram
-from .triangles import TriangleCount
-
-__all__ = [
-    "BoundedMedian",
-    "LaplaceChoiceDP",
-    "NaiveBayesCounts",
-    "ProposeTestRelease",
-    "Quantile",
-    "RestrictedEdgeCount",
-    "SmoothSensitivityMedian",
-    "StabilityHistogram",
-    "SumAndCount",
-    "TriangleCount",
-]
+from ...selection.quantile import Quantile as Quantile
+from .laplace_choice import LaplaceChoiceDP as LaplaceChoiceDP
+from .mean import SumAndCount as SumAndCount
+from .median_sensitivity import BoundedMedian as BoundedMedian
+from .naive_bayes import NaiveBayesCounts as NaiveBayesCounts
+from .propose_test_release import ProposeTestRelease as ProposeTestRelease
+from .restricted_sensitivity import RestrictedEdgeCount as RestrictedEdgeCount
+from .smooth_sensitivity import SmoothSensitivityMedian as SmoothSensitivityMedian
+from .stability_histogram import StabilityHistogram as StabilityHistogram
+from .triangles import TriangleCount as TriangleCount

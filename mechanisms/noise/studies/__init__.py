@@ -6,9 +6,12 @@ populations.py    public frequencies of columns: all alike, spread, or those of 
 study.py          Study         a group of which all but one are drawn anew in every run
 """
 
-from .column_means import ColumnMeans
-from .genomes import Genomes
-from .populations import ConstantFrequencies, Population, Tardos, Uniform
-from .study import Study
-
-__all__ = ["ColumnMeans", "ConstantFrequencies", "Genomes", "Population", "Study", "Tardos", "Uniform"]
+from .column_means import ColumnMeans as ColumnMeans
+from .genomes import Genomes as Genomes
+from .populations import (
+    ConstantFrequencies as ConstantFrequencies,
+    Population as Population,
+    Tardos as Tardos,
+    Uniform as Uniform,
+)
+from .study import Study as Study

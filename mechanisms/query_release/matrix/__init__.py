@@ -15,23 +15,20 @@ p_identity.py   a strategy of small error for Laplace noise: each cell and a few
 strategies.py   what is measured: cells, totals, trees, wavelets, the workload itself, or what is best for it
 """
 
-from .errors import query_errors, singular_value_bound, squared_error
-from .gaussian import GaussianMatrix
-from .laplace import LaplaceMatrix
-from .strategies import ExplicitStrategy, Hierarchical, Identity, Optimised, Strategy, Total, Wavelet, WorkloadStrategy
-
-__all__ = [
-    "ExplicitStrategy",
-    "GaussianMatrix",
-    "Hierarchical",
-    "Identity",
-    "LaplaceMatrix",
-    "Optimised",
-    "Strategy",
-    "Total",
-    "Wavelet",
-    "WorkloadStrategy",
-    "query_errors",
-    "singular_value_bound",
-    "squared_error",
-]
+from .errors import (
+    query_errors as query_errors,
+    singular_value_bound as singular_value_bound,
+    squared_error as squared_error,
+)
+from .gaussian import GaussianMatrix as GaussianMatrix
+from .laplace import LaplaceMatrix as LaplaceMatrix
+from .strategies import (
+    ExplicitStrategy as ExplicitStrategy,
+    Hierarchical as Hierarchical,
+    Identity as Identity,
+    Optimised as Optimised,
+    Strategy as Strategy,
+    Total as Total,
+    Wavelet as Wavelet,
+    WorkloadStrategy as WorkloadStrategy,
+)

@@ -12,9 +12,7 @@ small_database.py  the exponential mechanism over all small databases
 segments.py          Probabilities of comparisons with a noisy threshold, with different queries in each run
 """
 
-from .dual_query import DualQuery
-from .mwem import MWEM, GaussianMWEM
-from .online import OnlineWeights
-from .small_database import SmallDatabase
-
-__all__ = ["MWEM", "DualQuery", "GaussianMWEM", "OnlineWeights", "SmallDatabase"]
+from .dual_query import DualQuery as DualQuery
+from .mwem import MWEM as MWEM, GaussianMWEM as GaussianMWEM
+from .online import OnlineWeights as OnlineWeights
+from .small_database import SmallDatabase as SmallDatabase

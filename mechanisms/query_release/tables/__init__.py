@@ -10,29 +10,17 @@ swapped.py      tables that are exact, or computed after people were swapped bet
 tables.py       a set of tables: what is published, and what is suppressed
 """
 
-from .census import census_domain, census_tables
-from .domain import CensusDomain, Group, group
-from .noisy import NoisyTables
-from .rounding import Rounding
-from .statistics import NOT_PUBLISHED, GroupCount, GroupShare, MeanAge, MedianAge, TableStatistic
-from .swapped import SwappedTables
-from .tables import Tables, rows_of
-
-__all__ = [
-    "NOT_PUBLISHED",
-    "CensusDomain",
-    "Group",
-    "GroupCount",
-    "GroupShare",
-    "MeanAge",
-    "MedianAge",
-    "NoisyTables",
-    "Rounding",
-    "SwappedTables",
-    "TableStatistic",
-    "Tables",
-    "census_domain",
-    "census_tables",
-    "group",
-    "rows_of",
-]
+from .census import census_domain as census_domain, census_tables as census_tables
+from .domain import CensusDomain as CensusDomain, Group as Group, group as group
+from .noisy import NoisyTables as NoisyTables
+from .rounding import Rounding as Rounding
+from .statistics import (
+    NOT_PUBLISHED as NOT_PUBLISHED,
+    GroupCount as GroupCount,
+    GroupShare as GroupShare,
+    MeanAge as MeanAge,
+    MedianAge as MedianAge,
+    TableStatistic as TableStatistic,
+)
+from .swapped import SwappedTables as SwappedTables
+from .tables import Tables as Tables, rows_of as rows_of

@@ -12,8 +12,6 @@ neighbouring_moves.py Changes of the measurements by one person, for pairs that 
 queries.py           Parts of a release over a geography: measured queries, invariants, structural zeros
 """
 
-from .geography import LEVELS, Geography
-from .noise import GaussianTopDown, GeometricTopDown
-from .queries import Invariant, LevelQuery
-
-__all__ = ["LEVELS", "GaussianTopDown", "Geography", "GeometricTopDown", "Invariant", "LevelQuery"]
+from .geography import LEVELS as LEVELS, Geography as Geography
+from .noise import GaussianTopDown as GaussianTopDown, GeometricTopDown as GeometricTopDown
+from .queries import Invariant as Invariant, LevelQuery as LevelQuery

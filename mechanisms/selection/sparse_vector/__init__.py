@@ -8,7 +8,5 @@ answers.py             answers as whole numbers, and the distinct patterns among
 threshold_integral.py  probabilities of answers, integrated over the noise of the threshold
 """
 
-from .above_threshold import AboveThreshold
-from .numerical import NumericalSparseVector
-
-__all__ = ["AboveThreshold", "NumericalSparseVector"]
+from .above_threshold import AboveThreshold as AboveThreshold
+from .numerical import NumericalSparseVector as NumericalSparseVector

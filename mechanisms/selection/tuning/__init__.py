@@ -9,21 +9,13 @@ threshold.py     the first run that is good enough
 chooses_run.py       Base class of the mechanisms that choose among private runs
 """
 
-from .base import TuningTrial
-from .best import BestOfRepetitions
-from .candidate import NoisyCandidate, RandomMechanism
-from .chooses_run import ChoosesRun
-from .repetitions import NegativeBinomialRepetitions, PoissonRepetitions, Repetitions
-from .threshold import FirstGoodEnough
-
-__all__ = [
-    "BestOfRepetitions",
-    "ChoosesRun",
-    "FirstGoodEnough",
-    "NegativeBinomialRepetitions",
-    "NoisyCandidate",
-    "PoissonRepetitions",
-    "RandomMechanism",
-    "Repetitions",
-    "TuningTrial",
-]
+from .base import TuningTrial as TuningTrial
+from .best import BestOfRepetitions as BestOfRepetitions
+from .candidate import NoisyCandidate as NoisyCandidate, RandomMechanism as RandomMechanism
+from .chooses_run import ChoosesRun as ChoosesRun
+from .repetitions import (
+    NegativeBinomialRepetitions as NegativeBinomialRepetitions,
+    PoissonRepetitions as PoissonRepetitions,
+    Repetitions as Repetitions,
+)
+from .threshold import FirstGoodEnough as FirstGoodEnough

@@ -5,8 +5,6 @@ mondrian.py    k-anonymous tables, by cutting the data at medians and by bands t
 cells.py       the same tables with differential privacy: noisy counts in cells that are fixed beforehand
 """
 
-from .cells import GeneralizedCells
-from .mondrian import banded, mondrian
-from .table import GroupedTable
-
-__all__ = ["GeneralizedCells", "GroupedTable", "banded", "mondrian"]
+from .cells import GeneralizedCells as GeneralizedCells
+from .mondrian import banded as banded, mondrian as mondrian
+from .table import GroupedTable as GroupedTable

@@ -19,31 +19,19 @@ The words of Bindschaedler, Shokri and Gunter (2017), and the names here:
 laplace_statistics.py Statistics of a table, each with Laplace noise and a small epsilon, accounted for by advanced com
 """
 
-from .definition import buckets, largest_crowd, plausibly_deniable
-from .learning import LearnedGenerator, learn_generator
-from .network import BayesianNetwork, chain
-from .parameters import NoisyCounts
-from .release import NOT_RELEASED, DeniableRelease
-from .seeds import SeedBasedSynthesis, SeedGenerator, TableGenerator
-from .structure import NoisyEntropies, entropy_sensitivity, learn_structure
-from .theorem import DeniabilityDP
-
-__all__ = [
-    "NOT_RELEASED",
-    "BayesianNetwork",
-    "DeniabilityDP",
-    "DeniableRelease",
-    "LearnedGenerator",
-    "NoisyCounts",
-    "NoisyEntropies",
-    "SeedBasedSynthesis",
-    "SeedGenerator",
-    "TableGenerator",
-    "buckets",
-    "chain",
-    "entropy_sensitivity",
-    "largest_crowd",
-    "learn_generator",
-    "learn_structure",
-    "plausibly_deniable",
-]
+from .definition import buckets as buckets, largest_crowd as largest_crowd, plausibly_deniable as plausibly_deniable
+from .learning import LearnedGenerator as LearnedGenerator, learn_generator as learn_generator
+from .network import BayesianNetwork as BayesianNetwork, chain as chain
+from .parameters import NoisyCounts as NoisyCounts
+from .release import NOT_RELEASED as NOT_RELEASED, DeniableRelease as DeniableRelease
+from .seeds import (
+    SeedBasedSynthesis as SeedBasedSynthesis,
+    SeedGenerator as SeedGenerator,
+    TableGenerator as TableGenerator,
+)
+from .structure import (
+    NoisyEntropies as NoisyEntropies,
+    entropy_sensitivity as entropy_sensitivity,
+    learn_structure as learn_structure,
+)
+from .theorem import DeniabilityDP as DeniabilityDP

@@ -13,23 +13,11 @@ tree_answers.py    measured attributes and pairs as the nodes and edges of a tre
 tree_model.py      the graphical model of a tree, another tree in each run, fitted for all runs at once
 """
 
-from .direct import DirectGenerator
-from .graphical import GraphicalModel
-from .local.consistency import GradualUpdate, LocalConsistency
-from .mixtures.network import GeneratorNetwork
-from .mixtures.relaxed import RelaxedTable
-from .problem import misfit
-from .reference import ReferenceModel
-from .tree_model import TreeModel
-
-__all__ = [
-    "DirectGenerator",
-    "GeneratorNetwork",
-    "GradualUpdate",
-    "GraphicalModel",
-    "LocalConsistency",
-    "ReferenceModel",
-    "RelaxedTable",
-    "TreeModel",
-    "misfit",
-]
+from .direct import DirectGenerator as DirectGenerator
+from .graphical import GraphicalModel as GraphicalModel
+from .local.consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
+from .mixtures.network import GeneratorNetwork as GeneratorNetwork
+from .mixtures.relaxed import RelaxedTable as RelaxedTable
+from .problem import misfit as misfit
+from .reference import ReferenceModel as ReferenceModel
+from .tree_model import TreeModel as TreeModel

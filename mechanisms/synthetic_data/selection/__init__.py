@@ -10,8 +10,6 @@ measured_marginals.py Measurements of each run so far, when runs choose differen
 worst_case_clusters.py Data on which one record gives the most information about the tree that MST chooses
 """
 
-from .aim import AIM
-from .fixed import FixedMarginals
-from .mst import MST
-
-__all__ = ["AIM", "MST", "FixedMarginals"]
+from .aim import AIM as AIM
+from .fixed import FixedMarginals as FixedMarginals
+from .mst import MST as MST

@@ -5,8 +5,12 @@ files.py     figures as files: SVG for screens (one file, light and dark), PNG a
 palette.py   colours, each in a light and a dark form, told apart by people with any kind of colour vision
 """
 
-from .canvas import EndLabel, NotebookFigure, legend, new_figure, style_axes
-from .files import save, svg_text
-from .palette import PALETTE, Colour
-
-__all__ = ["PALETTE", "Colour", "EndLabel", "NotebookFigure", "legend", "new_figure", "save", "style_axes", "svg_text"]
+from .canvas import (
+    EndLabel as EndLabel,
+    NotebookFigure as NotebookFigure,
+    legend as legend,
+    new_figure as new_figure,
+    style_axes as style_axes,
+)
+from .files import save as save, svg_text as svg_text
+from .palette import PALETTE as PALETTE, Colour as Colour

@@ -6,9 +6,7 @@ gaussian.py   TwoGaussiansDP    Gaussian noise
 laplace.py    TwoLaplacesDP     Laplace noise; two_laplaces: its simplest form
 """
 
-from .base import TwoLawsDP
-from .cauchy import TwoCauchysDP
-from .gaussian import TwoGaussiansDP
-from .laplace import TwoLaplacesDP, two_laplaces
-
-__all__ = ["TwoCauchysDP", "TwoGaussiansDP", "TwoLaplacesDP", "TwoLawsDP", "two_laplaces"]
+from .base import TwoLawsDP as TwoLawsDP
+from .cauchy import TwoCauchysDP as TwoCauchysDP
+from .gaussian import TwoGaussiansDP as TwoGaussiansDP
+from .laplace import TwoLaplacesDP as TwoLaplacesDP, two_laplaces as two_laplaces

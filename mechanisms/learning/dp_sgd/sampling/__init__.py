@@ -12,23 +12,11 @@ cyclic.py       the records in their order, cut into batches, over and over
 Their names stand in `dpassay.mechanisms.learning.dp_sgd.catalogue`.
 """
 
-from .base import BatchDraw, Sampling
-from .batches import BatchSampling
-from .cyclic import CyclicBatches
-from .epochs import EpochSampling
-from .fixed_size import FixedSizeSampling
-from .full_batch import FullBatch
-from .poisson import PoissonSampling
-from .shuffled import ShuffledEpochs
-
-__all__ = [
-    "BatchDraw",
-    "BatchSampling",
-    "CyclicBatches",
-    "EpochSampling",
-    "FixedSizeSampling",
-    "FullBatch",
-    "PoissonSampling",
-    "Sampling",
-    "ShuffledEpochs",
-]
+from .base import BatchDraw as BatchDraw, Sampling as Sampling
+from .batches import BatchSampling as BatchSampling
+from .cyclic import CyclicBatches as CyclicBatches
+from .epochs import EpochSampling as EpochSampling
+from .fixed_size import FixedSizeSampling as FixedSizeSampling
+from .full_batch import FullBatch as FullBatch
+from .poisson import PoissonSampling as PoissonSampling
+from .shuffled import ShuffledEpochs as ShuffledEpochs

@@ -5,6 +5,4 @@ gradual_update.py    a table moved record by record until its marginals are the 
 polytope.py          marginals that agree, and the projection onto them
 """
 
-from .consistency import GradualUpdate, LocalConsistency
-
-__all__ = ["GradualUpdate", "LocalConsistency"]
+from .consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency

@@ -7,8 +7,6 @@ products.py    marginals of rows of weights, and their gradients
 relaxed.py     RAP and RAP with a softmax: the rows themselves are the parameters
 """
 
-from .mixture import Mixture
-from .network import GeneratorNetwork
-from .relaxed import RelaxedTable
-
-__all__ = ["GeneratorNetwork", "Mixture", "RelaxedTable"]
+from .mixture import Mixture as Mixture
+from .network import GeneratorNetwork as GeneratorNetwork
+from .relaxed import RelaxedTable as RelaxedTable
