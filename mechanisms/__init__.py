@@ -25,6 +25,7 @@ combinators/         Mechanisms that are made of others, with the guarantee that
 query_release/       Answers to many queries at once
 synthetic_data/      Synthetic data: select marginals, measure them with noise, generate a table that explains the answ
 noise/               Noise
+core/                Core
 """
 
 from .accounting import (

@@ -106,7 +106,7 @@ def test_no_import_runs_back_up():
 
 
 HEAVY = {"scipy.stats", "sklearn", "pandas", "matplotlib", "joblib", "dp_accounting"}
-DRAWN = ("experiments.plots", "experiments.demos", "experiments.cli.judge")
+DRAWN = ("experiments.report.plots", "experiments.demos", "experiments.cli.judge")
 """What is asked for only where figures are drawn, a demo is shown, or a file of scores is read."""
 
 

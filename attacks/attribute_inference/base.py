@@ -15,10 +15,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.validation import whole
 
-Floats = NDArray[np.float64]
 People = tuple[ArrayLike, ArrayLike]
 """Features `(n, d)` and labels `(n,)`."""
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import ParameterError
 from ..learners.threads import single_thread
-from .base import AttributeInference, Floats, People, Sensitive, needed
+from .base import AttributeInference, People, Sensitive, needed
 
 LEARNERS = ("logistic", "forest", "boosting")
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import Finite, NonNegative, Positive, PositiveInt, check_fields
 from ...mechanisms.core.errors import ParameterError
-from .base import Floats
 from .predictions import log_probabilities, places
 
 

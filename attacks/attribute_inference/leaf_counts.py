@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AttackError
-from .base import LABEL, AttributeInference, Floats, People, Sensitive
+from .base import LABEL, AttributeInference, People, Sensitive
 from .predictions import places
 
 

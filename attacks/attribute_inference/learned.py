@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ..membership.signals import FLOOR
-from .base import AttributeInference, Floats, People, Sensitive, needed
+from .base import AttributeInference, People, Sensitive, needed
 from .imputation import check_learner, fitted_scores
 from .predictions import log_probabilities, places
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import Finite, check_fields
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.core.validation import one_of
 from ..membership.signals import SIGNALS
-from .base import LABEL, AttributeInference, Floats, People, Sensitive, needed
+from .base import LABEL, AttributeInference, People, Sensitive, needed
 from .predictions import log_probabilities, places
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AttackError
-from .base import Floats
 
 
 def log_probabilities(model: Any, X: Floats) -> Floats:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import PositiveInt, check_fields
 from ...mechanisms.core.errors import AttackError
-from .base import AttributeInference, Floats, People, Sensitive
+from .base import AttributeInference, People, Sensitive
 from .imputation import check_learner, fitted_scores
 
 

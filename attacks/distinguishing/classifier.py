@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
@@ -20,8 +21,6 @@ from ..learners.boosting import fit_boosting
 from ..learners.features import Features, Featuriser, as_rows, check_kind
 from ..learners.forest import fit_forest
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
-
-Floats = NDArray[np.float64]
 
 MODELS = ("auto", "logistic", "boosting", "forest", "table")
 FEW_CELLS = 16  # up to this many distinct outputs, the table is used without cross-validation

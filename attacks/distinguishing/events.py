@@ -19,13 +19,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError
 from ..base import Attack, Scorer, Target
 from ..learners.table import log_odds_of_counts
 from .low_level.labels import LabelOdds
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
 Shape = tuple[int, ...]
 

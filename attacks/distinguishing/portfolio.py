@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import PositiveInt
 from ..base import Attack, Target
 from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
 from .low_level.repeats import Repeats
-from .low_level.rules import Floats, Granularity, LevelRule, Levels, coordinates_of, rules_for
+from .low_level.rules import Granularity, LevelRule, Levels, coordinates_of, rules_for
 from .low_level.screen import Beyond, learn_beyond, log_p_value, promise
 
 N_FOLDS = 3

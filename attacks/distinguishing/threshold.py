@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.core.validation import one_of, whole
 from ..base import Attack, Scorer, Target
 from ..learners.features import as_matrix
-
-Floats = NDArray[np.float64]
 
 STATISTICS: dict[str, Callable[[Floats], Floats]] = {
     "value": lambda rows: rows[:, 0],

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from .features import robust_scale
 from .threads import single_thread
-
-Floats = NDArray[np.float64]
 
 MAX_KINKS = 20  # a column
 MAX_TERMS = 240  # over all columns, as long as each keeps a kink

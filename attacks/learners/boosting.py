@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from .threads import single_openmp_thread, single_thread
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AttackError, plural
 from ...mechanisms.core.validation import one_of
 
-Floats = NDArray[np.float64]
 Featuriser = Callable[[NDArray[Any]], NDArray[Any]]
 """User-defined features: `(size, ...)` output values -> `(size, n_features)`, one row per run."""
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from .threads import single_thread
-
-Floats = NDArray[np.float64]
 
 N_TREES = 100
 FEWEST_IN_A_LEAF = 5

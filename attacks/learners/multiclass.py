@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from .additive import PRIOR_TERMS, Hinges
 from .table import MAX_CELLS, PROBE, ROWS_PER_CELL, OutputCells
 from .threads import single_openmp_thread, single_thread
 
-Floats = NDArray[np.float64]
 Truths = NDArray[np.int64]
 
 N_FOLDS = 3

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from .additive import Hinges
 from .threads import single_thread
-
-Floats = NDArray[np.float64]
 
 PENALTIES = np.logspace(-3, 5, 17)
 """Candidate penalties of weights of columns on a common scale."""

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...mechanisms.core.arrays import Floats
+
 Indices = NDArray[np.int64]
 Rows = NDArray[Any]
 

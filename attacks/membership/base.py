@@ -14,16 +14,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import AttackError, plural
 
 if TYPE_CHECKING:
     from .shadows import Shadows
-
-Floats = NDArray[np.float64]
 
 
 class MembershipAttack(Options):

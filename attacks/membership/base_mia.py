@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import UnitInterval, one_of_names
-from .base import Floats, MembershipAttack
+from .base import MembershipAttack
 from .shadows import Shadows
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import one_of_names
-from .base import Floats, MembershipAttack
+from .base import MembershipAttack
 from .shadows import Shadows
 
 OFFSETS = ("out-mean", "out-median", "in-mean", "midpoint")

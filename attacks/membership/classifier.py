@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import NonNegativeInt, at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..learners.threads import single_thread
-from .base import Floats, MembershipAttack
+from .base import MembershipAttack
 from .shadows import Shadows
 
 TOP = 3

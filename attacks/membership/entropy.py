@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import at_least, one_of_names
-from .base import Floats, MembershipAttack
+from .base import MembershipAttack
 from .shadows import Shadows
 
 

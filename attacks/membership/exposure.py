@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Floats, MembershipAttack
+from ...mechanisms.core.arrays import Floats
+from .base import MembershipAttack
 from .shadows import Shadows
 
 

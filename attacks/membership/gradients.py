@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.validation import positive, unit_interval
 from ...mechanisms.learning.base import SupportsGradients, TrainingData
-from .base import Floats, MembershipAttack
+from .base import MembershipAttack
 from .shadows import Shadows
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...mechanisms.core.arrays import Floats
+
 Mask = NDArray[np.bool_]
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import Floats, MembershipAttack
+from ...mechanisms.core.arrays import Floats
+from .base import MembershipAttack
 from .shadows import Shadows
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.learning.base import (
     Classifiers,
@@ -25,7 +26,6 @@ from .signals import SIGNALS
 if TYPE_CHECKING:
     from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
 
-Floats = NDArray[np.float64]
 
 KEPT = 40_000_000
 """Largest number of log probabilities kept for all models; beyond, only the signals computed from them are kept."""

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import Positive, UnitInterval, one_of_names
 from ...mechanisms.core.errors import ParameterError
-from .base import Floats, MembershipAttack
+from .base import MembershipAttack
 from .population import share_below
 from .shadows import Shadows
 

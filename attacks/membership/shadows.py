@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AttackError, ParameterError, unknown_name_message
 from ...mechanisms.core.validation import one_of, whole
 from .leave_one_out import Others
 from .signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
-
-Floats = NDArray[np.float64]
 
 DESIGNS = ("pairs", "bernoulli")
 

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AttackError
 
-Floats = NDArray[np.float64]
 Labels = NDArray[Any]
 
 FLOOR = float(np.log(1e-45))

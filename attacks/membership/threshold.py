@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .base import Floats, MembershipAttack
+from ...mechanisms.core.arrays import Floats
+from .base import MembershipAttack
 from .shadows import Shadows
 
 

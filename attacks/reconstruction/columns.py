@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ..distinguishing.events import mark
 from ..learners.features import Features, Featuriser, check_kind
-
-Floats = NDArray[np.float64]
 
 MOST_LABELS = 32
 """Largest number of events with a separate column: the most frequent ones of the pilot."""

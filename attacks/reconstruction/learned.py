@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError, plural
 from ...mechanisms.core.validation import whole
@@ -16,8 +17,6 @@ from ..learners.multiclass import ClassModel, fit_classes
 from ..learners.ridge import RidgeModel, fit_ridge
 from .base import FairBits, OneOf, Reconstructor, SecretTarget
 from .columns import EventColumns
-
-Floats = NDArray[np.float64]
 
 MAX_ENTRIES = 10_000_000
 """Largest number of runs times numbers per output used for learning."""

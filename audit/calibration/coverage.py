@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...mechanisms.accounting import ApproximateDP
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.validation import whole
 from ..bounds.base import PairBound
 from ..bounds.families import CurveFamily
 from ..bounds.numerics.binomial import quantile
-from ..evidence.scores import Floats
 from ..evidence.statement import Statement
 from .laws import (
     FiniteLaw,

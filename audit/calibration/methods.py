@@ -20,6 +20,7 @@ import numpy as np
 from scipy import special
 
 from ...mechanisms.accounting import ApproximateDP
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AccountingError
 from ...mechanisms.core.guarantee import Guarantee
 from ..bounds.base import PairBound, PilotMissingError
@@ -27,7 +28,7 @@ from ..bounds.catalogue import catalogue
 from ..bounds.families import family_of, member_below
 from ..bounds.numerics.binomial import upper
 from ..bounds.pair.family import Family
-from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
+from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 from ..evidence.statement import Statement
 from .laws import Law
 

@@ -25,10 +25,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit, whole
-
-Floats = NDArray[np.float64]
 
 
 def bonferroni(p_values: Sequence[float], *, weights: Sequence[float] | None = None) -> list[float]:

@@ -15,12 +15,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import NonNegativeInt, PositiveInt, UnitInterval, check_fields
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import real_numbers
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 

@@ -22,11 +22,12 @@ import numpy as np
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer, fit_scorer
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.display_names import display_name
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
-from ..evidence.scores import Floats, PairScores, Scores
+from ..evidence.scores import PairScores, Scores
 from ..results.audit_result import AuditResult
 from ..results.explained import Explanations
 from ..results.witness.datasets import as_json

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.reconstruction.base import Guesser, SecretTarget
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Mechanism, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ...mechanisms.core.relation import Relation
-from ..evidence.scores import BitScores, Floats, Successes
+from ..evidence.scores import BitScores, Successes
 from ..trials.independence import Independence, order
 from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
 from ..trials.repeated_chunks import signature

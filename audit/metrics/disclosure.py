@@ -30,14 +30,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...attacks.attribute_inference.disclosure.base import Disclosure, Ints, Scene
+from ...attacks.attribute_inference.disclosure.base import Disclosure, Scene
+from ...mechanisms.core.arrays import Ints
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import delta_range, non_negative, open_unit, unit_interval, whole
 from .gain import Gain, gain
 
 FEWEST = 10
 """Smallest number of people of a group in each half; smaller groups are left out."""
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

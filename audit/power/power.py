@@ -24,6 +24,7 @@ import numpy as np
 from scipy import special
 
 from ...mechanisms.accounting import ApproximateDP
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AccountingError, ParameterError
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.validation import open_unit, whole
@@ -33,7 +34,7 @@ from ..bounds.numerics.binomial import lower, quantile, upper
 from ..bounds.numerics.unconditional import Ordering
 from ..bounds.pair.clopper_pearson import ClopperPearson
 from ..bounds.pair.joint import JointExact
-from ..evidence.scores import BitScores, Counts, Floats, PairCounts, Scores, Successes, Tally
+from ..evidence.scores import BitScores, Counts, PairCounts, Scores, Successes, Tally
 from ..evidence.statement import Statement
 from .minimum_detectable import minimum_detectable
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.accounting import ConcentratedDP, PureDP, compose, to_concentrated
 from ...mechanisms.adapters.functions.labels import shown
@@ -15,11 +14,11 @@ from ...mechanisms.adapters.recording import Call, Tape
 from ...mechanisms.adapters.recording.charges import moved
 from ...mechanisms.adapters.recording.noisy import SLACK
 from ...mechanisms.adapters.recording.tape import PICKS, SOURCES
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import AccountingError, PrivacyViolation, plural
 from ...mechanisms.core.guarantee import Guarantee
 from .leaves import Leaves, changes, same
 
-Floats = NDArray[np.float64]
 Element = tuple[int, int] | None
 """A noise value: the index of its call and its index within the call; None for all others together."""
 ROUNDING = 1e-6

@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.guarantee import Guarantee
-from ..evidence.scores import Floats
 from .audit_result import ClaimCurve
 
 MOST = 160

@@ -14,9 +14,9 @@ import numpy as np
 from ...mechanisms.adapters.functions.forms import Form
 from ...mechanisms.adapters.functions.labels import cut, in_words
 from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import plural
-from ..evidence.scores import Floats
 from .plan import Chunk
 from .reduction import Reduction
 from .store import Arrays

@@ -40,8 +40,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Mechanism, Outputs
-from ..evidence.scores import Floats
 from .plan import Chunk
 from .store import Arrays
 

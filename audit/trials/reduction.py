@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
-from ..evidence.scores import Floats, PairCounts, PairScores, Scores, Tally
+from ..evidence.scores import PairCounts, PairScores, Scores, Tally
 from .constant_outputs import Unvarying
 from .impossible_outputs import Impossible
 from .independence import Independence

@@ -20,12 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting.amplification.clones import divergence
 from ..accounting.amplification.closed_form import shuffled_epsilon
-
-Floats = NDArray[np.float64]
+from ..core.arrays import Floats
 
 
 def shuffled_epsilon_in_groups(

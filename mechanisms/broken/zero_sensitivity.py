@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..accounting import ApproximateDP
+from ..core.arrays import Floats
 from ..core.guarantee import Guarantee
-from ..noise.additive.counters import Floats, GaussianCounters
+from ..noise.additive.counters import GaussianCounters
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.kinds.profile import ProfileGuarantee
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..core.errors import ParameterError, RelationError
-from ..core.guarantee import Floats, Guarantee
+from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
 from ..noise.additive.additive import AdditiveNoise

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ..accounting import GaussianDP, compose
 from ..accounting.kinds.profile import ProfileGuarantee
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
-from ..core.guarantee import Floats, Guarantee
+from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 
 

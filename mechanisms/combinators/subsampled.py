@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
 from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError, RelationError
-from ..core.guarantee import Floats, Guarantee
+from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
 from ..core.validation import positive, unit_interval

@@ -14,4 +14,5 @@ registry.py          Catalogues: public names, and the locations of the classes 
 relation.py          Neighbouring relations
 root_finding.py      Bisection of monotone conditions, for numbers, whole numbers and arrays: the bracket is returned,
 validation.py        Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both
+arrays.py            Short names for the types of arrays
 """

@@ -13,13 +13,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import Floats
 from .constraints import Options
 from .relation import Relation
-
-Floats = NDArray[np.float64]
 
 
 class Guarantee(Options):

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP, PureDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, at_least
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
-from ..noise.queries.base import AnyQuery, Floats, Query
+from ..noise.queries.base import AnyQuery, Query
 
 _WIDEST_GAP = 1e7
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from ..accounting import BoundedRange, ExactDP, PureDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..noise.queries.base import Floats
 
 _PIECES, _NODES = 40, 512
 _LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 
 from ..accounting import BoundedRange, ExactDP, PureDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.guarantee import Guarantee
-from ..noise.queries.base import Floats, Query
+from ..noise.queries.base import Query
 from .base import ChoosesOne
 
 TIGHTNESS = 0.98

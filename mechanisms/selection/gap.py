@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..noise.queries.base import Floats
 from .base import Selection
 from .laws import laplace_log_cdf, log_all_below, log_hazards_below, nodes_between, pieces
 from .noisy_max import NOISES

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import ApproximateDP, ExactDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..noise.queries.base import Floats
 from .base import Selection
 from .noisy_max import RARE
 from .peeling import check_k

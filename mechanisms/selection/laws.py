@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..noise.queries.base import Floats
+from ..core.arrays import Floats
 
 TAIL = 45.0
 """Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from ..accounting import ExactDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import one_of_names
 from ..core.guarantee import Guarantee
 from ..noise.queries.answers import refuse_worst_case
-from ..noise.queries.base import Floats
 from .base import ChoosesOne
 from .exponential import Exponential
 from .laws import log_largest_exponential, log_largest_laplace

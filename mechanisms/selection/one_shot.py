@@ -12,6 +12,7 @@ from scipy.special import gammaln, log_expit
 
 from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..accounting.kinds.profile import ProfileGuarantee
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
@@ -19,7 +20,6 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.additive.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..noise.queries.answers import refuse_worst_case
-from ..noise.queries.base import Floats
 from .base import Selection
 from .laws import log_top_set_laplace
 from .noisy_max import NOISES, RARE

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import BoundedRange, ConcentratedDP, ExactDP, compose
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.validation import whole
 from ..noise.queries.answers import refuse_worst_case
-from ..noise.queries.base import Floats
 from .base import Selection
 from .noisy_max import NOISES, RARE
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
-from ..noise.queries.base import Floats
 from .base import ChoosesOne
 from .laws import log_largest_exponential
 

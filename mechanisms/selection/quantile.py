@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import ExactDP, PureDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive
 from ..core.guarantee import Guarantee
 from ..core.records import check_records, check_worst_case
 from ..core.relation import Relation
-from ..noise.queries.base import Floats
 from ..noise.statistics.median_sensitivity import BoundedMedian
 
 NARROW = 0.02

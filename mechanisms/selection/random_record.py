@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ApproximateDP
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..noise.queries.base import Floats
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours
 from ..core.constraints import check_fields, one_of_names
 from ..core.errors import ParameterError, unknown_name_message
@@ -29,8 +30,6 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.queries.domain import Domain
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Marginal: TypeAlias = tuple[str, ...]
 NOISES = ("gaussian", "laplace")
 """Possible noise distributions of a measurement."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
+from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, one_of_names
 from ..core.errors import ParameterError
@@ -20,7 +21,6 @@ from ..core.relation import Relation
 from ..core.validation import whole
 from ..noise.discrete.geometric import Geometric
 from ..noise.queries.domain import Domain, check_memory
-from .base import Floats, Ints
 
 VIEWS = ("counts", "table")
 

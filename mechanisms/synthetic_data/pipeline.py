@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
 from ..core.constraints import one_of_names
 from ..core.errors import ParameterError
@@ -18,7 +19,7 @@ from ..core.records import check_records
 from ..core.relation import Relation
 from ..core.validation import whole
 from ..noise.queries.domain import Domain
-from .base import Floats, Generator, Marginal, MarginalSelection, Synthesised, Table, checked_marginals
+from .base import Generator, Marginal, MarginalSelection, Synthesised, Table, checked_marginals
 
 VIEWS = ("measurements", "marginals", "table")
 """Possible outputs: see `SelectMeasureGenerate`."""

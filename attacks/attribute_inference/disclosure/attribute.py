@@ -7,11 +7,12 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ..base import LABEL, AttributeInference, Sensitive
 from ..imputation import Imputation
-from .base import Bools, Disclosure, Ints, Scene
+from .base import Disclosure, Scene
 from .gower import neighbours
 
 

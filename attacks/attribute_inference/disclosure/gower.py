@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .base import Bools, Ints
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 
-Floats = NDArray[np.float64]
 BLOCK = 4_000_000
 """Number of distances computed at once."""
 _ROUNDING = 1e-9

@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.constraints import PositiveInt
 from ....mechanisms.core.errors import ParameterError
-from .base import Bools, Disclosure, Ints, Scene
+from .base import Disclosure, Scene
 from .gower import neighbours
 
 

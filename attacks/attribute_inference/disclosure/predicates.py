@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.noise.queries.domain import Domain
-from .base import Bools, Ints
 
 _TRIES = 20
 """Number of batches of random descriptions that are tried, each of the requested number, at least 1,000."""

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.constraints import PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from .base import Bools, Disclosure, Ints, Scene
+from .base import Disclosure, Scene
 from .predicates import Predicates
 
 KINDS = ("univariate", "multivariate")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.noise.queries.base import Floats
 from ....mechanisms.synthetic_data.anonymity.table import GroupedTable, check_columns
 
 if TYPE_CHECKING:

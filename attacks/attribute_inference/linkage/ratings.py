@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.table import check_columns
@@ -17,7 +18,6 @@ from ....mechanisms.synthetic_data.anonymity.table import check_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 COLUMNS = ("person", "item", "stars", "day")

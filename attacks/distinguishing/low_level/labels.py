@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ...learners.table import log_odds_of_counts
-from .rules import Floats
 
 Counts = NDArray[np.int64]
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .rules import Floats, Levels, column_of, named
+from ....mechanisms.core.arrays import Floats
+from .rules import Levels, column_of, named
 
 Keys = NDArray[np.uint64]
 

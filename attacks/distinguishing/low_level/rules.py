@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ....mechanisms.core.arrays import Floats
+
 Levels = NDArray[np.int64]
 
 NOTHING = 10_000

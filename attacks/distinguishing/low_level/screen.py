@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .rules import Floats, Levels
+from ....mechanisms.core.arrays import Floats
+from .rules import Levels
 
 FEWEST = 2.0
 """Smallest variance of the number of outputs of a level that is tested."""

@@ -19,13 +19,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Dataset, Neighbours, Outputs
 from ....mechanisms.core.errors import AttackError, plural
 from ....mechanisms.learning.pairs import surplus
 from ...base import Attack, Scorer, Target
 from ...distinguishing.classifier import Classifier, ClassifierScorer
 
-Floats = NDArray[np.float64]
 Tables = NDArray[Any]
 """`(size, n_rows, d)` synthetic tables, whole numbers (codes) or real numbers."""
 

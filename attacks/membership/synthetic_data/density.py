@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.validation import one_of
-from .base import Floats, Tables
+from .base import Tables
 from .estimators import ESTIMATORS
 from .records import Known, RecordAttack
 

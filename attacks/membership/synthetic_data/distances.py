@@ -7,9 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Positive, PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from .base import Floats, Tables
+from .base import Tables
 from .records import Known, RecordAttack
 
 SCORES = ("distance", "exponential", "calibrated")

@@ -18,7 +18,8 @@ from itertools import combinations
 import numpy as np
 from scipy.special import logsumexp
 
-from .base import Floats, Tables
+from ....mechanisms.core.arrays import Floats
+from .base import Tables
 from .distances import nearest
 from .levels import Levels
 from .records import Known

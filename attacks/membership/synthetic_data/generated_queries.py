@@ -10,11 +10,12 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ...base import Target
-from .base import Floats, LearnedAttack, Tables, differing
+from .base import LearnedAttack, Tables, differing
 from .levels import Levels, agreeing
 
 Query = tuple[int, ...]

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import one_of_names
 from ...base import Target
-from .base import Floats, LearnedAttack, TableFeatures, Tables, as_table
+from .base import LearnedAttack, TableFeatures, Tables, as_table
 from .estimators import histograms
 from .levels import Levels
 

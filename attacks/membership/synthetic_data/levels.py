@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Floats, Tables
+from ....mechanisms.core.arrays import Floats
+from .base import Tables
 
 MOST_LEVELS = 64
 """Largest number of distinct values of a column that is not binned."""

@@ -16,11 +16,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.learning.pairs import surplus
 from ...base import Scorer, Target
-from .base import Floats, TableAttack, Tables, as_table, differing, tables_of
+from .base import TableAttack, Tables, as_table, differing, tables_of
 from .levels import Levels
 
 PIECE = 4_000_000

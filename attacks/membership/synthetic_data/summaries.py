@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Positive
 from ....mechanisms.core.errors import AttackError
 from ..base import MembershipAttack
 from ..shadows import Shadows
-from .base import Floats
 
 FLAT = 1e-12
 """Relative spread among the references below which a statistic is not used."""

@@ -21,12 +21,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.noise.studies.populations import check_frequencies
 from ....mechanisms.noise.studies.study import check_people
 from .packed import PackedPeople
 
-Floats = NDArray[np.float64]
 People: TypeAlias = ArrayLike | PackedPeople
 BLOCK = 4_000_000
 """Number of entries converted to floats at once."""

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Positive, check_fields
 from ....mechanisms.core.validation import open_unit, whole
 from .base import TracingStatistic
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

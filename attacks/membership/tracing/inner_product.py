@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from .base import Linear, TracingStatistic
 
-Floats = NDArray[np.float64]
 WEIGHTS = ("uniform", "best", "fingerprinting")
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.noise.studies.column_means import ColumnMeans
 from ....mechanisms.noise.studies.study import Study
 from .base import TracingStatistic
 
-Floats = NDArray[np.float64]
 IMPOSSIBLE = 745.0
 """Minus the log likelihood ratio of an impossible column: the logarithm of the smallest float."""
 

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from .base import Linear
 
-Floats = NDArray[np.float64]
 REACH = 14.0
 """Range of the exact distribution, in standard deviations; larger values are treated as infinite."""
 CELLS = 2**16

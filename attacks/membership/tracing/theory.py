@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.noise.studies.populations import check_frequencies
 from .base import varying
-
-Floats = NDArray[np.float64]
 
 
 def expected_z(

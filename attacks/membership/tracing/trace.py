@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.populations import check_frequencies
@@ -19,7 +20,6 @@ from .inner_product import InnerProduct
 from .likelihood_ratio import TracingLikelihoodRatio
 from .multiple import benjamini_hochberg, holm
 
-Floats = NDArray[np.float64]
 NULLS: dict[str, Callable[[ArrayLike, Linear, Floats], Floats]] = {
     "normal": nulls.normal,
     "chernoff": nulls.chernoff,

@@ -9,10 +9,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import plural
 from ....mechanisms.noise.counts.answerer import Answerer
-from .base import DecodedAnswers, DecodingStatus, Floats
+from .base import DecodedAnswers, DecodingStatus
 
 COMBINE: dict[str, Callable[..., Floats]] = {"mean": np.nanmean, "median": np.nanmedian}
 

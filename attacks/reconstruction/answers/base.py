@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
 from ....mechanisms.core.validation import open_unit
 from ....mechanisms.noise.counts.base import SubsetCounts
 from ..base import FairBits, Guesser, Reconstructor, SecretTarget
 
-Floats = NDArray[np.float64]
 TOLERANCE = 1e-7
 """Numerical tolerance of the solvers."""
 

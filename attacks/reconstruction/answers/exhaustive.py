@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, check_fields
 from ....mechanisms.core.errors import ParameterError, plural
-from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats, check_answers, stacked
+from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
 
 MOST_BITS = 16
 """Largest number of bits: 65,536 columns."""

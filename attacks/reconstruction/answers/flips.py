@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Positive
-from .base import DecodedAnswers, DecodingStatus, Floats, PriorDecoder, everywhere
+from .base import DecodedAnswers, DecodingStatus, PriorDecoder, everywhere
 from .least_squares import BoxedLeastSquares
 
 MOST_FLIPS = 2000

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, Positive, PositiveInt
-from .base import TOLERANCE, DecodedAnswers, DecodingStatus, Floats, PriorDecoder, stacked
+from .base import TOLERANCE, DecodedAnswers, DecodingStatus, PriorDecoder, stacked
 from .least_squares import BoxedLeastSquares
 from .linear_programme import LinearProgramme
 

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Positive, check_fields
-from .base import DecodedAnswers, Decoder, DecodingStatus, Floats, stacked
+from .base import DecodedAnswers, Decoder, DecodingStatus, stacked
 from .least_squares import BoxedLeastSquares
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, check_fields
 from ....mechanisms.core.validation import positive, whole
-from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats
+from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
 
 STEPS, MOST_STEPS = 10, 4000
 """Number of steps between two convergence checks, and largest number of steps."""

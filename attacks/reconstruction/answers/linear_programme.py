@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, Positive, check_fields
-from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, Floats, stacked
+from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, stacked
 from .least_squares import BoxedLeastSquares
 
 

@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.learning.ngrams.model import NGramModel
-from ....mechanisms.noise.queries.base import Floats
 from .generation import Continuations, TextSampling
 from .signals import scores
 

@@ -6,12 +6,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.alphabet import Tokens
 from ....mechanisms.learning.ngrams.model import NGramModel
-from ....mechanisms.noise.queries.base import Floats
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, UnknownNameError
 from ....mechanisms.learning.ngrams.model import NGramModel
-from ....mechanisms.noise.queries.base import Floats
 
 Signal: TypeAlias = Callable[[NGramModel, Sequence[str], NGramModel | None], Floats]
 

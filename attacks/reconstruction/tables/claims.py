@@ -12,10 +12,11 @@ from enum import StrEnum
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.constraints import NonNegativeInt, check_fields
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
-from ....mechanisms.query_release.tables.domain import Group, Ints
+from ....mechanisms.query_release.tables.domain import Group
 from .encoding import Encoding, encode
 from .integer_programme import LONGEST, ConstraintRow, Deadline, SolverStatus, row
 from .published import PublishedTables

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
-from ....mechanisms.query_release.tables.domain import Ints
 from ....mechanisms.query_release.tables.noisy import NoisyTables
 from .integer_programme import LONGEST, Deadline, Rows, SolverStatus, row
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

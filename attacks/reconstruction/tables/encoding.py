@@ -26,8 +26,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.query_release.tables.domain import Group, Ints
+from ....mechanisms.query_release.tables.domain import Group
 from ....mechanisms.query_release.tables.statistics import GroupCount, GroupShare, MeanAge, MedianAge
 from .integer_programme import Deadline, Rows, SolverStatus, row
 from .published import PublishedCell, PublishedTables

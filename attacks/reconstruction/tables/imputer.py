@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive, whole
-from ....mechanisms.query_release.tables.domain import CensusDomain, Ints
+from ....mechanisms.query_release.tables.domain import CensusDomain
 from ....mechanisms.query_release.tables.tables import Tables
 from .claims import certain_people
 from .integer_programme import LONGEST

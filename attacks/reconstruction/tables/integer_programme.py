@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 LONGEST = 60.0
 """Default time limit of a search, in seconds."""
 

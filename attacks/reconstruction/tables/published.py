@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import finite
-from ....mechanisms.query_release.tables.domain import CensusDomain, Group, Ints
+from ....mechanisms.query_release.tables.domain import CensusDomain, Group
 from ....mechanisms.query_release.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, TableStatistic
 from ....mechanisms.query_release.tables.tables import Tables
 

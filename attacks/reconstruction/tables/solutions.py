@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import AttackError, plural
 from ....mechanisms.core.validation import positive, whole
-from ....mechanisms.query_release.tables.domain import CensusDomain, Ints
+from ....mechanisms.query_release.tables.domain import CensusDomain
 from .encoding import Encoding, encode
 from .integer_programme import LONGEST, Cuts, Deadline, SolverStatus
 from .published import PublishedTables

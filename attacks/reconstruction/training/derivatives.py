@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.learning.models.base import Model
-from .regression import Floats
 
 
 def hessian_vector_product(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:

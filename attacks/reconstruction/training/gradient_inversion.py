@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
-from .regression import Floats
 
 
 @dataclass(frozen=True, eq=False)

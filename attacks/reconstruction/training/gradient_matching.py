@@ -15,13 +15,13 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
 from .derivatives import hessian_vector_product
-from .regression import Floats
 
 FLOORS = {"squared": 1e-28, "cosine": 1e-15}
 """Distance -> its size at rounding error."""

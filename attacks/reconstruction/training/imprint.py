@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.models.perceptron import MultiLayerPerceptron
 from .gradient_inversion import checked_gradients
-from .regression import Floats
 
 _EMPTY = 1e-13
 """Share of the largest derivative below which a bin is empty: rounding in a difference."""

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError, ParameterError
-from .regression import Floats, Regression
+from .regression import Regression
 
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 """A sum is treated as 0 if it is below this factor times the sum of the absolute values."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
-from .regression import Floats
 
 
 def matched_errors(guesses: Any, truths: Any) -> Floats:

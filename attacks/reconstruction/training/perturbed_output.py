@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive
-from .regression import Floats, Regression
+from .regression import Regression
 
 _GRID = np.linspace(-9.0, 9.0, 1801)
 """Integration grid of a standard normal variable."""

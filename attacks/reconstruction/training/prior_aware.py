@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import check_fields, one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
@@ -40,7 +41,6 @@ from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 if TYPE_CHECKING:
     from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients
 
-Floats = NDArray[np.float64]
 SAMPLINGS = {"full-batch": "_steps", "poisson": "_steps", "fixed-size": "_exchanged", "shuffled": "_epochs"}
 """Sampling -> method that adds up its steps."""
 

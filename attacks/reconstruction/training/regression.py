@@ -14,15 +14,13 @@ from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, at_least, check_fields
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
 from ....mechanisms.core.validation import one_of
 from ....mechanisms.learning.base import TrainingData
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-12
 """The gradient of a minimiser is at most this times the sum of the absolute values of its terms; Newton's method

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-Floats = NDArray[np.float64]
+from ....mechanisms.core.arrays import Floats
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ....mechanisms.core.arrays import Floats
 
 _MOST = 0.75  # largest share of the wealth that one round can lose
 

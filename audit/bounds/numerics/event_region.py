@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...evidence.scores import Floats
+from ....mechanisms.core.arrays import Floats
 from .binomial import upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]

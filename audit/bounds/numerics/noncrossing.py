@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.validation import open_unit, whole
 from .binomial import log_pmf
 
-Floats = NDArray[np.float64]
 Basis = tuple[NDArray[np.intp], Floats]
 
 _DENSE = 100  # up to this number of points every rank is a node

@@ -35,9 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ....mechanisms.core.arrays import Floats
 from . import binomial
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST = 200_000

@@ -14,11 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ....mechanisms.core.arrays import Floats
 from .binomial import lower, upper
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 700.0  # epsilon above which a limit of fewer than 10^300 trials shows no delta: e^700 times it exceeds 1
 

@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evidence.scores import Floats
+from ....mechanisms.core.arrays import Floats
 
 Flags = NDArray[np.bool_]
 

@@ -21,9 +21,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import non_negative, one_of
-from ...evidence.scores import Floats, PairCounts, PairScores, Scores
+from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
 from ..numerics.test_martingale import Bets, Flags, Stretch, highest

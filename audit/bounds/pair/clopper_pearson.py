@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...evidence.scores import Floats, Scores, Tally
+from ....mechanisms.core.arrays import Floats
+from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute

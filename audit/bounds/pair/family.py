@@ -28,8 +28,9 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.accounting import ApproximateDP
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.guarantee import Guarantee
-from ...evidence.scores import Floats, Scores
+from ...evidence.scores import Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member

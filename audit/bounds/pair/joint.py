@@ -21,9 +21,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.guarantee import Guarantee
-from ...evidence.scores import Floats, Scores
+from ...evidence.scores import Scores
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation

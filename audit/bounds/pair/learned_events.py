@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evidence.scores import Floats, PairScores, Tally
+from ....mechanisms.core.arrays import Floats
+from ...evidence.scores import PairScores, Tally
 from ..numerics.binomial import lower, upper
 from ..numerics.candidates import candidates
 from ..numerics.test_martingale import block_edges

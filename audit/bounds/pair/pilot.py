@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
-from ...evidence.scores import Floats, PairScores, Scores, Tally
+from ...evidence.scores import PairScores, Scores, Tally
 from ..base import LedgerEntry, PilotMissingError
 from ..numerics.candidates import candidates
 from ..numerics.rectangle import Rectangle

@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import delta_range, open_unit
-from ...evidence.scores import Floats, Scores, Tally
+from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import build, catalogue
 from ....attacks.membership.shadows import Shadows
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.display_names import display_name
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
@@ -21,8 +22,6 @@ from .feature_baseline import FeatureBaseline, feature_baseline
 from .records import FEWEST, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
 from .roc import Pooled
-
-Floats = NDArray[np.float64]
 
 RATES = (0.1, 0.01, 0.001, 0.0001)
 BY_CHANCE = 60

@@ -41,11 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ....mechanisms.core.arrays import Floats
 from ...bounds.numerics import binomial
 from ...evidence.multiplicity import holm
 from .roc import Pooled, RateAt
-
-Floats = NDArray[np.float64]
 
 FEWEST = 8
 """Smallest number of models for a table of records."""

@@ -47,11 +47,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ...bounds.numerics import binomial
 from ...evidence.scores import PairScores, Tally
-
-Floats = NDArray[np.float64]
 
 FEWEST_MODELS = 4
 """Smallest number of independent models for intervals over models. With three pairs, whose models have losses that

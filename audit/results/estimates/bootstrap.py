@@ -9,9 +9,10 @@ from typing import Self
 import numpy as np
 from scipy import special
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import one_of, whole
-from ...evidence.scores import Counts, Floats, PairScores, Scores
+from ...evidence.scores import Counts, PairScores, Scores
 from .base import Estimate, check_level, hits_at
 
 _THRESHOLDS = 256  # approximate largest number of thresholds, evenly spaced in the ranks

@@ -24,7 +24,8 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from ...evidence.scores import Floats, Scores
+from ....mechanisms.core.arrays import Floats
+from ...evidence.scores import Scores
 from .base import Estimate, check_level, hits_at
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

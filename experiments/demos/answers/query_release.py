@@ -38,8 +38,6 @@ SIZES = (100, 1_000, 10_000, 100_000)
 RUNS = 60
 NORMS = {"root mean square": 2.0, "largest": math.inf}
 
-Floats = NDArray[np.float64]
-
 
 def workload() -> Workload:
     """Return a workload of random sets of cells."""

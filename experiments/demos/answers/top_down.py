@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ....audit import AuditResult, audit
 from ....mechanisms import Neighbours
 from ....mechanisms.broken.release import InvariantsForgotten
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import NeighboursError
 from ....mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
 from ...data.people import place_sizes
@@ -37,8 +38,6 @@ RUNS = 100
 STEPS = ("noise", "least-squares", "non-negative", "whole")
 ADULTS = ((0.50, 0.28, 0.22), (0.62, 0.26, 0.12))
 """Shares of householders, partners and others among people from 15 to 64, and among older people."""
-
-Floats = NDArray[np.float64]
 
 
 def nation() -> NDArray[np.int64]:

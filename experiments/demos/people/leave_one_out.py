@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....audit import AuditResult, PairScores, audit_scores
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.learning.accounting import calibrate_noise
 from ....mechanisms.learning.base import TrainingData
 from ....mechanisms.learning.dp_sgd.mechanism import DPSGD
@@ -30,7 +31,6 @@ from ...report.plots.style.canvas import style_axes, write
 from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 from ..demo import Demo
 
-Floats = NDArray[np.float64]
 SEED = 74
 POOL, N_RECORDS, N_TEST = 1_000, 200, 500
 """Numbers of records in the pool, in each training set, and in the test set."""

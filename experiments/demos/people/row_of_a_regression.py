@@ -16,17 +16,15 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from ....attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, blind_success
 from ....audit.metrics import Gain, gain
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.learning.convex import OutputPerturbation
 from ...report.plots.style.canvas import logarithmic, style_axes, write
 from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
 from ..demo import Demo
-
-Floats = NDArray[np.float64]
 
 SEED = 2022
 YEARS = 2.0

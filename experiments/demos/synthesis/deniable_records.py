@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from ....mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
+from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import DataError
 from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
@@ -29,7 +29,6 @@ from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
 from ..demo import Demo
 
-Ints = NDArray[np.int64]
 SEED = 2017
 N_RECORDS = 4_000
 """Size of the training set of a classifier, and of its test set."""

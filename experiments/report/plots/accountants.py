@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from ....audit.evidence.scores import Floats
 from ....audit.results.text import percent
 from ....mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS, epsilon_curves
+from ....mechanisms.core.arrays import Floats
 from ..results.formatting import number
 from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
 from .style.palette import BOUND, series_colour

@@ -12,10 +12,11 @@ from matplotlib.patches import Patch
 from scipy.special import ndtr
 
 from ....audit.bounds.pair.simultaneous import band
-from ....audit.evidence.scores import Floats, Tally
+from ....audit.evidence.scores import Tally
 from ....audit.metrics.membership.result import HEADLINE_FPR as AT, AttackMetrics, MembershipResult, Region
 from ....audit.metrics.membership.text import too_few_models
 from ....audit.results.text import percent
+from ....mechanisms.core.arrays import Floats
 from ..results.formatting import cut, share
 from .style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
 from .style.files import save

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ....audit.bounds.pair.simultaneous import band
-from ....audit.evidence.scores import Floats
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import percent
+from ....mechanisms.core.arrays import Floats
 from ..results.formatting import number
 from .style.canvas import axes_or_new, logarithmic, style_axes, write
 from .style.palette import BOUND, CLAIM, MUTED, VIOLATION

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ....audit.evidence.scores import Floats
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.recovery import Recovery
 from ....audit.results.text import percent
+from ....mechanisms.core.arrays import Floats
 from ..results.formatting import share
 from .style.canvas import axes_or_new, logarithmic, style_axes
 from .style.palette import BOUND, CLAIM, MUTED, VIOLATION

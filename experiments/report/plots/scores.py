@@ -11,8 +11,9 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from ....audit.evidence.game import Game
-from ....audit.evidence.scores import Floats, Tally
+from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
+from ....mechanisms.core.arrays import Floats
 from ..results.formatting import cut, number, share
 from .style.canvas import axes_or_new, logarithmic, style_axes
 from .style.palette import MUTED, SIDE0, SIDE1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 from ...core.relation import Relation
 from ...core.validation import positive, whole
 from ..kinds.profile import LARGEST, ProfileGuarantee

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.constraints import one_of_names
 from ...core.errors import ParameterError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import delta_range, non_negative
 from ..kinds.approximate import ApproximateDP

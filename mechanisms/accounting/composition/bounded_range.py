@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 from ...core.relation import Relation
 from ...core.validation import positive, whole
 from ..kinds.profile import ProfileGuarantee

@@ -9,8 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
-from ...core.guarantee import Floats, Guarantee
+from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..kinds.laplace import LaplaceDP

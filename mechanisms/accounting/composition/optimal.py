@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln, log_expit
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 from ...core.relation import Relation
 from ...core.validation import delta_range, non_negative, whole
 from ..kinds.profile import ProfileGuarantee

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, hyp1f1, logsumexp
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
-from ...core.guarantee import Floats, Guarantee
+from ...core.guarantee import Guarantee
 from ...core.validation import delta_range
 from ..kinds.approximate import ApproximateDP
 from ..kinds.bounded_range import BoundedRange

@@ -36,8 +36,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import positive, unit_interval, whole
 from ..kinds.renyi import RenyiDP

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 from ..kinds.renyi import INTEGER_ORDERS, RenyiDP
 from ..numerics.renyi import textbook_epsilon
 

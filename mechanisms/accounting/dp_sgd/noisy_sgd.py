@@ -16,8 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError
-from ...core.guarantee import Floats, Guarantee
+from ...core.guarantee import Guarantee
 from ...core.validation import open_unit, positive, unit_interval, whole
 from ..amplification.subsampling import subsample
 from ..composition.advanced import AdvancedComposition

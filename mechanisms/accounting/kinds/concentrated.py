@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.constraints import NonNegative
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import open_unit, positive
 from ..numerics.renyi import largest_total_variation, tight_epsilon, tight_log_delta

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ..numerics.losses import LossProfile
 from ..numerics.polygon import lower_hull, tradeoff_points

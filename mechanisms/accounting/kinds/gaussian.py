@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 from scipy.special import erfcx, ndtr, ndtri
 
+from ...core.arrays import Floats
 from ...core.constraints import Positive
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import open_unit, positive
 from .profile import ProfileGuarantee

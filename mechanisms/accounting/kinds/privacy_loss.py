@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import positive, unit_interval, whole
 from ..numerics.losses import LossProfile

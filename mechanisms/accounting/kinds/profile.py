@@ -15,8 +15,9 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
-from ...core.guarantee import Floats, Guarantee
+from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..numerics.search import least_satisfying, maximise
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 from ...core.relation import Relation
 from ...core.validation import non_negative
 from .profile import ProfileGuarantee

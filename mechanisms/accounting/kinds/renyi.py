@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import non_negative, open_unit, positive, unit_interval, whole
 from ..numerics.renyi import largest_total_variation, textbook_epsilon, tight_epsilon, tight_log_delta

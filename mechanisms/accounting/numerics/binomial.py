@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-Floats = NDArray[np.float64]
+from ...core.arrays import Floats
 
 
 def binomial_pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...core.arrays import Floats
 
 WIDTH = 700.0
 """Width of the range of losses that are summed together: e^-700 is about the smallest float of full precision."""

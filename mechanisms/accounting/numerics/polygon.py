@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...core.arrays import Floats
 
 
 def tradeoff_points(p0: Floats, p1: Floats) -> tuple[Floats, Floats]:

@@ -14,9 +14,8 @@ on it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...core.arrays import Floats
 
 
 def tight_log_delta(excess: Floats, divergence: Floats, epsilon: Floats) -> Floats:

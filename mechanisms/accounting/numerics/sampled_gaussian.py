@@ -21,7 +21,7 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 
 _REACH = 14.0
 """Range of the integral on both sides of both centres, in standard deviations of the noise."""

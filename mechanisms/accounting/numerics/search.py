@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...core.arrays import Floats
 
 _GOLDEN = 0.6180339887498949
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from .labels import class_name, cut, digest, message_of
-
-Floats = NDArray[np.float64]
 
 NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
 """Marks of exceptional values; the mark of a string is a larger digest, that of a whole number the rounding error."""

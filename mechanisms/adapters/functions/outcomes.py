@@ -33,9 +33,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.errors import ReleaseError
-from .forms import NAMES, Floats, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
+from .forms import NAMES, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
 from .labels import class_name, cut, in_words, shown
 
 EXACT = 2**53

@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import plural
-from .forms import Floats, OutputRow, UnusualForm
+from .forms import OutputRow, UnusualForm
 from .outcomes import read
 
 SENSITIVITIES = ("sensitivity", "l1_sensitivity", "l2_sensitivity")

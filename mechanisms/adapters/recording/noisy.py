@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
+
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 
-Floats = NDArray[np.float64]
 SLACK = 1e-9
 """Relative difference below which two numbers are considered equal."""
 LARGEST = 100_000

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.guarantee import Guarantee
 from .charges import moved
-from .noisy import Floats, RecordedDraw, noisy
+from .noisy import RecordedDraw, noisy
 
 __tracebackhide__ = True  # pytest shows the lines of the program, not those of this module
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, GaussianDP, LaplaceDP, PureDP
 from ...combinators.repeated import Repeated
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, one_of_names
 from ...core.errors import ParameterError
@@ -18,7 +19,6 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 
 VIOLATIONS = ("overlap", "order", "shared-noise", "forgotten-delta")
 SAME = 1e-9

@@ -8,9 +8,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Neighbours
 from ...core.errors import ParameterError
-from ...noise.queries.base import Floats
 from ...synthetic_data.deniability.release import DeniableRelease
 
 

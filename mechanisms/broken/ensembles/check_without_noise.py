@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from ...accounting import GaussianDP
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...learning.pate.confident import CheckedGNMax
 from ...learning.pate.vote_counts import Counts
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

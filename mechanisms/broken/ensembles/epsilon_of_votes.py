@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ExactDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ...core.constraints import OpenUnit
 from ...core.errors import ParameterError
@@ -16,8 +16,6 @@ from ...core.relation import Relation
 from ...learning.pate.aggregator import Aggregator
 from ...learning.pate.data_dependent import data_dependent
 from ...learning.pate.vote_counts import as_neighbours, moved_vote
-
-Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-12
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, GaussianDP
+from ...core.arrays import Floats
 from ...core.base import Neighbours
 from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError
@@ -16,7 +17,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...learning.dp_sgd.clipping import clip_rows
 from ...learning.federated import FederatedAveraging
-from ...learning.federated.clients import Client, Floats
+from ...learning.federated.clients import Client
 from ...learning.models import LogisticRegression
 from ...learning.models.base import Model
 from ..dp_sgd.divisor import radius_laws

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import Positive, at_least, check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.additive import AdditiveNoise
-from ...noise.queries.base import AnyQuery, Floats
+from ...noise.queries.base import AnyQuery
 from .pairs import SAMPLERS, PairSampler
 from .tables import curve_of_outputs
 

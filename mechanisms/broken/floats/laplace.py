@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import Positive, at_least, check_fields, one_of_names
 from ...core.errors import ParameterError
@@ -17,7 +18,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.additive.laplace import laplace_log_density
-from ...noise.queries.base import AnyQuery, Floats
+from ...noise.queries.base import AnyQuery
 from .preimages import Indices, n_preimages
 from .tables import ENUMERABLE, curve_of_outputs
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 
 Indices = NDArray[np.int64]
 Sampler = Callable[[Indices], Floats]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import Positive, one_of_names
 from ...core.guarantee import Guarantee
@@ -17,7 +18,7 @@ from ...core.relation import Relation
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.additive.laplace import laplace_log_density
 from ...noise.additive.uniforms import full_precision_uniform
-from ...noise.queries.base import AnyQuery, Floats
+from ...noise.queries.base import AnyQuery
 from .ladder import LADDERS, FloatLadder
 from .preimages import Indices, first_index
 from .tables import curve_of_outputs

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP
+from ...core.arrays import Floats
 from ...core.relation import Relation
-from ...noise.queries.base import Floats
 
 ENUMERABLE = 16
 """Largest number of random bits for which all outputs are listed."""

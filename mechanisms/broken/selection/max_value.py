@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
-from ...noise.queries.base import AnyQuery, Floats
+from ...noise.queries.base import AnyQuery
 from ...selection.laws import TAIL, laplace_log_cdf
 from ...selection.noisy_max import NOISES
 

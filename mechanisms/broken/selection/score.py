@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.answers import check_distance
-from ...noise.queries.base import Floats
 from ...selection.exponential import Exponential
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 from ...selection.sparse_vector.threshold_integral import log_cdf
 from .no_stop import NeverStops
 

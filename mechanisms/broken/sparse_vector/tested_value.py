@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Neighbours
-from ...noise.queries.base import Floats
 from ...selection.sparse_vector.answers import BELOW, Answers
 from ...selection.sparse_vector.released_values import ReleasesValues
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...accounting import PureDP
 from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
@@ -26,7 +27,7 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.additive.laplace import draw_laplace
-from ...noise.queries.base import Floats, numbers_of
+from ...noise.queries.base import numbers_of
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, LaplaceDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Finite, Positive, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 from .base import BrokenStatistic, numbers
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting.kinds.two_laws.laplace import log_laplace
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import draw_laplace
-from ...noise.queries.base import Floats
 from .base import BrokenStatistic, numbers
 
 FLOOR = 1e-12

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import multigammaln
 
 from ...accounting import ExactDP, LaplaceDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
@@ -17,7 +18,6 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...noise.queries.domain import Domain
-from ...synthetic_data.base import Floats
 from ...synthetic_data.selection.aim import AIM
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Neighbours
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain
-from ...synthetic_data.base import Floats, Generator, Table
+from ...synthetic_data.base import Generator, Table
 from ...synthetic_data.selection import spanning_trees as trees
 from ...synthetic_data.selection.mst import MST, RARE
 

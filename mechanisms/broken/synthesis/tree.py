@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.arrays import Floats, Ints
 from ...core.base import Neighbours
 from ...core.guarantee import Guarantee
 from ...noise.queries.domain import Domain
-from ...synthetic_data.base import Floats, Ints
 from ...synthetic_data.selection import spanning_trees as trees
 from ...synthetic_data.selection.mst import MST
 from ...synthetic_data.selection.worst_case_clusters import LARGEST, clusters_apart

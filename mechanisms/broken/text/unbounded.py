@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.guarantee import Guarantee
 from ...core.validation import whole
 from ...learning.ngrams.ngram_counts import NGramCounts, moved_counts
-from ...noise.queries.base import Floats
 
 
 @dataclass(frozen=True)

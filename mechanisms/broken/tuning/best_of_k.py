@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
-from ...noise.queries.base import Floats
 from ...selection.tuning.chooses_run import ChoosesRun, best_of
 
 

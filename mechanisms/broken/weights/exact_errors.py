@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 from ...query_release.multiplicative_weights.online import OnlineWeights
 
 

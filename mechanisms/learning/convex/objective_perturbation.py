@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import LaplaceDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
@@ -17,7 +18,6 @@ from .output_perturbation import replace_one_only
 from .regularised_logistic import (
     CURVATURE,
     WEIGHT,
-    Floats,
     SignedExamples,
     check_examples,
     minimise,

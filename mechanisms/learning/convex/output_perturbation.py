@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from ...accounting import LaplaceDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
@@ -18,7 +19,6 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from .regularised_logistic import (
     WEIGHT,
-    Floats,
     SignedExamples,
     check_examples,
     minimise,

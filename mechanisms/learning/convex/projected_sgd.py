@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from ...accounting import ApproximateDP
@@ -20,6 +19,7 @@ from ...accounting.dp_sgd.noisy_sgd import (
     projected_sgd_standard_deviation,
     projected_sgd_step,
 )
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
@@ -30,8 +30,6 @@ from ...core.validation import positive
 from ..base import TrainingData
 from ..dp_sgd.schedules import ConstantSchedule, Schedule
 from .output_perturbation import replace_one_only
-
-Floats = NDArray[np.float64]
 
 _SLOPES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {

@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, gammaln
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.errors import ParameterError, ReleaseError, plural
 from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
 from ..base import TrainingData
-
-Floats = NDArray[np.float64]
 
 CURVATURE = 0.25
 """Largest second derivative of log(1 + e^-m)."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError, plural
@@ -19,7 +20,7 @@ from ...core.relation import Relation
 from ...core.validation import unit_interval, whole
 from ..dp_sgd.sampling.poisson import PoissonSampling
 from .base import FederatedLearner, log_gaussian
-from .clients import Client, Floats, check_clients, read_clients
+from .clients import Client, check_clients, read_clients
 
 MOST_CLIENTS = 10
 """Largest number of clients for which the density enumerates all samples."""

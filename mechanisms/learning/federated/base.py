@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours
 from ...core.constraints import NonNegative, Positive, PositiveInt
 from ...core.errors import AccountingError, ParameterError
@@ -27,7 +28,7 @@ from ..dp_sgd.clipping import clip_rows
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward
 from ..models.trained import TrainedModels
-from .clients import Client, Floats, read_clients
+from .clients import Client, read_clients
 
 BLOCK_NUMBERS = 2**20
 """Size of the largest array of a block of runs."""

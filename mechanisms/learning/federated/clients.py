@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.records import check_records
 from ...core.relation import Relation
 from ..base import TrainingData
 from ..models.base import Model
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

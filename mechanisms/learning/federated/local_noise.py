@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import RelationError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import whole
 from .base import FederatedLearner, log_gaussian
-from .clients import Floats, check_clients, read_clients
+from .clients import check_clients, read_clients
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.validation import non_negative, positive, whole
-from ...noise.queries.base import Floats
 from .alphabet import Alphabet, Tokens
 
 

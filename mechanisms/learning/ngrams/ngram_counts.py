@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
@@ -17,7 +18,6 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.discrete.geometric import Geometric
-from ...noise.queries.base import Floats
 from .alphabet import Alphabet
 
 MOST_CELLS = 2**22

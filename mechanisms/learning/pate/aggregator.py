@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt, at_least
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from .repeated_queries import repeated_law
 from .vote_counts import Counts, as_neighbours, check_one_teacher, check_votes, moved_vote
-
-Floats = NDArray[np.float64]
 
 ABSTAINED = -1
 """Label of a query without an answer."""

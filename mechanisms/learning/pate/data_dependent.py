@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting.kinds.renyi import ORDERS
+from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.validation import open_unit
 from .aggregator import Aggregator
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,13 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from .aggregator import Aggregator
 from .vote_counts import Counts
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import GaussianDP, OptimalComposition, PureDP
+from ...core.arrays import Floats
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import draw_laplace
-from .aggregator import Aggregator, Floats, never_abstains
+from .aggregator import Aggregator, never_abstains
 from .renyi import gaussian_divergences, laplace_divergences, log_gaussian_miss, log_laplace_miss
 from .vote_counts import Counts
 from .winners import log_gaussian_winner, log_laplace_winner

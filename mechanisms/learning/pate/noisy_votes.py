@@ -17,13 +17,12 @@ from scipy.special import log_expit
 
 from ...accounting import ExactDP, PureDP
 from ...accounting.numerics.binomial import response_logs
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-
-Floats = NDArray[np.float64]
 
 
 class NoisyVotes(Mechanism):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
@@ -19,7 +20,7 @@ from ..base import TrainingData
 from ..models.linear import SoftmaxRegression
 from ..models.trained import TrainedModels
 from ..pairs import check_in_place
-from .disjoint_parts import Floats, VotesOfParts
+from .disjoint_parts import VotesOfParts
 from .students import ANSWERS, STUDENTS, UNLABELLED, LabelSpreading
 from .teachers import TEACHERS, Teachers
 from .vote_counts import Counts, count_votes

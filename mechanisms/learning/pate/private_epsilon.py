@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import RenyiDP
 from ...accounting.kinds.renyi import ORDERS
 from ...accounting.kinds.two_laws import TwoGaussiansDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive
 from ...core.errors import AccountingError, ParameterError
@@ -22,8 +22,6 @@ from .noisy_max import GNMax
 from .renyi import CHECK, log_check_miss, log_gaussian_miss
 from .smooth_sensitivity import SteppedBound, smooth_sensitivity
 from .vote_counts import as_neighbours, check_one_teacher
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from ...accounting import ExactDP
+from ...core.arrays import Floats
 from ...core.relation import Relation
-
-Floats = NDArray[np.float64]
 
 MOST = 200_000
 """Largest number of outcomes that are enumerated."""

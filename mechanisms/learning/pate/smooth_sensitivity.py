@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
+from ...core.arrays import Floats
 from .renyi import gaussian_divergences
-
-Floats = NDArray[np.float64]
 
 STEPS = 32
 """Grid steps in the distance by which a moved vote changes t."""

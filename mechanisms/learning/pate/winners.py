@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, logsumexp
 
+from ...core.arrays import Floats
 from ...selection.laws import log_largest_laplace
 from .vote_counts import Counts
-
-Floats = NDArray[np.float64]
 
 STEP = 0.1
 """Distance between the nodes of the quadrature, in standard deviations.

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from ...accounting.amplification import local_epsilon_for
+from ...core.arrays import Floats
 from ...core.constraints import OpenUnit, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
 from ...noise.additive.laplace import draw_laplace
-from ...noise.queries.base import Floats
 from ..frequency import FrequencyOracle
 from ..hadamard import HadamardResponse
 from ..k_ary import KAryRandomizedResponse

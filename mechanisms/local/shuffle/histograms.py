@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST = 1_000_000
+from ...core.arrays import Floats
 
-Floats = NDArray[np.float64]
+_MOST = 1_000_000
 
 
 def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:

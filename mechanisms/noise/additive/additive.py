@@ -13,12 +13,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 
 LARGEST = 2.0**53
 """Whole numbers up to here are exact in a float."""

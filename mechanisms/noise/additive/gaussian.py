@@ -10,12 +10,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from ...accounting import GaussianDP
+from ...core.arrays import Floats
 from ...core.constraints import check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import delta_range, positive
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 from .additive import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
 

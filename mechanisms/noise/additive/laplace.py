@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from ...accounting import LaplaceDP
+from ...core.arrays import Floats
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import positive, whole
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 from .additive import AdditiveNoise
 
 

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 from .additive import AdditiveNoise
 from .laplace import laplace_log_density, log_laplace_mass
 from .uniforms import full_precision_uniform

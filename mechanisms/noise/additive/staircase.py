@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.constraints import OpenUnit, Positive, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 from .additive import AdditiveNoise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..queries.base import Floats
+from ...core.arrays import Floats
 
 BITS = 52
 """Number of bits of the fraction of a float."""

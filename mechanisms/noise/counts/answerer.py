@@ -8,10 +8,10 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.validation import non_negative, one_of, whole
 from ..additive.additive import AdditiveNoise
-from .base import Floats
 
 MEMORY = ("fresh", "sticky")
 

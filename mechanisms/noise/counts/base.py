@@ -14,13 +14,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, OpenUnit, PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.records import check_records
 from ...core.relation import Relation
 
-Floats = NDArray[np.float64]
 Subsets: TypeAlias = tuple[tuple[int, ...], ...]
 """A row of 0 and 1 for each query."""
 

@@ -8,11 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...accounting import ApproximateDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
-from .base import Floats, SubsetCounts, Subsets
+from .base import SubsetCounts, Subsets
 
 EVERYTHING = 1.0 - 2.0**-53
 """Largest delta below 1: a guarantee with this delta is vacuous."""

@@ -12,6 +12,7 @@ import numpy as np
 from ...accounting import ExactDP, GaussianDP, PureDP
 from ...accounting.numerics.binomial import response_logs
 from ...combinators.repeated import Repeated
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
@@ -21,7 +22,7 @@ from ..additive.additive import AdditiveNoise
 from ..additive.gaussian import Gaussian
 from ..additive.laplace import Laplace
 from ..discrete.geometric import Geometric
-from .base import Floats, SubsetCounts, Subsets
+from .base import SubsetCounts, Subsets
 
 
 class NoisySubsetCounts(SubsetCounts):

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, ExactDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..additive.additive import AdditiveNoise, check_whole
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 
 LARGEST_SIGMA = 2.0**17
 LARGEST_SENSITIVITY = 10_000_000

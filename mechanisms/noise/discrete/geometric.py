@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
@@ -17,7 +18,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import whole
 from ..additive.additive import LARGEST, AdditiveNoise, check_whole
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 
 LARGEST_SCALE = 2.0**30
 """Largest noise scale, sensitivity / epsilon: above it, rounded exponentials of 53 bits leave out integers."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, check_fields
 from ...core.errors import ParameterError
@@ -18,7 +19,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..additive.additive import LARGEST, AdditiveNoise
 from ..queries.answers import refuse_worst_case
-from ..queries.base import AnyQuery, Floats
+from ..queries.base import AnyQuery
 from .geometric import Geometric
 
 FINEST = 2.0**30

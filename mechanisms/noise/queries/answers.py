@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.errors import NeighboursError, ParameterError
 from ...core.records import check_records
 from ...core.relation import Relation
-from .base import AnyQuery, Floats, Query
+from .base import AnyQuery, Query
 
 ROUNDING = 1e-9
 """Relative tolerance when a distance is compared with a sensitivity: sums of floats are not exact."""

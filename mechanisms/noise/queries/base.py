@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 
-Floats = NDArray[np.float64]
 Column: TypeAlias = str | int | None
 """Name of a column of a DataFrame, its index in a two-dimensional array, or None for one-dimensional data."""
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ...core.validation import finite
-from .base import Column, Floats, Query, column_of, numbers_of
+from .base import Column, Query, column_of, numbers_of
 
 
 @dataclass(frozen=True)

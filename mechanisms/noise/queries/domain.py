@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError, plural, unknown_name_message
 from ...core.validation import whole
-from .base import Floats
 
-Ints = NDArray[np.int64]
 LARGEST_TABLE = 2 * 10**9
 """Largest size of one table of numbers, in bytes."""
 

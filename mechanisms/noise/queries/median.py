@@ -6,11 +6,12 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ...core.validation import finite
-from .base import Column, Floats, Query, numbers_of
+from .base import Column, Query, numbers_of
 
 
 @dataclass(frozen=True)

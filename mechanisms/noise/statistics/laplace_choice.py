@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...accounting.kinds.profile import ProfileGuarantee
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 
 LARGEST = 1e300

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...accounting import PureDP
 from ...combinators.repeated import Repeated
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
-from ..queries.base import Floats, column_of
+from ..queries.base import column_of
 from ..queries.sums import Sum
 
 

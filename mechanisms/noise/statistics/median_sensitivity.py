@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.base import Dataset
 from ...core.constraints import Finite, check_fields
 from ...core.errors import ParameterError
-from ..queries.base import Floats, numbers_of
+from ..queries.base import numbers_of
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...accounting import PureDP
 from ...combinators.repeated import Repeated
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
@@ -18,7 +19,6 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import whole
 from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
-from ..queries.base import Floats
 
 
 @dataclass(frozen=True)

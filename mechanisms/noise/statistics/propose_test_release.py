@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...accounting.kinds.two_laws.laplace import log_laplace
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
@@ -18,7 +19,6 @@ from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
 from ...selection.laws import laplace_log_cdf
 from ..additive.laplace import draw_laplace
-from ..queries.base import Floats
 from .laplace_choice import LaplaceChoiceDP
 from .median_sensitivity import BoundedMedian
 

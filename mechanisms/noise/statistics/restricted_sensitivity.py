@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from ...accounting import LaplaceDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..additive.laplace import draw_laplace, laplace_log_density
-from ..queries.base import Floats
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import ApproximateDP, PureDP
 from ...accounting.kinds.two_laws.cauchy import TwoCauchysDP, log_cauchy
 from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Delta, Positive, one_of_names
 from ...core.errors import ParameterError
@@ -19,7 +20,6 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ..additive.laplace import draw_laplace
-from ..queries.base import Floats
 from .median_sensitivity import BoundedMedian
 
 LEAST = 1e-140

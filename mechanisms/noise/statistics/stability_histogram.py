@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP, ExactDP
 from ...accounting.numerics.binomial import response_logs
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Delta, Positive, at_least, one_of_names
 from ...core.errors import ParameterError
@@ -20,7 +21,7 @@ from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..discrete.geometric import Geometric
-from ..queries.base import Floats, column_of
+from ..queries.base import column_of
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
@@ -19,7 +20,6 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...selection.laws import laplace_log_cdf
 from ..additive.laplace import draw_laplace
-from ..queries.base import Floats
 from .laplace_choice import LaplaceChoiceDP
 
 LEAST = 1.0

@@ -12,6 +12,7 @@ from scipy import special
 
 from ...accounting import ApproximateDP, GaussianDP, PureDP
 from ...combinators.repeated import Repeated
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
@@ -20,7 +21,7 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..additive.laplace import Laplace, draw_laplace
-from .populations import Floats, Population, draw_people
+from .populations import Population, draw_people
 from .study import Study, check_people
 
 ALL_BUT_NOTHING = 1.0 - 2.0**-53

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.constraints import PositiveInt, UnitInterval, check_fields
-from .populations import Floats, Population, Uniform
+from .populations import Population, Uniform
 
 
 @dataclass(frozen=True, kw_only=True)

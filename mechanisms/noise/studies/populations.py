@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats
 from ...core.constraints import NonNegativeInt, OpenUnit, PositiveInt, UnitInterval, check_fields
 from ...core.errors import ParameterError, plural
 from ...core.registry import Catalogue
-
-Floats = NDArray[np.float64]
 
 
 def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floats:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError, plural
-from .populations import Floats, check_frequencies
+from .populations import check_frequencies
 
 
 def check_people(people: ArrayLike, n_attributes: int, name: str = "people") -> NDArray[Any]:

@@ -15,13 +15,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
 from ...core.constraints import one_of_names
 from ...core.errors import ParameterError
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.additive.additive import AdditiveNoise
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
 from ...noise.queries.workload import Workload
 from .errors import reconstruction

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 
 LEAST_PRICE = 1e-9
 """Smallest price relative to the largest; the price of a cell whose constraint is not active tends to 0."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError, plural
 from ...core.relation import Relation
-from ...noise.queries.base import Floats
 from ...noise.queries.workload import Workload
 
 SPANNED = 1e-7

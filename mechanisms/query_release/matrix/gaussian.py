@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from ...accounting import GaussianDP
+from ...core.arrays import Floats
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.gaussian import Gaussian
-from ...noise.queries.base import Floats
 from ...noise.queries.workload import Workload
 from .base import MatrixMechanism, sixteen_prefixes
 from .strategies import Optimised, Strategy

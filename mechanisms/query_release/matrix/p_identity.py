@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 
 
 def p_identity(matrix: Floats, n_sums: int, *, starts: int, seed: int, steps: int = 150) -> Floats:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.constraints import NonNegativeInt, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.validation import whole
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import check_memory
 from ...noise.queries.workload import Workload, product
 from .convex import least_error

@@ -22,13 +22,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours
 from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.queries.base import Floats
 from ...noise.queries.workload import Workload
 
 MOST_MOVED, MOST_CROWDS = 3, 8

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 from ...noise.queries.domain import check_memory
 from ...noise.queries.marginals import Marginals
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP, ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.queries.base import Floats
 from ...noise.queries.marginals import Marginals
 from .best_record import SOLVERS, BestRecord
 from .updates import blocks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from ...core.guarantee import Floats
+from ...core.arrays import Floats
 from ...noise.statistics.laplace_choice import ChoiceDP
 
 _LEAST = 1e-12

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
-from ...noise.queries.base import Floats
 from .base import WorkloadRelease
 from .updates import Chosen, Updates, blocks
 

@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...accounting import ConcentratedDP, PureDP
+from ...core.arrays import Floats
 from ...core.constraints import OpenUnit, Positive
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.threshold_integral import panels
 from .gaussian_choice import GaussianChoiceDP

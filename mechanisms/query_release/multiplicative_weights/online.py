@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.numerical import NumericalSparseVector
 from .base import WorkloadRelease, shown

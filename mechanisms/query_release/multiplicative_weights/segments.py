@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 from ...selection.sparse_vector.threshold_integral import log_cdf
 
 NODES, GROWTH, REACH = 8, 3.0, 60.0

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import BoundedRange, ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.validation import open_unit, positive, whole
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import check_memory
 from .base import MOST_MOVED, PairCells, WorkloadRelease, shown
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 
 Chosen = NDArray[np.int64]
 BLOCK = 4_000_000

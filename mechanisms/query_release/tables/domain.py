@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError, plural, unknown_name_message
 from ...core.validation import whole
 
-Ints = NDArray[np.int64]
 Where = tuple[tuple[str, tuple[str, ...]], ...]
 
 

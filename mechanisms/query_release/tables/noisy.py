@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import response_logs
+from ...core.arrays import Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
@@ -18,7 +19,6 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.discrete.geometric import Geometric
 from .census import census_tables
-from .domain import Ints
 from .statistics import GroupCount
 from .tables import Tables
 

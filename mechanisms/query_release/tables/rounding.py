@@ -9,11 +9,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Ints
 from ...core.constraints import NonNegativeInt, check_fields, one_of_names
 from ...core.errors import ParameterError
 
 RULES = ("half-even", "half-up", "half-down", "down", "unknown")
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .domain import Group, Ints
+from ...core.arrays import Floats, Ints
+from .domain import Group
 from .rounding import Rounding
 
-Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
 EVERYBODY = Group()
 NOT_PUBLISHED = -1.0

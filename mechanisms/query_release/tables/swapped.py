@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
+from ...core.arrays import Ints
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import UnitInterval
 from ...core.errors import ParameterError
@@ -16,7 +17,6 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from .census import census_tables
-from .domain import Ints
 from .tables import Tables
 
 

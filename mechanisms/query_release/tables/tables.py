@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats, Ints
 from ...core.constraints import NonNegativeInt, check_fields
 from ...core.errors import ParameterError
-from .domain import CensusDomain, Group, Ints
+from .domain import CensusDomain, Group
 from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStatistic
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

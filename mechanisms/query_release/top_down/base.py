@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import convolved_logs
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import one_of_names
 from ...core.errors import NeighboursError, ParameterError
@@ -23,7 +24,6 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.discrete.discrete_gaussian import DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
 from .geography import LEVELS, Geography
 from .neighbouring_moves import Moves

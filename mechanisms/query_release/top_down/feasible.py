@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError, plural
-from ...noise.queries.base import Floats
 from .geography import Geography
 from .queries import Invariant
 

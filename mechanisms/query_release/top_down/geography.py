@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats, Ints
 from ...core.errors import ParameterError
 from ...core.validation import one_of, whole
-from ...noise.queries.base import Floats
-from ...noise.queries.domain import Ints
 
 LEVELS = ("nation", "state", "county")
 """Levels from the top down."""

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...noise.queries.base import Floats
+from ...core.arrays import Floats
 
 STEPS = 4000
 """Largest number of iterations; a few hundred are typical."""

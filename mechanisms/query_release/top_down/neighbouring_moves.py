@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ...core.arrays import Ints
 from ...core.base import Neighbours
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...noise.queries.domain import Ints
 from .plan import TopDownPlan
 
 

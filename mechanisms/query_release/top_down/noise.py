@@ -11,12 +11,12 @@ from scipy.special import logsumexp
 
 from ...accounting import ConcentratedDP, PureDP
 from ...accounting.numerics.binomial import response_logs
+from ...core.arrays import Floats
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...noise.discrete.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
-from ...noise.queries.base import Floats
 from .base import TopDown
 from .queries import LevelQuery
 

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError
-from ...noise.queries.base import Floats
-from ...noise.queries.domain import Domain, Ints, check_memory
+from ...noise.queries.domain import Domain, check_memory
 from .feasible import check_feasible
 from .geography import LEVELS, Geography
 from .queries import Invariant, LevelQuery, Where, members

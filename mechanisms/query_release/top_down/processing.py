@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.validation import one_of
-from ...noise.queries.base import Floats
 from .geography import LEVELS
 from .least_squares import LeastSquares
 from .plan import TopDownPlan, above

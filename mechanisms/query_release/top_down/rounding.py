@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.arrays import Floats, Ints
 from ...core.errors import ReleaseError
-from ...noise.queries.base import Floats
-from ...noise.queries.domain import Ints
 
 AT_ONCE = 4000
 """Number of variables of one linear program."""

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Finite, Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.laplace import draw_laplace
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
-from ...noise.queries.base import AnyQuery, Floats
+from ...noise.queries.base import AnyQuery
 from .answers import ABOVE, STOPPED, Answers, all_patterns, as_answers, distinct, possible
 from .threshold_integral import FAR, ThresholdIntegral, threshold_integral
 

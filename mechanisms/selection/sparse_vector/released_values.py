@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import laplace_log_density
-from ...noise.queries.base import Floats
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
 from .base import MOST_PATTERNS, SparseVector
 from .threshold_integral import FAR, REACH, panels

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 NODES = 16

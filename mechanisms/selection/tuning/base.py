@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours
-from ...noise.queries.base import Floats
 
 
 class TuningTrial(Mechanism):

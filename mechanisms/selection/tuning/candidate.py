@@ -16,6 +16,7 @@ from scipy.special import ndtr
 
 from ...accounting import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ...accounting.conversion.convert import to_renyi
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
@@ -23,7 +24,6 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.answers import check_distance
-from ...noise.queries.base import Floats
 from .base import OutcomeCells, TuningTrial
 
 NOISES = ("laplace", "gaussian")

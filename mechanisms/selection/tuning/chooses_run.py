@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.queries.base import Floats
 from .base import TuningTrial
 from .candidate import NoisyCandidate
 

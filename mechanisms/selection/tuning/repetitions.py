@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ...accounting.conversion.convert import to_renyi
 from ...accounting.kinds.pure import PureDP
 from ...accounting.kinds.renyi import RenyiDP
+from ...core.arrays import Floats
 from ...core.constraints import Finite, OpenUnit, Positive, check_fields
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.queries.base import Floats
 
 _LARGEST_EXPONENT = 600.0
 """Largest log of stopping^-shape: e^700 is about the largest float."""

@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ...accounting import PureDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs, unknown_law
 from ...core.constraints import Finite, OpenUnit
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.queries.base import Floats
 from .chooses_run import ChoosesRun
 
 NOTHING = "none was good enough"

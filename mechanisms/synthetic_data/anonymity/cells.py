@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ...noise.discrete.geometric import Geometric
-from ...noise.queries.base import Floats
 from ...noise.queries.counts import Histogram
 from .mondrian import band_of
 from .table import Places, check_columns

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.validation import whole
-from ...noise.queries.base import Floats
 from .table import Coding, GroupedTable, Places, numbered
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
-from ...noise.queries.base import Floats
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.validation import positive, whole
-from ...noise.queries.base import Floats
 
 
 def check_gamma(gamma: float) -> None:

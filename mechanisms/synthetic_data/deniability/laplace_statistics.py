@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ...accounting import PureDP, compose
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...combinators.repeated import Repeated
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 
 
 class LaplaceParts(Mechanism):

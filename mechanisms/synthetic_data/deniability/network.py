@@ -10,13 +10,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...core.arrays import Floats, Ints
 from ...core.errors import ParameterError
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
 from ...core.constraints import OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain, check_memory
 from .laplace_statistics import LaplaceParts
 from .network import BayesianNetwork

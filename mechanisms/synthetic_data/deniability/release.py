@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.additive.laplace import draw_laplace
-from ...noise.queries.base import Floats
 from .definition import buckets
-from .network import Ints
 from .seeds import SeedBasedSynthesis, SeedGenerator
 from .theorem import DeniabilityDP, pass_log_probability
 

@@ -19,12 +19,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.validation import whole
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
-from .network import BayesianNetwork, Ints, chain
+from .network import BayesianNetwork, chain
 
 
 class SeedGenerator(ABC):

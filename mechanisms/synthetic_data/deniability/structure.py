@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
+from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
@@ -19,7 +20,6 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import positive, whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
-from ...noise.queries.base import Floats
 from ...noise.queries.domain import Domain
 from .laplace_statistics import LaplaceParts
 

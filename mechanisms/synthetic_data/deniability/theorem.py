@@ -13,9 +13,9 @@ import numpy as np
 from ...accounting.kinds.approximate import ApproximateDP
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...accounting.kinds.pure import response_delta, response_epsilon
+from ...core.arrays import Floats
 from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
-from ...core.guarantee import Floats
 from ...core.relation import Relation
 from ...core.validation import whole
 from .definition import check_gamma

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from ...core.arrays import Floats, Ints
 from ...core.constraints import Positive, PositiveInt, check_fields
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Floats, Generator, Ints, Measured, Synthesised
+from ..base import Generator, Measured, Synthesised
 from .potentials import Likelihood, Parts, fit_potentials
 from .sampling import systematic_sample
 

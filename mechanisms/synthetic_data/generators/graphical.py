@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats, Ints
 from ...core.constraints import Positive, PositiveInt, check_fields
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Floats, Generator, Ints, Measured, Synthesised
+from ..base import Generator, Measured, Synthesised
 from .direct import BLOCK, Projection
 from .junction_tree import JunctionTree
 from .potentials import Likelihood, Parts, fit_potentials

@@ -19,7 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Floats, Ints, Measured
+from ...core.arrays import Floats, Ints
+from ..base import Measured
 
 Parts: TypeAlias = list[Floats]
 """One array per measured marginal, shape `(size, n_cells)`."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...noise.queries.domain import Domain
-from ..base import Floats, Measured, Synthesised
+from ..base import Measured, Synthesised
 
 
 @dataclass(frozen=True, eq=False)

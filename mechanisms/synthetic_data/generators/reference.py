@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.constraints import PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...noise.queries.domain import Domain
-from ..base import Floats, Generator, Measured
+from ..base import Generator, Measured
 from .graphical import JunctionTreeDistributions
 from .junction_tree import JunctionTree
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base import Floats, Ints
+from ...core.arrays import Floats, Ints
 
 
 def systematic_sample(shares: Floats, n_rows: int, rng: np.random.Generator) -> Ints:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Floats, Ints
 from ...core.errors import ParameterError
 from ...noise.queries.domain import Domain
-from ..base import Floats, Ints, Measured
+from ..base import Measured
 from .potentials import Parts
 
 _FLOOR = 0.05

@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from ...core.arrays import Floats, Ints
 from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Floats, Generator, Ints, Measured, Synthesised, n_runs
+from ..base import Generator, Measured, Synthesised, n_runs
 from .potentials import Likelihood, Parts, fit_potentials
 from .tree_answers import TreeAnswers, Trees, answers_of
 

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP
+from ...core.arrays import Floats, Ints
 from ...core.constraints import OpenUnit, Positive, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import whole
 from ...noise.queries.domain import Domain
-from ..base import Floats, Generator, Ints, Marginal, MarginalSelection, Measured, Synthesised, Table, checked_marginals
+from ..base import Generator, Marginal, MarginalSelection, Measured, Synthesised, Table, checked_marginals
 from .measured_marginals import Collected
 from .model_size import model_size
 

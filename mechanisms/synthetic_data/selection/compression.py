@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ...core.arrays import Floats
+
 Flags = NDArray[np.bool_]
 
 

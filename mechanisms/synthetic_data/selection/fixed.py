@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from ...accounting import ConcentratedDP
+from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.constraints import check_fields, one_of_names
 from ...core.errors import ParameterError
@@ -20,7 +21,7 @@ from ...noise.additive.gaussian import Gaussian
 from ...noise.additive.laplace import Laplace
 from ...noise.queries.domain import Domain
 from ...noise.queries.marginals import Marginals
-from ..base import NOISES, Floats, Generator, Marginal, MarginalSelection, Measured, Table, checked_marginals
+from ..base import NOISES, Generator, Marginal, MarginalSelection, Measured, Table, checked_marginals
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...core.arrays import Floats, Ints
 from ...noise.queries.domain import Domain
-from ..base import Floats, Generator, Ints, Marginal, Measured
+from ..base import Generator, Marginal, Measured
 
 
 class Collected:

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
+from ...core.arrays import Floats, Ints
 from ...core.base import Neighbours
 from ...core.constraints import NonNegative, Positive, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain
-from ..base import Floats, Generator, Ints, Marginal, MarginalSelection, Measured, Table
+from ..base import Generator, Marginal, MarginalSelection, Measured, Table
 from . import spanning_trees as trees
 from .aim import HALF_NORMAL
 from .compression import merged, nearest_counts, present, spread

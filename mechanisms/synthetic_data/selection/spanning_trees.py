@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ...core.arrays import Floats, Ints
 
 
 def pairs(n_nodes: int) -> Ints:

@@ -14,9 +14,9 @@ from itertools import product
 
 import numpy as np
 
+from ...core.arrays import Ints
 from ...core.base import Neighbours
 from ...core.relation import Relation
-from ..base import Ints
 from .spanning_trees import pairs
 
 LARGEST = 10**6

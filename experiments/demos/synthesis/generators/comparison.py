@@ -15,9 +15,9 @@ from itertools import combinations, pairwise
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from .....mechanisms.core.arrays import Floats
 from .....mechanisms.core.errors import ParameterError
 from .....mechanisms.noise.queries import Domain
 from .....mechanisms.synthetic_data import Generator, Measured
@@ -34,7 +34,6 @@ from .....mechanisms.synthetic_data.generators.local.polytope import overlaps, p
 from .....mechanisms.synthetic_data.generators.mixtures import products
 from .....mechanisms.synthetic_data.generators.mixtures.network import Network
 
-Floats: TypeAlias = NDArray[np.float64]
 Marginals: TypeAlias = Sequence[tuple[str, ...]]
 
 SEED = 2021

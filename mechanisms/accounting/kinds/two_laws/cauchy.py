@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....core.guarantee import Floats
+from ....core.arrays import Floats
 from ..profile import LARGEST
 from .base import Law, TwoLawsDP
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from ....core.guarantee import Floats
+from ....core.arrays import Floats
 from .base import Law, TwoLawsDP
 
 FARTHEST = 1e12

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....core.guarantee import Floats, Guarantee
+from ....core.arrays import Floats
+from ....core.guarantee import Guarantee
 from ....core.relation import Relation
 from ..exact import ExactDP
 from ..laplace import LaplaceDP

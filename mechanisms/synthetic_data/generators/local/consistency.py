@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ....core.arrays import Floats, Ints
 from ....core.constraints import PositiveInt, check_fields
 from ....noise.queries.domain import Domain
-from ...base import Floats, Generator, Ints, Measured, Synthesised
+from ...base import Generator, Measured, Synthesised
 from ..problem import Problem
 from .gradual_update import fitted_table, independent_table
 from .polytope import overlaps, project

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....noise.queries.base import Floats
-
-Ints = NDArray[np.int64]
+from ....core.arrays import Floats, Ints
 
 
 def fitted_table(

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ....noise.queries.base import Floats
+from ....core.arrays import Floats
 
 
 @dataclass(frozen=True)

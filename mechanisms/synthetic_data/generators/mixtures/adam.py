@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ....noise.queries.base import Floats
+from ....core.arrays import Floats
 
 _KEEPS_MEAN, _KEEPS_SQUARE, _TINY = 0.9, 0.999, 1e-12
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ....core.arrays import Floats, Ints
 from ....noise.queries.domain import Domain, check_memory
-from ...base import Floats, Ints, Synthesised
+from ...base import Synthesised
 from . import products
 
 LARGEST = 2**24

@@ -9,10 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from ....core.arrays import Floats
 from ....core.constraints import Positive, PositiveInt, check_fields
 from ....core.validation import whole
 from ....noise.queries.domain import Domain
-from ...base import Floats, Generator, Measured, Synthesised
+from ...base import Generator, Measured, Synthesised
 from ..problem import Problem
 from . import products
 from .adam import descend

@@ -15,7 +15,7 @@ from functools import reduce
 
 import numpy as np
 
-from ....noise.queries.base import Floats
+from ....core.arrays import Floats
 
 
 def answers(columns: Sequence[Floats]) -> Floats:

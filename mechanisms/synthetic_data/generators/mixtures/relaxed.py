@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....core.arrays import Floats
 from ....core.constraints import Positive, PositiveInt, check_fields
 from ....noise.queries.domain import Domain
-from ...base import Floats, Generator, Measured, Synthesised
+from ...base import Generator, Measured, Synthesised
 from ..problem import Problem
 from . import products
 from .adam import descend
