@@ -6,8 +6,7 @@ Null: the curve of the pair lies nowhere below the claimed one. False alarms of 
 import asked
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from dpassay.audit import AuditResult, Verdict, audit

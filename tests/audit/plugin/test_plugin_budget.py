@@ -4,8 +4,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpassay.audit.plugin.budget import confidence_at, seed_of, share
 from dpassay.audit.plugin.options import merge

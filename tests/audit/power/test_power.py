@@ -5,8 +5,7 @@ import math
 import asked
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from scipy import special
 
 from dpassay.audit.bounds.bits.one_run import OneRun

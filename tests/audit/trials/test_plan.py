@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpassay.audit.trials.plan import CHUNK_BYTES, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage, root_seed, stream

@@ -3,8 +3,7 @@
 import tomllib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpassay.experiments.config.toml_lines import locate
 from dpassay.experiments.config.toml_text import to_toml

@@ -5,8 +5,7 @@ import io
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpassay.mechanisms.core.printable import csv_cell, fenced, html, line, markdown, terminal
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import asked
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from one_run_laws import (
     bit_misses,
     check_p_value,

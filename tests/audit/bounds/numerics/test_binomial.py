@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import special, stats
 
 from dpassay.audit.bounds.numerics.binomial import log_pmf, lower, quantile, quantile_of_one, upper

@@ -5,8 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpassay.audit import AuditResult, PrivacyViolation, Verdict, assert_private, audit
 from dpassay.audit.bounds.numerics.binomial import quantile

@@ -7,8 +7,7 @@ from itertools import pairwise, product
 import asked
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpassay.audit.bounds.numerics import test_martingale as martingale
 from dpassay.audit.bounds.numerics.binomial import quantile

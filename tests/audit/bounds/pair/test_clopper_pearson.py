@@ -5,8 +5,7 @@ import math
 import asked
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from dpassay.audit.bounds.catalogue import build

@@ -10,8 +10,7 @@ from functools import cache
 import asked
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import special, stats
 
 from dpassay.audit import AuditResult, Verdict, audit

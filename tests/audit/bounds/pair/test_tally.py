@@ -1,8 +1,7 @@
 """The common view of scores that bounds read: hits at every distinct score."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpassay.audit.evidence.scores import PairScores
 
