@@ -8,7 +8,7 @@ The sensitive column of the people under attack is never read.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.validation import whole
 
@@ -141,7 +142,7 @@ class Sensitive:
         return np.column_stack([np.delete(X, int(self.feature), axis=1), y[:, np.newaxis] == labels])
 
 
-class AttributeInference(ABC):
+class AttributeInference(Options):
     """Base class of attribute inference attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
     @abstractmethod

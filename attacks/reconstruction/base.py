@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import AttackError, ParameterError, RelationError
 from ...mechanisms.core.records import mixed_records, n_records, remove_record, replace_record, zero_record
 from ...mechanisms.core.relation import Relation
@@ -281,7 +282,7 @@ class Guesser(Protocol):
         ...
 
 
-class Reconstructor(ABC):
+class Reconstructor(Options):
     """Base class of reconstruction attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
     def check(self, target: SecretTarget) -> None:  # noqa: B027 - some attacks can be used on every target

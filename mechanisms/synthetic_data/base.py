@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours
-from ..core.constraints import check_fields, one_of_names
+from ..core.constraints import Options, check_fields, one_of_names
 from ..core.errors import ParameterError, unknown_name_message
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
@@ -174,7 +174,7 @@ class Synthesised(ABC):
 
 
 @dataclass(frozen=True)
-class Generator(ABC):
+class Generator(Options):
     """Method that fits distributions to measured marginals; subclasses are frozen dataclasses of options.
 
     Post-processing: it reads the measured answers, the distribution of their noise, the public domain and, if it is
@@ -261,7 +261,7 @@ class Grouped(Synthesised):
         return gathered
 
 
-class MarginalSelection(ABC):
+class MarginalSelection(Options):
     """Choice and noisy measurement of marginals; subclasses are frozen dataclasses of options.
 
     A selection may take one round or many, and may choose by the data if its `guarantee` accounts for this. Only the

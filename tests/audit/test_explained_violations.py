@@ -136,7 +136,7 @@ STEPS = {
     "deciding event": (pair, "deciding_event"),
     "datasets": (pair, "as_json"),
     "exact curve": (pair.AuditSetup, "exact_guarantee"),
-    "witnesses": (observed, "impossible_outputs"),
+    "witnesses": (diagnostics, "impossible_outputs"),
     "warnings": (diagnostics.Diagnostics, "warnings"),
     "notes": (diagnostics.Diagnostics, "notes"),
     "claimed curve": (conclusion, "claim_curve"),

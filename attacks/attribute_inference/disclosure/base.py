@@ -14,13 +14,14 @@ data", PoPETs 2023 (2), for the three risks.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Ints
+from ....mechanisms.core.constraints import Options
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.noise.queries.domain import Domain
 
@@ -42,7 +43,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Disclosure(ABC):
+class Disclosure(Options):
     """Base class of attacks on the people behind a synthetic table.
 
     Subclasses are frozen dataclasses whose fields are the options.
@@ -56,6 +57,7 @@ class Disclosure(ABC):
     ordered: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
         object.__setattr__(self, "ordered", self.names("ordered", self.ordered))
 

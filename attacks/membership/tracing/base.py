@@ -14,7 +14,7 @@ logarithms or absolute values. Our names and the papers' symbols:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.constraints import Options
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.noise.studies.populations import check_frequencies
 from ....mechanisms.noise.studies.study import check_people
@@ -77,7 +78,7 @@ class Linear:
         return Linear(self.slopes * factor[..., None], (self.intercept - mean) * factor)
 
 
-class TracingStatistic(ABC):
+class TracingStatistic(Options):
     """Base class of statistics, which score people given a release.
 
     Subclasses are frozen dataclasses, whose fields are the options.

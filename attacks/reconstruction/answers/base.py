@@ -165,6 +165,7 @@ class PriorDecoder(Decoder):
     prior: tuple[float, ...] | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.prior is not None:
             object.__setattr__(self, "prior", tuple(self.prior))
             for probability in self.prior:

@@ -8,7 +8,7 @@ A linear model is a stack of one layer.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import PositiveInt, check_fields
+from ...core.constraints import Options, PositiveInt, check_fields
 from ...core.errors import ParameterError, plural
 from ..base import Floats, TrainingData
 from .losses import LOSSES, LossFunction
@@ -49,7 +49,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Model(ABC):
+class Model(Options):
     """Configuration of a stack of dense layers and a loss, without the weights.
 
     The parameters are one flat vector: layer after layer from the input on; in a layer, unit after unit; for a unit,

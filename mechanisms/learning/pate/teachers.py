@@ -10,14 +10,14 @@ teacher.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import Positive, check_fields
+from ...core.constraints import Options, Positive, check_fields
 from ...core.errors import ParameterError
 from .disjoint_parts import part_of
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
 
 
-class Teachers(ABC):
+class Teachers(Options):
     """Deterministic classifiers, one for each part."""
 
     def labels(self, X: Floats, y: NDArray[Any], queries: Floats, n_teachers: int, n_classes: int) -> Labels:

@@ -7,7 +7,7 @@ depends on the neighbouring relation and on the norm in which the distance is me
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Floats
 from ...core.base import Dataset
+from ...core.constraints import Options
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 
@@ -23,7 +24,7 @@ Column: TypeAlias = str | int | None
 """Name of a column of a DataFrame, its index in a two-dimensional array, or None for one-dimensional data."""
 
 
-class Query(ABC):
+class Query(Options):
     """Function of the records with a known sensitivity. Subclasses are frozen dataclasses."""
 
     @property

@@ -8,14 +8,14 @@ Tardos     frequencies of fingerprinting codes: mostly near 0 or 1
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.arrays import Floats
-from ...core.constraints import NonNegativeInt, OpenUnit, PositiveInt, UnitInterval, check_fields
+from ...core.constraints import NonNegativeInt, OpenUnit, Options, PositiveInt, UnitInterval, check_fields
 from ...core.errors import ParameterError, plural
 from ...core.registry import Catalogue
 
@@ -40,7 +40,7 @@ def check_frequencies(frequencies: ArrayLike, name: str = "frequencies") -> Floa
     return values
 
 
-class Population(ABC):
+class Population(Options):
     """Law of people whose columns are independent, each 1 with its public frequency; subclasses are dataclasses."""
 
     seed: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from ...core.arrays import Floats
-from ...core.constraints import NonNegativeInt, PositiveInt, at_least, check_fields
+from ...core.constraints import NonNegativeInt, Options, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.validation import whole
 from ...noise.queries.domain import check_memory
@@ -23,7 +23,7 @@ LARGEST_OPTIMISED = 2048
 """Largest number of cells for an optimised strategy; each step decomposes a matrix of that size."""
 
 
-class Strategy(ABC):
+class Strategy(Options):
     """Rule that selects the queries to measure for a workload; subclasses are frozen dataclasses."""
 
     @abstractmethod

@@ -6,7 +6,7 @@ values", and m + i is the complement of query i.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
+from ...core.constraints import Options
 from ...noise.queries.domain import check_memory
 from ...noise.queries.marginals import Marginals
 
 
 @dataclass(frozen=True)
-class BestRecord(ABC):
+class BestRecord(Options):
     """Base class of solvers for marginals of binary attributes."""
 
     marginals: Marginals

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats, Ints
+from ...core.constraints import Options
 from .domain import Group
 from .rounding import Rounding
 
@@ -18,7 +19,7 @@ NOT_PUBLISHED = -1.0
 """Value of a suppressed cell, and of the mean or median of an empty group."""
 
 
-class TableStatistic(ABC):
+class TableStatistic(Options):
     """One number about a group; subclasses are frozen dataclasses.
 
     Attributes:

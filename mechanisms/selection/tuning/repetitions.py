@@ -8,7 +8,7 @@ many runs. (Liu and Talwar 2019; Papernot and Steinke 2022.)
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from ...accounting.conversion.convert import to_renyi
 from ...accounting.kinds.pure import PureDP
 from ...accounting.kinds.renyi import RenyiDP
 from ...core.arrays import Floats
-from ...core.constraints import Finite, OpenUnit, Positive, check_fields
+from ...core.constraints import Finite, OpenUnit, Options, Positive, check_fields
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 
@@ -26,7 +26,7 @@ _LARGEST_EXPONENT = 600.0
 """Largest log of stopping^-shape: e^700 is about the largest float."""
 
 
-class Repetitions(ABC):
+class Repetitions(Options):
     """Law of a number of runs; subclasses are frozen dataclasses."""
 
     @property

@@ -11,7 +11,7 @@ large dataset needs no table of outputs by records.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,13 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset
+from ...core.constraints import Options
 from ...core.errors import ParameterError
 from ...core.validation import whole
 from ...noise.queries.domain import Domain
 from .network import BayesianNetwork, chain
 
 
-class SeedGenerator(ABC):
+class SeedGenerator(Options):
     """Generator of a synthetic record y given a seed record d, with known Pr[y | d]."""
 
     @property

@@ -12,7 +12,7 @@ the schemes whose guarantee depends on the number of records need it for their c
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....core.constraints import Options
 from ....core.errors import AccountingError, ParameterError
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
@@ -43,7 +44,7 @@ class BatchDraw:
 
 
 @dataclass(frozen=True)
-class Sampling(ABC):
+class Sampling(Options):
     """Sampling scheme; subclasses are frozen dataclasses whose fields are the options.
 
     Attributes:
