@@ -34,7 +34,6 @@ from ..evidence.scores import BitScores, PairScores, Scores, Successes
 from ..evidence.statement import Statement
 from .curve import CurveViolation
 
-SMALLEST_P_VALUE = 1e-12
 Evidence = Scores | BitScores | Successes
 E = TypeVar("E", bound=Evidence)
 

@@ -36,10 +36,10 @@ from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import one_of, open_unit, unit_interval, whole
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement
-from .base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from .base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from .curve import CurveViolation, refute
 from .families import CurveFamily, checked_family, epsilon_of, family_for, least_member
-from .numerics.binomial import lower, upper
+from .numerics.binomial import SMALLEST_P_VALUE, lower, upper
 from .numerics.rectangle import Rectangle
 
 CLAIM = "claim"

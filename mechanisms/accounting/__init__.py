@@ -17,6 +17,7 @@ from .composition.compose import common_relation as common_relation, compose as 
 from .composition.grouping import group as group
 from .composition.laplace_vector import LaplaceVectorDP as LaplaceVectorDP
 from .composition.optimal import OptimalComposition as OptimalComposition
+from .composition.self_composition import self_composed as self_composed
 from .conversion.belief import posterior_interval as posterior_interval
 from .conversion.calibration import least_noise_multiplier as least_noise_multiplier
 from .conversion.convert import (

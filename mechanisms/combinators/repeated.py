@@ -8,14 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting import GaussianDP, compose
-from ..accounting.kinds.profile import ProfileGuarantee
-from ..core.arrays import Floats
+from ..accounting import compose, self_composed
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,7 @@ class Repeated(Mechanism):
     def exact_guarantee(self) -> Guarantee | None:
         """Return the composition of the exact curves on the worst-case pair, by privacy-loss distributions."""
         once = self.base.exact_guarantee()
-        if once is None or self.times == 1 or isinstance(once, GaussianDP):
-            return None if once is None else compose([once] * self.times)
-        curve = compose([once] * self.times, accounting="privacy-loss", fixed_sides=True)
-        return _Capped(curve, largest=self.times * once.epsilon(0.0), relation=once.relation)
+        return None if once is None else self_composed(once, self.times)
 
     def worst_case(self) -> Neighbours:
         """Return the worst case of the base: the same pair is worst in every release."""
@@ -121,22 +115,3 @@ def _joined(values: NDArray[np.generic], events: NDArray[np.str_]) -> Outputs:
     labels = [", ".join(label or "ok" for label in row) if any(row) else "" for row in events.tolist()]
     zeroed = np.where(exceptional.reshape(-1, *[1] * (values.ndim - 1)), np.zeros((), dtype=values.dtype), values)
     return Outputs(zeroed, np.array(labels, dtype=np.str_))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Capped(ProfileGuarantee):
-    """A curve with the exact largest loss, which the grid of a privacy-loss distribution only approximates."""
-
-    curve: Guarantee
-    largest: float
-    relation: Relation | None = None
-    exact = True
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return np.where(epsilon < self.largest, self.curve.delta(epsilon), 0.0)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return np.minimum(self.curve.epsilon(delta), self.largest)
-
-    def _parameters(self) -> dict[str, object]:
-        return {"curve": str(self.curve), "largest": self.largest}

@@ -10,7 +10,8 @@
 Classes that derive from `Options` (mechanisms, guarantees, attacks, canaries, bounds) check their fields when they are
 constructed: `Options.__post_init__` calls `check_fields`. A class with a `__post_init__` of its own calls
 `super().__post_init__()` first; a dataclass that derives from something else calls `check_fields(self)`. A field whose
-annotation allows None may be None. `tests/mechanisms/core/test_constraints.py` gives every declared field every bad value.
+annotation allows None may be None. A class that repeats
+a field without a constraint inherits the constraint. `tests/mechanisms/core/test_constraints.py` gives every declared field every bad value.
 
 Errors are `ParameterError` with argument, value, what is allowed, and advice.
 """
@@ -22,7 +23,7 @@ import math
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin
@@ -88,9 +89,9 @@ def constraints_of(cls: type[Any]) -> tuple[FieldConstraint, ...]:
     declared: dict[str, tuple[FieldConstraint, ...]] = {}
     for base in reversed(cls.__mro__):
         for name, annotation in inspect.get_annotations(base).items():
-            declared[name] = tuple(_of_annotation(name, annotation, base))
-    fields = getattr(cls, "__dataclass_fields__", {})
-    return tuple(constraint for name in fields for constraint in declared.get(name, ()))
+            declared[name] = tuple(_of_annotation(name, annotation, base)) or declared.get(name, ())
+    options = [field.name for field in fields(cls) if field.init] if is_dataclass(cls) else []
+    return tuple(constraint for name in options for constraint in declared.get(name, ()))
 
 
 def _of_annotation(name: str, annotation: Any, owner: type[Any]) -> Iterator[FieldConstraint]:

@@ -14,8 +14,9 @@ from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
+from ..noise.additive.laplace import laplace_log_cdf
 from .base import Selection
-from .laws import laplace_log_cdf, log_all_below, log_hazards_below, nodes_between, pieces
+from .laws import log_all_below, log_hazards_below, nodes_between, pieces
 from .noisy_max import NOISES
 
 _DEGREE = 15

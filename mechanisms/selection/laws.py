@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..core.arrays import Floats
+from ..noise.additive.laplace import laplace_log_cdf
 
 TAIL = 45.0
 """Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""
@@ -195,12 +196,6 @@ def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
             log_term += all_below[nodes, np.newaxis]
             log_probabilities[some] = np.logaddexp(log_probabilities[some], logsumexp(log_term, axis=0))
     return log_probabilities
-
-
-def laplace_log_cdf(x: Floats) -> Floats:
-    """Return log P(standard Laplace noise <= x)."""
-    half = 0.5 * np.exp(-np.abs(x))
-    return np.asarray(np.where(x < 0.0, -np.abs(x) - np.log(2.0), np.log1p(-half)))
 
 
 def pieces(scores: Floats, longest: float = np.inf) -> Floats:

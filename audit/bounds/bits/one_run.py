@@ -57,9 +57,9 @@ from scipy import special
 from ....mechanisms.core.validation import one_of
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
-from ..numerics.binomial import log_pmf, lower, upper
+from ..numerics.binomial import SMALLEST_P_VALUE, log_pmf, lower, upper
 from .guessing import Guessing, Size, bit_scores, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 

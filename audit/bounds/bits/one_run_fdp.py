@@ -39,8 +39,9 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import SMALLEST_P_VALUE, Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
+from ..numerics.binomial import SMALLEST_P_VALUE
 from .guessing import Guessing, Size, bit_scores, check_counts
 from .one_run import least_epsilon, ledger
 

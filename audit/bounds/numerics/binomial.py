@@ -17,6 +17,8 @@ from scipy import special
 
 from ....mechanisms.core.arrays import Floats
 
+SMALLEST_P_VALUE = 1e-12
+
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 

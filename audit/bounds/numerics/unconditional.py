@@ -46,8 +46,7 @@ from scipy import special
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Delta, OpenUnit, check_fields
-from ..base import SMALLEST_P_VALUE
-from .binomial import lower, quantile_of_one, upper
+from .binomial import SMALLEST_P_VALUE, lower, quantile_of_one, upper
 
 _SHARE = 1e-3  # share of the significance for the limits on the nuisance
 _STEP = 0.003  # largest loss of the bound due to a plain cell, in standard deviations

@@ -26,7 +26,8 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import non_negative, one_of
 from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
-from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
+from ..base import FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
+from ..numerics.binomial import SMALLEST_P_VALUE
 from ..numerics.test_martingale import Bets, Flags, Stretch, highest
 from .learned_events import best_thresholds, rounds
 from .pilot import IN, OUT, PILOT

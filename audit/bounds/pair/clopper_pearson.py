@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core.arrays import Floats
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
-from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute
+from ..numerics.binomial import SMALLEST_P_VALUE
 from ..numerics.rectangle import Rectangle
 from .pilot import PILOT, ThresholdEvent, checked_threshold, choose_event
 from .second_event import WithSecondEvent, event_against

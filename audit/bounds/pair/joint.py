@@ -26,9 +26,9 @@ from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.guarantee import Guarantee
 from ...evidence.scores import Scores
 from ...evidence.statement import Statement
-from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation
-from ..numerics.binomial import upper
+from ..numerics.binomial import SMALLEST_P_VALUE, upper
 from ..numerics.rectangle import Rectangle
 from ..numerics.unconditional import Ordering, UnconditionalTest
 from .pilot import IN, OUT, PILOT, ThresholdEvent, checked_threshold, choose_event

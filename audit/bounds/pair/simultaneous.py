@@ -17,8 +17,9 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import delta_range, open_unit
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
-from ..base import SMALLEST_P_VALUE, FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute
+from ..numerics.binomial import SMALLEST_P_VALUE
 from ..numerics.candidates import candidates
 from ..numerics.noncrossing import both_miss, local_level
 from ..numerics.rectangle import Rectangle

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ....audit.bounds.base import SMALLEST_P_VALUE
+from ....audit.bounds.numerics.binomial import SMALLEST_P_VALUE
 from ....audit.results.text import digits_beside
 from ....mechanisms.core.errors import plural
 from ....mechanisms.core.printable import line

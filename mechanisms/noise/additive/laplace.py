@@ -123,3 +123,9 @@ def log_laplace_mass(low: Floats, high: Floats, scale: float) -> Floats:
         below = left + np.log(-np.expm1(np.minimum(low, left) - left))
         above = -right + np.log(-np.expm1(right - np.maximum(high, right)))
     return np.asarray(np.logaddexp(below, above) - math.log(2.0))
+
+
+def laplace_log_cdf(x: Floats) -> Floats:
+    """Return log P(standard Laplace noise <= x)."""
+    half = 0.5 * np.exp(-np.abs(x))
+    return np.asarray(np.where(x < 0.0, -np.abs(x) - np.log(2.0), np.log1p(-half)))

@@ -64,6 +64,7 @@ class Staircase(AdditiveNoise):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_fields(self)
         if self.epsilon > 700.0:
             raise ParameterError(argument="epsilon", value=self.epsilon, allowed="be at most 700")
         super().__post_init__()

@@ -9,12 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ...accounting import ExactDP, GaussianDP, PureDP
+from ...accounting import ExactDP, GaussianDP, LaplaceDP, PureDP, self_composed
 from ...accounting.numerics.binomial import response_logs
-from ...combinators.repeated import Repeated
 from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
-from ...core.constraints import Positive
+from ...core.constraints import Positive, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.validation import positive
@@ -98,8 +97,8 @@ class LaplaceSubsetCounts(PureSubsetCounts):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the curve of most_queries answers, each of which moves by 1."""
-        answer = Laplace(self.epsilon / self.most_queries, relation=self.relation)
-        return Repeated(answer, self.most_queries).exact_guarantee()
+        answer = LaplaceDP(self.epsilon / self.most_queries, relation=self.relation)
+        return self_composed(answer, self.most_queries)
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,7 @@ class GaussianSubsetCounts(NoisySubsetCounts):
     queries: Subsets | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.standard_deviation is not None:
             if self.epsilon is not None or self.delta is not None:
                 raise ParameterError("give either standard_deviation, or epsilon and delta, but not both.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...accounting import ConcentratedDP, ExactDP
 from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
-from ...core.constraints import Positive, PositiveInt, check_fields
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -66,10 +66,10 @@ class DiscreteGaussian(AdditiveNoise):
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
         sensitivity: object = self.sensitivity
         if isinstance(sensitivity, float) and sensitivity.is_integer():
             object.__setattr__(self, "sensitivity", int(sensitivity))
+        super().__post_init__()
         if self.sigma > LARGEST_SIGMA:
             raise ParameterError(
                 f"noise_multiplier * sensitivity must be at most {LARGEST_SIGMA:g}, but is {self.sigma:g}. Count in "
@@ -82,7 +82,6 @@ class DiscreteGaussian(AdditiveNoise):
                 "lists all outputs between the two answers. Count in larger units, or use Gaussian.",
                 argument="sensitivity",
             )
-        super().__post_init__()
 
     @property
     def sigma(self) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, PureDP
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import Positive, PositiveInt, check_fields
+from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -77,10 +77,10 @@ class Geometric(AdditiveNoise):
     norm: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
         sensitivity: object = self.sensitivity
         if isinstance(sensitivity, float) and sensitivity.is_integer():
             object.__setattr__(self, "sensitivity", int(sensitivity))
+        super().__post_init__()
         for name in ("lower", "upper"):
             if getattr(self, name) is not None:
                 whole(-int(LARGEST), **{name: getattr(self, name)})
@@ -90,7 +90,6 @@ class Geometric(AdditiveNoise):
                 f"{self.upper}: no two neighbours would lie within the bounds.",
                 argument="upper",
             )
-        super().__post_init__()
         if self.rate < 1.0 / LARGEST_SCALE:
             raise ParameterError(
                 f"sensitivity / epsilon, the scale of the noise, must be at most 2^30, but is "

@@ -68,6 +68,7 @@ class GridLaplace(AdditiveNoise):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_fields(self)
         if math.frexp(self.granularity)[0] != 0.5:
             nearest = 2.0 ** round(math.log2(self.granularity))
             raise ParameterError(

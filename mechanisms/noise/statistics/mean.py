@@ -7,15 +7,14 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...accounting import PureDP
-from ...combinators.repeated import Repeated
+from ...accounting import LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ..additive.laplace import draw_laplace, laplace_log_density
 from ..queries.base import column_of
 from ..queries.sums import Sum
 
@@ -97,7 +96,7 @@ class SumAndCount(Mechanism):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the curve of two Laplace mechanisms at full sensitivity; exact up to a grid of 1e-4 in epsilon."""
-        return Repeated(Laplace(self.epsilon / 2.0, relation=self.relation), 2).exact_guarantee()
+        return self_composed(LaplaceDP(self.epsilon / 2.0, relation=self.relation), 2)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)

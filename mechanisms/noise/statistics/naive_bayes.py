@@ -8,8 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...accounting import PureDP
-from ...combinators.repeated import Repeated
+from ...accounting import LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, at_least
@@ -18,7 +17,7 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import whole
-from ..additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ..additive.laplace import draw_laplace, laplace_log_density
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class NaiveBayesCounts(Mechanism):
 
     Example:
         >>> mechanism = NaiveBayesCounts(epsilon=0.1, n_values=(2,) * 5)
-        >>> mechanism.scale, mechanism.composed().base.scale
-        (50.0, 50.0)
+        >>> mechanism.scale
+        50.0
         >>> NaiveBayesCounts(epsilon=0.1, n_values=(2,) * 5, relation="replace_one").scale
         100.0
     """
@@ -76,10 +75,6 @@ class NaiveBayesCounts(Mechanism):
     def scale(self) -> float:
         """Noise scale, n_moved / epsilon."""
         return self.n_moved / self.epsilon
-
-    def composed(self) -> Repeated:
-        """Return the basic composition of a count of epsilon / n_moved for each cell that moves."""
-        return Repeated(Laplace(self.epsilon / self.n_moved, relation=self.relation), self.n_moved)
 
     def counts(self, dataset: Dataset) -> Floats:
         """Return joint counts, feature by feature, class by class, shape `(n_classes * sum(n_values),)`."""
@@ -143,7 +138,7 @@ class NaiveBayesCounts(Mechanism):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the curve of `n_moved` independent counts that each move by 1; exact up to 1e-4 in epsilon."""
-        return self.composed().exact_guarantee()
+        return self_composed(LaplaceDP(self.epsilon / self.n_moved, relation=self.relation), self.n_moved)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)

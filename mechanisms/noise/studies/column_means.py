@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...accounting import ApproximateDP, GaussianDP, PureDP
-from ...combinators.repeated import Repeated
+from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
@@ -20,7 +19,7 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
-from ..additive.laplace import Laplace, draw_laplace
+from ..additive.laplace import draw_laplace
 from .populations import Population, draw_people
 from .study import Study, check_people
 
@@ -138,8 +137,8 @@ class ColumnMeans(Mechanism):
         if self.population is not None or (self.decimals is not None and self.noise != "none"):
             return None
         if self.noise == "laplace":
-            mean = Laplace(1.0 / (self.n_records * self.noise_scale), relation=self.relation)
-            return Repeated(mean, self.n_attributes).exact_guarantee()
+            mean = LaplaceDP(1.0 / (self.n_records * self.noise_scale), relation=self.relation)
+            return self_composed(mean, self.n_attributes)
         return self.guarantee()
 
     def worst_case(self) -> Neighbours:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...accounting import GaussianDP
 from ...core.arrays import Floats
+from ...core.constraints import check_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.gaussian import Gaussian
@@ -61,6 +62,7 @@ class GaussianMatrix(MatrixMechanism):
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _ = self._unit
         super().__post_init__()
 

@@ -207,8 +207,9 @@ def test_naive_bayes_by_composition_has_the_same_noise(n_features, relation):
     mechanism = NaiveBayesCounts(0.1, n_values=(3,) * n_features, relation=relation)
     moved = n_features * (2 if relation == "replace_one" else 1)
     assert mechanism.scale == pytest.approx(moved / 0.1)
-    assert mechanism.composed().base.scale == pytest.approx(mechanism.scale)
-    assert mechanism.composed().guarantee().epsilon(0.0) == pytest.approx(0.1)
+    composed = Repeated(Laplace(0.1 / moved, relation=relation), moved)
+    assert composed.base.scale == pytest.approx(mechanism.scale)
+    assert composed.guarantee().epsilon(0.0) == pytest.approx(0.1)
 
 
 def test_counts_of_naive_bayes_move_by_what_the_noise_is_for():

@@ -9,8 +9,9 @@ from scipy.special import logsumexp
 
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.noise.additive.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection import NoisyMaxWithGap, ReportNoisyMax
-from dpassay.mechanisms.selection.laws import laplace_log_cdf, nodes_between, pieces
+from dpassay.mechanisms.selection.laws import nodes_between, pieces
 
 FALSE_ALARM = 1e-6
 UTILITIES = np.array([1.0, 0.0, -4.0, 2.5])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from dpassay.mechanisms.noise.additive.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection import LaplaceTopK, PermuteAndFlip, ReportNoisyMax
 from dpassay.mechanisms.selection.laws import (
-    laplace_log_cdf,
     log_all_below,
     log_largest_laplace,
     log_top_set_laplace,
