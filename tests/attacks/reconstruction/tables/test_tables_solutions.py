@@ -189,7 +189,7 @@ def test_too_few_statistics_are_named():
         solve(PublishedTables.of(SMALL, {GroupCount(WOMEN): 2}))
     with pytest.raises(
         AttackError,
-        match="the median age of female is published, but the number of these people is anything from 1 to 4",
+        match="the median age of female is published, but the number of these people is any number from 1 to 4",
     ):
         solve(PublishedTables.of(SMALL, {GroupCount(): 4, MedianAge(WOMEN): 22.0}))
 
