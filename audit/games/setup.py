@@ -141,7 +141,7 @@ class AuditSetup:
 
     def looks(self) -> tuple[LedgerEntry, ...]:
         """Return the ledger entries on choices before the trials."""
-        learned = "trained on pilot trials only" if self.attack.minimum_pilot else "fixed beforehand, not trained"
+        learned = "trained on pilot trials only" if self.attack.minimum_pilot else "not trained on trials"
         raised = "2: a call with many runs raised, and all runs were repeated, one per call"
         again = (
             (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if self.again else ()
