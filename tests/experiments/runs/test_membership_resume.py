@@ -237,8 +237,8 @@ def test_a_summary_in_markdown_holds_the_answer_the_table_and_the_groups(tmp_pat
     done = runs.run(tmp_path / "study.toml", out=tmp_path / "out")
     assert tmp_path / "out" / "report.md" in done.files
     lines = (tmp_path / "out" / "report.md").read_text().splitlines()
-    assert lines[0] == "## What the attacks find out: Who \\| was in?"
-    assert "no bound on epsilon follows" in lines[2]
+    assert lines[0] == "## Results of the membership attacks: Who \\| was in?"
+    assert "not bounds on epsilon" in lines[2]
     tables = [line for line in lines if line.startswith("|")]
     heads = [place for place, line in enumerate(lines) if line.startswith("| :--")]
     assert len(heads) == 2
