@@ -291,7 +291,7 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("test", "message"),
         [
-            ("test_no_relation", "relation is missing, which says how d0 and d1 differ: 'add_remove', 'replace_one'"),
+            ("test_no_relation", "relation is missing; it states how d0 and d1 differ: 'add_remove', 'replace_one'"),
             ("test_wrong_relation", "Did you mean 'add_remove'"),
             ("test_half_a_pair", "needs both d0 and d1"),
             ("test_no_claim", "claim must be given for a function such as noisy_count"),
@@ -300,8 +300,13 @@ class TestMisuse:
             ("test_not_a_mechanism", "mechanism must be a Mechanism or a function"),
             ("test_too_few_trials", "trials must be"),
             ("test_unknown_option", "'epsilom'. Did you mean 'epsilon'?"),
+<<<<<<< HEAD:tests/audit/plugin/test_plugin_sessions.py
             ("test_by_position", "takes its options by name, but got (1.0,)"),
             ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Use the fixture dp_audit"),
+=======
+            ("test_by_position", "accepts options by name only, but got (1.0,)"),
+            ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Take the fixture dp_audit"),
+>>>>>>> dc5a2b36 (Match the reworded messages in the tests):tests/experiments/plugin/test_plugin_sessions.py
             ("test_with_the_fixture_and_without_a_check", "is a privacy test, but it checked nothing"),
             ("test_too_late", "too late for a share of the session's false-alarm budget"),
         ],
@@ -350,7 +355,7 @@ class TestUnderpowered:
     def test_it_fails_when_strict(self, project):
         session = project.run("--dp-strict")
         assert session.code == 1
-        assert session.section("_ test_large_claim _")[0].startswith("underpowered: 2,000 runs a side show at most")
+        assert session.section("_ test_large_claim _")[0].startswith("underpowered: the bound from 2,000 runs a side is at most")
 
 
 class TestCost:

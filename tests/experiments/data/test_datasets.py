@@ -98,7 +98,7 @@ def test_a_file_that_is_no_table_is_named(path, content, error, message, tmp_pat
 def test_adult_codes_outside_the_domain_are_refused(folder):
     (folder / "adult_coded.csv").write_text("age,sex\n1,0\n4,1\n")
     (folder / "adult_domain.json").write_text(json.dumps({"age": 4, "sex": 2}))
-    with pytest.raises(DataError, match="age holds codes outside 0 to 3"):
+    with pytest.raises(DataError, match="age has codes outside 0 to 3"):
         datasets.load("adult")
 
 
@@ -122,7 +122,7 @@ def test_a_missing_data_directory_says_what_belongs_where(monkeypatch):
 def test_a_data_directory_without_the_files_names_them(folder):
     (folder / "adult_coded.csv").write_text("age\n1\n")
     with pytest.raises(
-        DataError, match=f"but {folder} lacks adult_domain.json. Put them there, or name another folder."
+        DataError, match=f"but {folder} lacks adult_domain.json. Put them there, or set another folder."
     ):
         datasets.load("adult")
     with pytest.raises(DataError, match=r"needs mnist\.npz, but .* lacks mnist\.npz"):
@@ -155,7 +155,7 @@ def test_mnist_without_file_and_network_says_what_belongs_where(folder, monkeypa
         raise OSError("no route to host")
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", no_network)
-    with pytest.raises(DataError, match=r"cannot be fetched from OpenML \(no route to host\)\. Put mnist\.npz"):
+    with pytest.raises(DataError, match=r"cannot be downloaded from OpenML \(no route to host\)\. Put mnist\.npz"):
         datasets.load("mnist")
 
 

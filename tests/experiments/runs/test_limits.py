@@ -75,7 +75,7 @@ def test_a_step_without_progress_is_announced_with_the_extreme_numbers(config, m
     with announced("[1/2] epsilon = 1", config, said.append):
         time.sleep(0.1)
     assert said == [
-        "[1/2] epsilon = 1: not over after 0.01 seconds. Extreme numbers in the configuration: "
+        "[1/2] epsilon = 1: still running after 0.01 seconds. Extreme numbers in the configuration: "
         "mechanism.sensitivity = 1e+09."
     ]
     with announced("quick", config, said.append):

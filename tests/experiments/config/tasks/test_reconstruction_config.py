@@ -71,15 +71,15 @@ def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
         ({"game.n_rounds": 0}, "game.n_rounds must be a whole number >= 1"),
         ({"game.n_round": 3}, "unknown key of [game] 'n_round'"),
         ({"game.n_canaries": 3}, "unknown key of [game] 'n_canaries'"),
-        ({"audit.trials": 3}, "trials is of no use in the game 'reconstruction': leave it out, and give n_rounds"),
-        ({"audit.stop": "anytime"}, "stop is of no use in the game 'reconstruction'"),
+        ({"audit.trials": 3}, "trials is not used in the game 'reconstruction': leave it out, and set n_rounds"),
+        ({"audit.stop": "anytime"}, "stop is not used in the game 'reconstruction'"),
         ({"audit.bounds": ["one-run"]}, "'one-run' does not read the successes of reconstructions"),
         ({"attack.name": "classifier"}, "unknown reconstruction attack 'classifier'. Known:"),
         ({"neighbours.replacement": 1}, "leave replacement out"),
         ({"neighbours.record": 1}, "from -1 to 0, but is 1"),
         (
             {"mechanism": {"name": "laplace", "epsilon": 1.0}},
-            "must say what is guessed .* secret = {values =",
+            "must be set for .* secret = {values =",
         ),
     ],
 )
