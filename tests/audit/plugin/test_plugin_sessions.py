@@ -355,7 +355,9 @@ class TestUnderpowered:
     def test_it_fails_when_strict(self, project):
         session = project.run("--dp-strict")
         assert session.code == 1
-        assert session.section("_ test_large_claim _")[0].startswith("underpowered: the bound from 2,000 runs a side is at most")
+        assert session.section("_ test_large_claim _")[0].startswith(
+            "underpowered: the bound from 2,000 runs a side is at most"
+        )
 
 
 class TestCost:

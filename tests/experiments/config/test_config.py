@@ -129,7 +129,7 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
         ("delta = 0.0", 'bounds = ["clopper-person"]', "mine.toml:10: [audit] unknown bound 'clopper-person'. Did you mean 'clopper-pearson'"),
         ("delta = 0.0", "bounds = [3]", "mine.toml:10: [audit] bounds must contain names, or tables with a name, but contain 3."),
         ('"laplace"', '"laplac"', "mine.toml:5: [mechanism] unknown mechanism 'laplac'. Did you mean 'laplace'"),
-        ('name = "laplace"\n', "", "mine.toml:4: mechanism.name is missing: give a name, in quotes."),
+        ('name = "laplace"\n', "", "mine.toml:4: mechanism.name is missing: add a name, in quotes."),
         ('"laplace"', "3", "mine.toml:5: mechanism.name must be a name, in quotes, but is 3 (int)."),
         ("epsilon = 1.0", "epsilom = 1.0", "mine.toml:6: [mechanism] unknown option of mechanism 'laplace': 'epsilom'. Did you mean 'epsilon'?"),
         ("epsilon = 1.0", "epsilon = 0.0", "mine.toml:6: [mechanism] epsilon must be a finite number > 0, but is 0.0."),
@@ -159,7 +159,7 @@ def test_every_mistake_is_named_at_once(write):
 
 
 def test_a_missing_mechanism_is_named(write):
-    assert refused("seed = 1\n", write) == "mine.toml: [mechanism] is missing: give a table [mechanism]."
+    assert refused("seed = 1\n", write) == "mine.toml: [mechanism] is missing: add a table [mechanism]."
 
 
 def test_a_mistake_in_a_setting_points_at_the_setting(write):
@@ -199,7 +199,7 @@ def test_public_records_of_another_name_are_refused(write):
             '"mechanism.epsilon" = 1.0',
             "mine.toml:12: sweep.mechanism.epsilon must be a list of values that is not empty",
         ),
-        ('"mechanism.epsilon" = [1.0, 1.0]', "mine.toml:12: the sweep over mechanism.epsilon holds 1.0 twice"),
+        ('"mechanism.epsilon" = [1.0, 1.0]', "mine.toml:12: the sweep over mechanism.epsilon has 1.0 twice"),
         (
             '"audit.confidence" = [0.9]',
             "mine.toml:12: audit.confidence cannot be swept: the verdict over a sweep has one",

@@ -131,7 +131,10 @@ def test_cases_survive_the_way_through_toml():
         ('name = ""', "a table with a name"),
         ('name = "a"\nseed = -1', "seed of the case 'a' must be a whole number >= 0, but is -1"),
         ('name = "a"\nattack = "threshold"', "and tables such as"),
-        ('name = "a"\n[[sweep.case]]\nname = "a"\nmechanism = { steps = 3 }', "two cases of the sweep have the name 'a'"),
+        (
+            'name = "a"\n[[sweep.case]]\nname = "a"\nmechanism = { steps = 3 }',
+            "two cases of the sweep have the name 'a'",
+        ),
         ('name = "a"\naudit = { confidence = 0.9 }', "audit.confidence cannot be swept"),
         ('name = "a"\nmechanism = { step = 3 }', "step"),
         ('name = "a"\nneighbours = { canary = "dirack" }', "dirac"),
