@@ -203,7 +203,7 @@ class TestRecorded:
     def test_a_warning_that_two_checks_share_is_shown_once(self, recorded):
         shown = [line for line in recorded.output.splitlines() if "no seed repeats these runs" in line]
         assert len(shown) == 1
-        assert shown[0].endswith("(so in 2 checks)")
+        assert shown[0].endswith("(in 2 checks)")
 
 
 class TestDeterminism:

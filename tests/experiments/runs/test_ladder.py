@@ -367,5 +367,5 @@ def test_data_without_a_record_in_question_asks_for_a_canary():
         name="dp-sgd", model="softmax-regression", n_features=64, n_classes=10, steps=1, noise_multiplier=1.0,
         sampling="full-batch", batch_size=1,
     )  # fmt: skip
-    with pytest.raises(ParameterError, match=r"Give .neighbours. canary, one of blank, clip-bkd"):
+    with pytest.raises(ParameterError, match=r"Set .neighbours. canary, one of blank, clip-bkd"):
         build_pair(NeighboursSection(), load_data(DataSection(name="digits")), build_mechanism(section))
