@@ -345,7 +345,9 @@ class TestUnderpowered:
     def test_it_passes_with_a_note_that_says_what_would_help(self, project):
         session = project.run()
         assert session.code == 0
-        note = next(line for line in session.section("privacy checks") if "underpowered: 2,000 runs" in line)
+        note = next(
+            line for line in session.section("privacy checks") if "underpowered: the bound from 2,000 runs" in line
+        )
         assert "can never refute a claim of 8" in note
         enough = int(re.search(r"\(([\d,]+) with the pilot\)", note)[1].replace(",", ""))
         assert (
