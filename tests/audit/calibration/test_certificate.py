@@ -345,13 +345,8 @@ def test_impossible_plans_are_refused():
     with pytest.raises(ParameterError, match="must not be empty"):
         CertificateSetting(laplace(1.0), (), ((20, 20),), 10)
     with pytest.raises(ParameterError, match="repeats"):
-<<<<<<< HEAD:tests/audit/calibration/test_certificate.py
-        CertificateSetting(laplace(1.0), (0.0,), ((20, 20),), 0)
-    with pytest.raises(ParameterError, match="methods must name"):
-=======
         CertificateSetting(laplace(1.0), (0.0,), ((20, 20),), 0)
     with pytest.raises(ParameterError, match="methods must contain"):
->>>>>>> dc5a2b36 (Match the reworded messages in the tests):tests/audit/testing/test_certificate.py
         certify(TINY, [], seed=0)
 
 

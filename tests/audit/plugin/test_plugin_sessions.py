@@ -300,13 +300,8 @@ class TestMisuse:
             ("test_not_a_mechanism", "mechanism must be a Mechanism or a function"),
             ("test_too_few_trials", "trials must be"),
             ("test_unknown_option", "'epsilom'. Did you mean 'epsilon'?"),
-<<<<<<< HEAD:tests/audit/plugin/test_plugin_sessions.py
-            ("test_by_position", "takes its options by name, but got (1.0,)"),
-            ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Use the fixture dp_audit"),
-=======
             ("test_by_position", "accepts options by name only, but got (1.0,)"),
-            ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Take the fixture dp_audit"),
->>>>>>> dc5a2b36 (Match the reworded messages in the tests):tests/experiments/plugin/test_plugin_sessions.py
+            ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Use the fixture dp_audit"),
             ("test_with_the_fixture_and_without_a_check", "is a privacy test, but it checked nothing"),
             ("test_too_late", "too late for a share of the session's false-alarm budget"),
         ],

@@ -242,7 +242,7 @@ MADE = {}
 
 def test_the_figure_says_how_far_the_adversaries_come():
     ladder = LadderPlot.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
-    assert ladder.title == "The attacks show 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
+    assert ladder.title == "The lower bounds reach 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
     assert "“lower bound, if in the family” is shown only if" in ladder.caption
     ax = ladder.plot()
     widths = [bar.get_width() for bar in ax.patches]
@@ -252,7 +252,7 @@ def test_the_figure_says_how_far_the_adversaries_come():
 
 
 def test_a_claim_that_is_exceeded_is_the_headline():
-    ladder = Ladder.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
+    ladder = LadderPlot.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
     assert ladder.title == "The lower bound exceeds the claim at 1 of 2 points"
     assert ladder.plot().get_xlim()[1] > 11.0
 

@@ -91,13 +91,8 @@ def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "key", "message"),
     [
-<<<<<<< HEAD:tests/experiments/config/tasks/test_membership_tables.py
-        ('view = "table"', 'view = "measurements"', "view", "view must be 'table', since attacks of [membership] read"),
-        ("n_models = 8", "n_models = 4", "n_models", "attack 'lira' needs at least 4 reference models per target"),
-=======
         ('view = "table"', 'view = "measurements"', "view", "view must be 'table', since attacks of [membership] use"),
-        ("n_models = 8", "n_models = 4", "n_models", "attack 'lira' needs at least 4 reference models a target"),
->>>>>>> dc5a2b36 (Match the reworded messages in the tests):tests/experiments/tasks/test_membership_tables.py
+        ("n_models = 8", "n_models = 4", "n_models", "attack 'lira' needs at least 4 reference models per target"),
         ("n_rows = 30\n", "", "[mechanism]", "n_rows is missing: under 'add_remove'"),
         ("age = 111", "age = 20", "[data]", "codes, whole numbers from 0 to 19, in column 'age', but is"),
         ("age = 111, ", "", "[data]", "shape (n_records, 2), one column for each of sex, race, but has shape (20, 3)"),

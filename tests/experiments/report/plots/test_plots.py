@@ -435,13 +435,8 @@ def test_the_title_counts_violations() -> None:
     assert BoundClaim.from_sweep(broken_sweep()).title.endswith("at 2 of 3 points")
     shares = [math.floor(100 * point.result.bound.epsilon / point.result.claim) for point in laplace_sweep().points]
     title = BoundClaim.from_sweep(laplace_sweep()).title
-<<<<<<< HEAD:tests/experiments/report/plots/test_plots.py
     assert title == f"The lower bounds reach {min(shares)} to {max(shares)} % of the claims"
-    assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "More epsilon was shown than is claimed"
-=======
-    assert title == f"The attack shows {min(shares)} to {max(shares)} % of what is claimed"
     assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "The lower bound exceeds the claim"
->>>>>>> dc5a2b36 (Match the reworded messages in the tests):tests/experiments/plots/test_plots.py
 
 
 def leaning_result(**other: Any) -> AuditResult:
