@@ -83,7 +83,12 @@ def test_catalogue_of_bounds_holds_no_estimate():
     from dpassay.audit.bounds.catalogue import catalogue
 
     assert not set(METHODS) & set(catalogue)
-    assert {name for name in vars(estimates) if name[0] != "_" and callable(vars(estimates)[name])} == {"Estimate", "bayesian", "katz_log", "plug_in"}
+    assert {name for name in vars(estimates) if name[0] != "_" and callable(vars(estimates)[name])} == {
+        "Estimate",
+        "bayesian",
+        "katz_log",
+        "plug_in",
+    }
 
 
 # --- the posterior ---------------------------------------------------------------------------------------------------

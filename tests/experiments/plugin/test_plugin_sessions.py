@@ -7,7 +7,7 @@ import pytest
 from plugin_project import Project
 from scipy.stats import binom
 
-from dpassay.audit.plugin.budget import share
+from dpassay.experiments.plugin.budget import share
 
 RELEASES = """
     def noisy_count(dataset, size, rng):
@@ -364,7 +364,7 @@ class TestCost:
 
             def test_nothing_was_imported():
                 ours = {name for name in sys.modules if name.startswith("dpassay.")}
-                own = ("dpassay.pytest_plugin", "dpassay.audit.plugin")
+                own = ("dpassay.pytest_plugin", "dpassay.experiments.plugin")
                 assert {name for name in ours if not name.startswith(own)} == {"dpassay.experiments"}
                 assert "numpy" not in sys.modules
         """
