@@ -1,13 +1,13 @@
 """Audits of differential privacy: attacks, and lower bounds on epsilon that hold with a stated confidence.
 
-mechanisms/        what is audited, and what it promises
-attacks/           who attacks: outputs -> scores
-audit/             how sure we are: evidence -> bound -> verdict; `from dpassay.audit import audit`
-experiments/       the questions: configurations, the command line, plots, reports, demos
+mechanisms/        mechanisms and the guarantees that they claim
+attacks/           attacks: outputs -> scores
+audit/             evidence -> bound -> verdict; `from dpassay.audit import audit`
+experiments/       configurations, the command line, plots, reports, demos
 __main__.py        the command `dpassay`
 pytest_plugin.py   the hooks of the pytest plugin
 
-Each room is imported when it is first asked for, so that `import dpassay` costs a pytest session nothing.
+Each subpackage is imported when it is first used, so that `import dpassay` costs a pytest session nothing.
 """
 
 from importlib import import_module
@@ -17,7 +17,7 @@ __all__ = ["__version__", "attacks", "audit", "experiments", "mechanisms"]
 
 
 def __getattr__(name: str) -> Any:
-    """The rooms, and `__version__`, looked up when they are asked for."""
+    """Import a subpackage, or look up the version, on first access."""
     if name == "__version__":
         return _version()
     if name in __all__:

@@ -57,6 +57,16 @@ def its_own_text(name, other):
     return other == f"{name.rpartition('.')[0]}.text"
 
 
+def folder(name):
+    """Name of the folder that a module lies in; a package is its own folder."""
+    return name if NAMES[name].name == "__init__.py" else name.rpartition(".")[0]
+
+
+def room(name):
+    """Room of a module: the first two parts of its name."""
+    return ".".join(name.split(".")[:2])
+
+
 @cache
 def graph():
     """What each module imports."""
@@ -66,14 +76,14 @@ def graph():
     }
 
 
-def circles():
-    """Groups of modules that import each other, by Tarjan's algorithm (1972)."""
-    index, low, stack, found = {}, {}, [], []
+def circles(graph):
+    """Groups of nodes that reach each other, by Tarjan's algorithm (1972)."""
+    index, low, stack, groups = {}, {}, [], []
 
     def visit(node):
         index[node] = low[node] = len(index)
         stack.append(node)
-        for other in graph()[node]:
+        for other in graph.get(node, ()):
             if other not in index:
                 visit(other)
                 low[node] = min(low[node], low[other])
@@ -84,16 +94,45 @@ def circles():
             while not group or group[-1] != node:
                 group.append(stack.pop())
             if len(group) > 1:
-                found.append(sorted(group))
+                groups.append(sorted(group))
 
-    for node in graph():
+    for node in graph:
         if node not in index:
             visit(node)
-    return found
+    return groups
+
+
+def grouped(key):
+    """Imports between groups of modules; tables of contents, which import what they list, are left out."""
+    groups = {}
+    for name, others in graph().items():
+        if NAMES[name].name != "__init__.py":
+            groups.setdefault(key(name), set()).update(key(other) for other in others if key(other) != key(name))
+    return groups
 
 
 def test_no_modules_import_each_other():
-    assert circles() == []
+    assert circles(graph()) == []
+
+
+@pytest.mark.parametrize("key", [folder, room])
+def test_no_folders_import_each_other(key):
+    assert circles(grouped(key)) == []
+
+
+def test_the_accountant_knows_no_mechanism():
+    inside = ("mechanisms.accounting", "mechanisms.core")
+    accountant = {name: others for name, others in graph().items() if name.startswith("mechanisms.accounting")}
+    assert {other for others in accountant.values() for other in others if not other.startswith(inside)} == set()
+
+
+def test_no_public_class_name_has_two_meanings():
+    classes = {}
+    for path in FILES:
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.setdefault(node.name, []).append(shown(path))
+    assert {name: places for name, places in classes.items() if len(places) > 1} == {}
 
 
 def test_no_import_runs_back_up():
