@@ -4,7 +4,7 @@ import ast
 import re
 
 import pytest
-from run_breaks import BEGIN, END, ROOT, Break, applied, copied, examined, main, read, table, written
+from tests.run_breaks import BEGIN, END, ROOT, Break, applied, copied, examined, main, read, table, written
 
 BREAKS = read()
 NAMES = {"ids": lambda one: one.id}

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from adapter_page import blocks, said
+from tests.adapters.adapter_page import blocks, said
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from adapter_page import blocks, said
+from tests.adapters.adapter_page import blocks, said
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ConcentratedDP, Neighbours, PureDP

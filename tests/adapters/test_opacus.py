@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from adapter_page import blocks, said
-from opacus_training import NORM, training
+from tests.adapters.adapter_page import blocks, said
+from tests.mechanisms.opacus_training import NORM, training
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Mislabelled, RandomDirection

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attack_laws import auc
+from tests.attacks.attack_laws import auc
 
 from dpassay.attacks import base
 from dpassay.attacks.base import Attack, Target

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from attack_laws import TARGET, auc, outputs, rates
+from tests.attacks.attack_laws import TARGET, auc, outputs, rates
 
 from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.distinguishing.classifier import Classifier

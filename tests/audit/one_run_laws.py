@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import asked
 import numpy as np
 from scipy import special, stats
+from tests.audit import asked
 
 from dpassay.audit.bounds.bits.one_run import guess_p_value
 from dpassay.audit.calibration.coverage import Coverage

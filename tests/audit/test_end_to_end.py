@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-import asked
 import numpy as np
 import pytest
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit

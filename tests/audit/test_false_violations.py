@@ -9,7 +9,7 @@ from collections import Counter
 
 import joblib
 import pytest
-from dependent_functions import (
+from tests.audit.dependent_functions import (
     DEPENDENT,
     INDEPENDENT,
     PAIR,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from fine_functions import FINE, PAIR, on_grid
 from scipy import stats
+from tests.audit.fine_functions import FINE, PAIR, on_grid
 
 from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.audit import Verdict, audit

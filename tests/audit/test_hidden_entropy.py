@@ -3,10 +3,10 @@
 import functools
 import os
 
-import hidden_entropy as hidden
 import numpy as np
 import pytest
-from hidden_entropy import COUNTING, DRAWN_ANEW, DRAWN_ONCE, PAIR
+from tests.audit import hidden_entropy as hidden
+from tests.audit.hidden_entropy import COUNTING, DRAWN_ANEW, DRAWN_ONCE, PAIR
 
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP

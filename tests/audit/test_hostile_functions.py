@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hostile_functions import (
+from tests.audit.hostile_functions import (
     CASES,
     CHANGES,
     PATCHES,

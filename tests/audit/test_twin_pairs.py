@@ -1,7 +1,7 @@
 """Broken functions are violations and their correct twins are not, at a confidence of 99.99 %, whatever they return."""
 
 import pytest
-from twins import PAIR, TWINS
+from tests.audit.twins import PAIR, TWINS
 
 from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.audit import audit

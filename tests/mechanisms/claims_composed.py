@@ -2,10 +2,10 @@
 
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
-from claims_statistics import APART, FINE, ROUNDING
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
 
 from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel

@@ -2,9 +2,9 @@
 
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
-from claims_statistics import ROUNDING
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.broken.composed import UncomposedSubsetCounts
 from dpassay.mechanisms.core.base import Neighbours

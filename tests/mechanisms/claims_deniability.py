@@ -3,10 +3,10 @@
 import math
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
-from claims_statistics import APART, FINE, ROUNDING
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
 
 from dpassay.mechanisms.broken.deniability import (
     DeterministicTest,

@@ -6,10 +6,10 @@ CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, h
 import math
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
 from scipy import stats
 from scipy.special import expit
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
 from dpassay.mechanisms.core.base import Neighbours

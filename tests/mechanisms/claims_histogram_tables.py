@@ -2,8 +2,8 @@
 
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.broken.synthesis import Resampled
 from dpassay.mechanisms.core.base import Neighbours

@@ -5,10 +5,10 @@ CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, o
 
 from itertools import combinations, pairwise, permutations, product
 
-import claims_laws as laws
 import numpy as np
 from scipy import integrate, stats
 from scipy.special import softmax
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 from dpassay.mechanisms.core.base import Neighbours

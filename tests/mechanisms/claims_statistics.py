@@ -7,9 +7,9 @@ may hide, and whether it is the worst case.
 import math
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.broken.statistics import (
     BoundsFromData,

@@ -2,8 +2,8 @@
 
 import math
 
-import claims_laws as laws
 import numpy as np
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals, SelectMeasureGenerate

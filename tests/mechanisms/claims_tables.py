@@ -1,7 +1,7 @@
 """Laws of noisy tables: each count is geometric noise around what is counted by hand."""
 
-import claims_laws as laws
 import numpy as np
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, NoisyTables, Tables, group

@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import product
 
-import claims_laws as laws
-from claims_statistics import ROUNDING
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.broken.text import ContributionNotBounded
 from dpassay.mechanisms.core.base import Neighbours

@@ -3,8 +3,8 @@
 import math
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.broken.release import InvariantsForgotten
 from dpassay.mechanisms.core.base import Neighbours

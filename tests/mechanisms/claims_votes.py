@@ -4,10 +4,10 @@ import math
 from functools import cache
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
-from claims_statistics import FINE, ROUNDING
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims_statistics import FINE, ROUNDING
 
 from dpassay.mechanisms.broken.ensembles import AbstentionNotAccounted, CheckWithoutNoise, EpsilonOfVotes
 from dpassay.mechanisms.core.base import Neighbours

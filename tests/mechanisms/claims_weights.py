@@ -3,10 +3,10 @@
 import math
 from itertools import product
 
-import claims_laws as laws
 import numpy as np
-from claims_statistics import ROUNDING
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.broken.weights import ExactErrors, SamplesCountedOnce, UnpaidSelection

@@ -11,30 +11,32 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
-import claims_composed
-import claims_counts
-import claims_deniability
-import claims_federated
-import claims_fine_tuning
-import claims_histogram_tables
-import claims_laws as laws
-import claims_release
-import claims_selection
-import claims_statistics
-import claims_synthesis
-import claims_tables
-import claims_text
-import claims_top_down
-import claims_tuning
-import claims_votes
-import claims_weights
 import numpy as np
 import pytest
-import sparse_vector_laws
 from numpy.typing import NDArray
 from scipy import optimize, stats
 from scipy.linalg import hadamard
 from scipy.special import expit, softmax
+from tests.mechanisms import (
+    claims_composed,
+    claims_counts,
+    claims_deniability,
+    claims_federated,
+    claims_fine_tuning,
+    claims_histogram_tables,
+    claims_laws as laws,
+    claims_release,
+    claims_selection,
+    claims_statistics,
+    claims_synthesis,
+    claims_tables,
+    claims_text,
+    claims_top_down,
+    claims_tuning,
+    claims_votes,
+    claims_weights,
+    sparse_vector_laws,
+)
 
 from dpassay.mechanisms.accounting import (
     ApproximateDP,

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import stats
-from test_conformance import sample
+from tests.mechanisms.test_conformance import sample
 
 from dpassay.audit import audit
 from dpassay.mechanisms.catalogue import catalogue

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from test_conformance import EXTRA, SAMPLE
+from tests.mechanisms.test_conformance import EXTRA, SAMPLE
 
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.catalogue import build, catalogue, get

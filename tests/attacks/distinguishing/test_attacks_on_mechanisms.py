@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attack_laws import auc
+from tests.attacks.attack_laws import auc
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose

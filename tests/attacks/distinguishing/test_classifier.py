@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from attack_laws import LAWS, TARGET, advantage, auc, epsilon_of_common_events, k_ary, outputs
+from tests.attacks.attack_laws import LAWS, TARGET, advantage, auc, epsilon_of_common_events, k_ary, outputs
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing.classifier import Classifier

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attack_laws import advantage, auc, outputs, rates
 from scipy import stats
+from tests.attacks.attack_laws import advantage, auc, outputs, rates
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.distinguishing.likelihood_ratio import RESOLUTION, LikelihoodRatio

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from attack_laws import TARGET, auc
 from scipy import stats
+from tests.attacks.attack_laws import TARGET, auc
 
 from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.attacks.distinguishing.events import fit_scorer

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attack_laws import TARGET, auc, naive_auc, outputs
+from tests.attacks.attack_laws import TARGET, auc, naive_auc, outputs
 
 from dpassay.attacks.distinguishing.threshold import Threshold, _superiority
 from dpassay.mechanisms.core.base import Outputs

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 from scipy.special import ndtr, ndtri
+from tests.attacks.membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 
 from dpassay.attacks.membership.base_mia import BASE
 from dpassay.attacks.membership.calibration import DifficultyCalibration

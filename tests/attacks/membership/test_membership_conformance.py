@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from membership_laws import auc, softmax_shadows
 from scipy.special import stdtrit
+from tests.attacks.membership_laws import auc, softmax_shadows
 
 from dpassay.attacks.membership.base import MembershipAttack
 from dpassay.attacks.membership.catalogue import build, catalogue

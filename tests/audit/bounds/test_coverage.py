@@ -7,10 +7,10 @@ import math
 from dataclasses import replace
 from typing import ClassVar
 
-import asked
 import numpy as np
 import pytest
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle

@@ -3,11 +3,11 @@
 Null: the curve of the pair lies nowhere below the claimed one. False alarms of the random tests: 1e-6 each.
 """
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.base import PairBound

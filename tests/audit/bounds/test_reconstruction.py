@@ -5,11 +5,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound, PairBound

@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import asked
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from tests.audit import asked
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.catalogue import catalogue

@@ -2,11 +2,11 @@
 
 import math
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 from scipy import special
+from tests.audit import asked
 
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP

@@ -1,7 +1,7 @@
 """Correct programs of many shapes pass the recorder, and wrong ones are named."""
 
 import pytest
-from recorded_programs import RIGHT, WRONG
+from tests.audit.recorded_programs import RIGHT, WRONG
 
 from dpassay.audit import record
 

@@ -4,10 +4,10 @@ import functools
 import itertools
 import math
 
-import asked
 import numpy as np
 import pytest
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import Verdict, assert_private, audit

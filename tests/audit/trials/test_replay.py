@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from replayed_functions import restarts
+from tests.audit.replayed_functions import restarts
 
 from dpassay.audit import audit
 from dpassay.audit.trials.plan import Chunk

@@ -12,14 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from hostile_functions import ENDINGS, leaking, noisy
+from tests.audit.hostile_functions import ENDINGS, leaking, noisy
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ROOT / "tests" / "audit" / "hostile_functions.py"
 
 DRIVER = """
 import gc, json, os, sys, tempfile
-import hostile_functions
+from tests.audit import hostile_functions
 import dpassay.audit.power.power
 from dpassay.audit.power.power import Detectable
 from dpassay.experiments.cli import commands as cli

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_arrays import crafted, mutated
+from tests.experiments.cli.hostile_arrays import crafted, mutated
 from typer.testing import CliRunner
 
 from dpassay.audit.evidence.scores import BitScores, PairScores, Successes

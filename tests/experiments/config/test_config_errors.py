@@ -5,7 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from made_configs import asked, line_of, refusal, refused
+from tests.experiments.made_configs import asked, line_of, refusal, refused
 
 from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply

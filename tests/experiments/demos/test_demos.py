@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from lectures import check_reading, lectures, play
+from tests.experiments.lectures import check_reading, lectures, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, get, randomized_response

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from plugin_project import Project
+from tests.experiments.plugin.plugin_project import Project
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "pytest.md").read_text()

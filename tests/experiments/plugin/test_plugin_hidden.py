@@ -1,7 +1,7 @@
 """A test cannot hide what its privacy checks found, nor audited code skip its test."""
 
 import pytest
-from plugin_project import Project
+from tests.experiments.plugin.plugin_project import Project
 
 TESTS = """
 import contextlib

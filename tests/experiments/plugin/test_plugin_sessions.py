@@ -4,8 +4,8 @@ import math
 import re
 
 import pytest
-from plugin_project import Project
 from scipy.stats import binom
+from tests.experiments.plugin.plugin_project import Project
 
 from dpassay.experiments.plugin.budget import share
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_results import (
+from tests.experiments.made_results import (
     broken_sweep,
     coin_result,
     elsewhere_result,

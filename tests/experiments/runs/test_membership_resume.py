@@ -9,7 +9,7 @@ import textwrap
 import tomllib
 
 import pytest
-from made_configs import EXAMPLES, GRADIENTS, STUDY
+from tests.experiments.made_configs import EXAMPLES, GRADIENTS, STUDY
 from typer.testing import CliRunner
 
 from dpassay.audit.power.power import Detectable

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_results import elsewhere_result, laplace_result
+from tests.experiments.made_results import elsewhere_result, laplace_result
 
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.report.results import provenance

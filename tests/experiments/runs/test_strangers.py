@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from made_configs import GRADIENTS, STUDY
+from tests.experiments.made_configs import GRADIENTS, STUDY
 from typer.testing import CliRunner
 
 from dpassay.audit.power.power import Detectable

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from opacus_training import NORM, training
+from tests.mechanisms.opacus_training import NORM, training
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from attack_laws import auc
 from scipy import special, stats
+from tests.attacks.attack_laws import auc
 
 from dpassay.attacks.membership.synthetic_data import DensityRatio, Known
 from dpassay.attacks.membership.synthetic_data.estimators import ESTIMATORS, FLOOR, NEIGHBOUR, RIDGE

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from attack_laws import auc
-from table_laws import PAIR, REPLACED, OneCopy, Synthesiser, sides, target
+from tests.attacks.attack_laws import auc
+from tests.attacks.table_laws import PAIR, REPLACED, OneCopy, Synthesiser, sides, target
 
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, Known, Neighbourhood
 from dpassay.mechanisms.core.base import Outputs

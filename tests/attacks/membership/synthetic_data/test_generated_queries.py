@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from table_laws import REAL, TABLE, Bootstrap, sides, target
+from tests.attacks.table_laws import REAL, TABLE, Bootstrap, sides, target
 
 from dpassay.attacks.membership.synthetic_data.generated_queries import AgreementCounts, GeneratedQueries, draw_queries
 from dpassay.attacks.membership.synthetic_data.levels import Levels, agreeing

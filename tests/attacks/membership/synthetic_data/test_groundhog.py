@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from table_laws import PAIR, REAL, target
+from tests.attacks.table_laws import PAIR, REAL, target
 
 from dpassay.attacks.membership.synthetic_data import Groundhog
 from dpassay.mechanisms.core.errors import ParameterError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
-from table_laws import Bootstrap, sides, target
+from tests.attacks.table_laws import Bootstrap, sides, target
 
 from dpassay.attacks.membership.synthetic_data import MarginalLikelihood
 from dpassay.mechanisms.core.base import Outputs

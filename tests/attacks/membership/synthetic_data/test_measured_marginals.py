@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from attack_laws import auc
 from scipy import stats
+from tests.attacks.attack_laws import auc
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose

@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
-from attack_laws import auc
-from table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, sides, target
+from tests.attacks.attack_laws import auc
+from tests.attacks.table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, sides, target
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import build, catalogue, choose

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from table_laws import OneCopy, Synthesiser
+from tests.attacks.table_laws import OneCopy, Synthesiser
 
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, GeneratedQueries
 from dpassay.attacks.membership.synthetic_data.distances import share_closer

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from blocks_by_hand import every_block, seven
+from tests.attacks.reconstruction.tables.blocks_by_hand import every_block, seven
 
 from dpassay.attacks.reconstruction.tables import (
     Certainty,

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from blocks_by_hand import every_block
 from scipy import stats
+from tests.attacks.reconstruction.tables.blocks_by_hand import every_block
 
 from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
 from dpassay.attacks.reconstruction.tables import TablesReconstructor, decode, expected_block, found_people

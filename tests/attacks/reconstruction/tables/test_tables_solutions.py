@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from blocks_by_hand import BLACK, BLACK_WOMEN, every_block, keys, seven
+from tests.attacks.reconstruction.tables.blocks_by_hand import BLACK, BLACK_WOMEN, every_block, keys, seven
 
 from dpassay.attacks.reconstruction.tables import PublishedTables, solve
 from dpassay.mechanisms.core.errors import AttackError, ParameterError

@@ -3,10 +3,10 @@
 Those of pairs: test_certificate.py.
 """
 
-import asked
 import numpy as np
 import pytest
-from one_run_laws import bit_misses, response
+from tests.audit import asked
+from tests.audit.one_run_laws import bit_misses, response
 
 from dpassay.audit.bounds.catalogue import build, catalogue
 from dpassay.audit.evidence.scores import BitScores

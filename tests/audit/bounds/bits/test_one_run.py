@@ -3,11 +3,12 @@
 import math
 from dataclasses import replace
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from one_run_laws import (
+from scipy import special, stats
+from tests.audit import asked
+from tests.audit.one_run_laws import (
     bit_misses,
     check_p_value,
     gaussian,
@@ -22,7 +23,6 @@ from one_run_laws import (
     worst_level,
     worst_probability,
 )
-from scipy import special, stats
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound

@@ -3,11 +3,13 @@
 import math
 from dataclasses import replace
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from one_run_laws import (
+from scipy import stats
+from scipy.special import ndtr, ndtri
+from tests.audit import asked
+from tests.audit.one_run_laws import (
     bit_misses,
     check_p_value,
     gaussian,
@@ -20,8 +22,6 @@ from one_run_laws import (
     response,
     worst_probability,
 )
-from scipy import stats
-from scipy.special import ndtr, ndtri
 
 from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound

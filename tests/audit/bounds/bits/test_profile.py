@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from one_run_laws import worst_probability
 from scipy import special, stats
+from tests.audit.one_run_laws import worst_probability
 
 from dpassay.audit import AuditResult, audit_scores
 from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value

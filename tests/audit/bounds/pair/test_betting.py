@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 from itertools import pairwise, product
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.audit import asked
 
 from dpassay.audit.bounds.numerics import test_martingale as martingale
 from dpassay.audit.bounds.numerics.binomial import quantile

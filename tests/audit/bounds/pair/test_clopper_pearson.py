@@ -2,11 +2,11 @@
 
 import math
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, _rectangle

@@ -7,11 +7,11 @@ tests: 1e-6 each.
 import math
 from functools import cache
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special, stats
+from tests.audit import asked
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.catalogue import build

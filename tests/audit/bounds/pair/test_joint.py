@@ -5,11 +5,11 @@ import json
 import math
 from dataclasses import replace
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
+from tests.audit import asked
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.catalogue import build

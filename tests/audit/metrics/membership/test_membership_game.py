@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-import asked
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
+from tests.audit import asked
 
 from dpassay.attacks.canaries import Dirac
 from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion

@@ -2,10 +2,10 @@
 
 import math
 
-import asked
 import numpy as np
 import pytest
-from table_laws import Bootstrap, Ignoring
+from tests.attacks.table_laws import Bootstrap, Ignoring
+from tests.audit import asked
 
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, DensityRatio, ShadowTables

@@ -5,11 +5,11 @@ import math
 from dataclasses import replace
 from functools import cache
 
-import asked
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import integrate, stats
+from tests.audit import asked
 
 import dpassay.audit.results.estimates as estimates
 from dpassay.audit import audit

@@ -5,8 +5,8 @@ import threading
 
 import numpy as np
 import pytest
-import replayed_functions as replayed
 from scipy import stats
+from tests.audit import replayed_functions as replayed
 
 from dpassay.audit import PrivacyViolation, assert_private, audit
 from dpassay.audit.results.witness.base import CERTAIN, Kind

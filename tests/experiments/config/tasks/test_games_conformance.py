@@ -3,7 +3,7 @@
 from typing import get_args
 
 import pytest
-from made_configs import refused
+from tests.experiments.made_configs import refused
 from typer.testing import CliRunner
 
 from dpassay.audit.bounds.choose import choose_bounds

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from made_configs import STUDY, line_of
+from tests.experiments.made_configs import STUDY, line_of
 from typer.testing import CliRunner
 
 from dpassay.audit.metrics.membership.result import MembershipResult

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made_configs import line_of
+from tests.experiments.made_configs import line_of
 
 from dpassay.attacks.membership.lira import LiRA
 from dpassay.attacks.membership.synthetic_data import GroundhogMembership, ShadowTables

@@ -1,7 +1,7 @@
 """One question, asked by a configuration, by the API and by scores, has one answer."""
 
 import pytest
-from made_configs import GRADIENTS, asked
+from tests.experiments.made_configs import GRADIENTS, asked
 
 from dpassay.audit import audit, audit_scores
 from dpassay.audit.games import gradient_canary_game

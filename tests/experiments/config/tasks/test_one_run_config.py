@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from made_configs import EXAMPLES, GRADIENTS, asked, refused
+from tests.experiments.made_configs import EXAMPLES, GRADIENTS, asked, refused
 
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult

@@ -1,7 +1,7 @@
 """The game of reconstruction in a configuration: [game] name = "reconstruction"."""
 
 import pytest
-from made_configs import asked, refused
+from tests.experiments.made_configs import asked, refused
 
 from dpassay.attacks.reconstruction import OneOf
 from dpassay.audit import audit_scores

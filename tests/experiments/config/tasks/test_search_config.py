@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from made_configs import ConfigError, plan_tasks
+from tests.experiments.made_configs import ConfigError, plan_tasks
 from typer.testing import CliRunner
 
 from dpassay.audit import search

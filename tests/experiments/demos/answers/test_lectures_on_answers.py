@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from lectures import check_reading, lectures, play
+from tests.experiments.lectures import check_reading, lectures, play
 
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from lectures import check_reading, lectures, play
+from tests.experiments.lectures import check_reading, lectures, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.people import leave_one_out

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from lectures import check_reading, lectures, play
+from tests.experiments.lectures import check_reading, lectures, play
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos.demo import Demo

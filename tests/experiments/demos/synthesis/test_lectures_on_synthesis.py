@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from lectures import check_reading, lectures, play
 from scipy.stats import norm
+from tests.experiments.lectures import check_reading, lectures, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.synthesis import disclosure, which_marginals

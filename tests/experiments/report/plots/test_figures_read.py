@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_results import (
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.patches import Patch
+from tests.experiments.made_results import (
     broken_sweep,
     coin_result,
     elsewhere_result,
@@ -17,9 +20,6 @@ from made_results import (
     laplace_sweep,
     sweep_of,
 )
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.patches import Patch
 
 from dpassay.audit.evidence.scores import Tally
 from dpassay.audit.results.audit_result import AuditResult

@@ -13,7 +13,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_results import (
+from matplotlib.figure import Figure
+from PIL import Image
+from scipy.special import ndtr, ndtri
+from tests.experiments.made_results import (
     broken_sweep,
     coin_result,
     elsewhere_result,
@@ -27,9 +30,6 @@ from made_results import (
     result_of,
     sweep_of,
 )
-from matplotlib.figure import Figure
-from PIL import Image
-from scipy.special import ndtr, ndtri
 
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.verdict import Verdict

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_results import sweep_of
 from scipy import stats
+from tests.experiments.made_results import sweep_of
 
 from dpassay.audit import BitScores, Successes, audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from dp_accounting import dp_event, rdp
 from scipy import stats
-from sgd_twin import gradient, layers_of
+from tests.mechanisms.sgd_twin import gradient, layers_of
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose

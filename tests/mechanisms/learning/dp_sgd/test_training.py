@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from sgd_twin import clipped_sum, train
 from sklearn.linear_model import LogisticRegression as SklearnLogisticRegression
+from tests.mechanisms.sgd_twin import clipped_sum, train
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import Learner, TrainingData

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sgd_twin import clip, gradient, layers_of, loss, outputs
+from tests.mechanisms.sgd_twin import clip, gradient, layers_of, loss, outputs
 
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 from dpassay.mechanisms.learning.base import SupportsGradients, TrainingData

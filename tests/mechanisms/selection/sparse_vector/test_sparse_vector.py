@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-import sparse_vector_twins as twins
 from scipy import stats
+from tests.mechanisms import sparse_vector_twins as twins
 
 from dpassay.mechanisms import AboveThreshold, Neighbours, NumericalSparseVector, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError

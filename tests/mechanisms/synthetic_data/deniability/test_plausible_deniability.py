@@ -3,10 +3,10 @@
 import math
 from itertools import combinations
 
-import claims_laws as laws
 import numpy as np
 import pytest
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.broken.deniability import DeterministicTest, NoPrivacyTest, NoReleaseSeen
 from dpassay.mechanisms.combinators.repeated import Repeated

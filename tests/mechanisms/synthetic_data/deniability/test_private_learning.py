@@ -3,10 +3,10 @@
 import math
 from itertools import combinations, product
 
-import claims_laws as laws
 import numpy as np
 import pytest
 from scipy import stats
+from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import ParameterError
