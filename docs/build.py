@@ -1,11 +1,14 @@
-"""Writes what the documents take from the code: `make docs`. A test keeps it current.
+"""Write what documents and tables of contents take from the code: `make docs`. A test keeps them current.
 
-All of catalogue.md is written, and of learning.md the tables between "<!-- NAME -->" and "<!-- end -->".
+All of catalogue.md and systems.md is written; of learning.md the tables between "<!-- NAME -->" and "<!-- end -->"; of
+every `__init__.py` the lines that name the modules and folders in it.
 """
 
+import ast
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,9 @@ from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings, schedules
 from dpassay.mechanisms.learning.models.catalogue import catalogue as models
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
+ROOMS = ("mechanisms", "attacks", "audit", "experiments")
+ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
 BLOCK = re.compile(r"(<!-- ((?!end)[\w -]+) -->\n\n).*?(\n?<!-- end -->)", re.DOTALL)
 ARGS = re.compile(r"^ *Args:\n(.*?)(?:\n *\n|\Z)", re.DOTALL | re.MULTILINE)
 ARGUMENT = re.compile(r"^ {8}(\w[\w, ]*): (.*(?:\n {9,}.*)*)", re.MULTILINE)
@@ -133,6 +139,43 @@ def section_table(section: type[BaseModel]) -> str:
     return table(("key", "what stands there"), [(f"`{key}`", field.description or "") for key, field in fields])
 
 
+def contents(folder: Path) -> str:
+    """Return the `__init__.py` of a folder, with one line for each module and folder in it.
+
+    A line is the name and the first line of the docstring. Text before and after the lines stays.
+    """
+    path = folder / "__init__.py"
+    text = path.read_text()
+    docstring = ast.parse(text).body[0]
+    children = [child for child in sorted(folder.iterdir()) if _is_listed(child)]
+    names = {child: f"{child.name}/" if child.is_dir() else child.name for child in children}
+    width = max((len(name) for name in names.values()), default=0) + 3
+    listing = [_entry(f"{names[child]:<{width}}", child) for child in children]
+    lines = ast.get_docstring(ast.parse(text)).splitlines()
+    first = next((i for i, line in enumerate(lines) if ENTRY.match(line)), len(lines))
+    rest = [line for line in lines[first:] if not ENTRY.match(line)]
+    parts = ["\n".join(block).strip("\n") for block in (lines[:first], listing, rest)]
+    written = '"""' + "\n\n".join(part for part in parts if part) + ('\n"""' if listing or rest else '"""')
+    source = text.splitlines(keepends=True)
+    return written + "\n" + "".join(source[docstring.end_lineno :])
+
+
+def _is_listed(child: Path) -> bool:
+    return (child.suffix == ".py" and child.name != "__init__.py") or (child / "__init__.py").exists()
+
+
+def _entry(name: str, child: Path) -> str:
+    module = child / "__init__.py" if child.is_dir() else child
+    summary = ast.get_docstring(ast.parse(module.read_text())).partition("\n")[0].rstrip(".")
+    return textwrap.fill(name + summary, 120, subsequent_indent=" " * len(name))
+
+
+def folders() -> list[Path]:
+    """Return every folder of the package, the rooms first."""
+    inside = [path.parent for room in ROOMS for path in sorted((ROOT / room).rglob("__init__.py"))]
+    return [*inside]
+
+
 TABLES = {
     "options of dp-sgd": lambda: options_table(DPSGD),
     "models": lambda: names_table(models),
@@ -150,3 +193,5 @@ if __name__ == "__main__":
     (HERE / "catalogue.md").write_text(catalogue_page())
     (HERE / "learning.md").write_text(learning_page())
     (HERE / "systems.md").write_text(systems_page())
+    for folder in folders():
+        (folder / "__init__.py").write_text(contents(folder))

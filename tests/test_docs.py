@@ -57,6 +57,16 @@ def test_what_a_page_takes_from_the_code_is_current(page):
     assert (DOCS / f"{page}.md").read_text() == written, "fix with: make docs"
 
 
+def test_tables_of_contents_are_current():
+    build = runpy.run_path(str(DOCS / "build.py"))
+    stale = [
+        str(folder)
+        for folder in build["folders"]()
+        if (folder / "__init__.py").read_text() != build["contents"](folder)
+    ]
+    assert stale == [], "fix with: make docs"
+
+
 def test_the_config_in_the_docs_runs(tmp_path, without_power, without_pictures):
     page = (DOCS / "config.md").read_text()
     example, cases, compared, data, canary, secret = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
