@@ -29,7 +29,17 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from .errors import unknown_name_message
-from .validation import delta_range, finite, non_negative, one_of, open_unit, positive, unit_interval, whole
+from .validation import (
+    delta_range,
+    finite,
+    non_negative,
+    one_of,
+    open_unit,
+    positive,
+    true_or_false,
+    unit_interval,
+    whole,
+)
 
 NO_NUMBERS = ("1", True, None, math.nan)
 
@@ -67,6 +77,7 @@ UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1,
 Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO_NUMBERS))]
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]
+Flag: TypeAlias = Annotated[bool, Constraint(true_or_false, True, (1, 0.0, "yes", None))]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from claims_statistics import APART, FINE, ROUNDING
 from scipy import stats
 
-from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
+from dpassay.mechanisms.broken.composition import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.additive.gaussian import Gaussian

@@ -11,12 +11,11 @@ import claims_laws as laws
 import numpy as np
 from scipy import stats
 
+from dpassay.mechanisms.broken.counts import DomainFromData, HistogramAtThreshold
 from dpassay.mechanisms.broken.statistics import (
     BoundsFromData,
     ClippedCopyUnused,
     DivisorOfData,
-    DomainFromData,
-    HistogramAtThreshold,
     LocalSensitivityMedian,
     MeanWithExactCounts,
     NaNSurvivesClipping,

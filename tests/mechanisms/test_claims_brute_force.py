@@ -51,17 +51,30 @@ from dpassay.mechanisms.accounting.amplification.subsampling import subsample
 from dpassay.mechanisms.accounting.composition.grouping import group
 from dpassay.mechanisms.accounting.conversion.convert import to_approximate, to_privacy_loss, to_renyi
 from dpassay.mechanisms.accounting.dp_sgd.moments import MomentsDP
-from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
-from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
-from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
-from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, PerLayerFullClip
-from dpassay.mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
-from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
-from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
-from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
-from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
-from dpassay.mechanisms.broken.ensembles import SamePartForAll, TeachersKept, VoteScaleInverse
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceInverseScale, LaplaceUnitSensitivity
+from dpassay.mechanisms.broken.dp_sgd import (
+    BiasWithoutNoise,
+    MicroStepsCounted,
+    NoiseAfterMomentum,
+    NoiseDividedTwice,
+    NoiseOfFixedSeed,
+    NoiseOfSumOnMean,
+    NoiseReusedInLayers,
+    NoiseReusedInSteps,
+    ShuffledCountedAsPoisson,
+)
+from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    ExpectedBatchSizeOfData,
+    LayerNotClipped,
+    MeanClipped,
+    MicrobatchMeanClipped,
+    NoiseOnAverage,
+    PerLayerFullClip,
+    RawMeanMixedIn,
+    RealisedBatchSize,
+)
 from dpassay.mechanisms.broken.floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
+from dpassay.mechanisms.broken.pate import SamePartForAll, TeachersKept, VoteScaleInverse
 from dpassay.mechanisms.broken.sparse_vector import (
     NeverStops,
     NoiseWithoutCount,
@@ -529,7 +542,7 @@ def broken_laplace_scale():
 
 def broken_laplace_sensitivity():
     yield from additive(
-        lambda **kw: LaplaceForgottenSensitivity(0.6, **kw), lambda m, a, e=laws.EDGES: laws.laplace(a * 0.6, 1.0, e)
+        lambda **kw: LaplaceUnitSensitivity(0.6, **kw), lambda m, a, e=laws.EDGES: laws.laplace(a * 0.6, 1.0, e)
     )
 
 
@@ -972,10 +985,10 @@ def first_of_each(labels, teachers):
 
 def teachers_kept():
     """The number of teachers that have seen the only record of label 1: a walk; two rounds of three teachers."""
-    for rate, refit in product((0.4, 2.0), (False, True)):
-        mechanism = TeachersKept(rate, n_teachers=3, rounds=2, refit=refit)
+    for rate, correct in product((0.4, 2.0), (False, True)):
+        mechanism = TeachersKept(rate, n_teachers=3, rounds=2, correct=correct)
         none, one, two = (majority(count, 3, 1 / rate) for count in range(3))
-        again = 1 / 3 if not refit else 1.0
+        again = 1 / 3 if not correct else 1.0
         p1 = again * laws.joint(one, one) + (1 - again) * laws.joint(one, two)
         yield case(mechanism, mechanism.worst_case(), laws.joint(none, none), p1, worst=True)
 

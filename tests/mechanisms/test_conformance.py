@@ -87,7 +87,7 @@ EXTRA = {
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
-    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unaccounted-selection")},
     "broken-online-weights-exact-errors": {"threshold": 4.0},
     "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
     "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},
@@ -107,7 +107,7 @@ EXTRA = {
     "pate": {"aggregator": LNMax(0.4, n_teachers=6, n_classes=3, n_queries=2), "view": "labels"},
     "private-vote-epsilon": {"order": 3.0},
     "broken-votes-epsilon-of-votes": {"aggregator": LNMax(0.8, n_teachers=6, n_classes=3)},
-    "broken-votes-abstention-unpaid": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},
+    "broken-votes-abstention-not-accounted": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6
