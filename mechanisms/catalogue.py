@@ -96,7 +96,9 @@ catalogue = Catalogue(
         "broken-dp-sgd-noise-of-fixed-seed": "dpassay.mechanisms.broken.dp_sgd:NoiseOfFixedSeed",
         "broken-dp-sgd-bias-without-noise": "dpassay.mechanisms.broken.dp_sgd:BiasWithoutNoise",
         "broken-dp-sgd-noise-after-momentum": "dpassay.mechanisms.broken.dp_sgd:NoiseAfterMomentum",
-        "broken-dp-sgd-expected-batch-size-of-data": "dpassay.mechanisms.broken.dp_sgd_clipping:ExpectedBatchSizeOfData",
+        "broken-dp-sgd-expected-batch-size-of-data": (
+            "dpassay.mechanisms.broken.dp_sgd_clipping:ExpectedBatchSizeOfData"
+        ),
         "broken-dp-sgd-realised-batch-size": "dpassay.mechanisms.broken.dp_sgd_clipping:RealisedBatchSize",
         "broken-dp-sgd-shuffled-as-poisson": "dpassay.mechanisms.broken.dp_sgd:ShuffledCountedAsPoisson",
         "broken-dp-sgd-micro-steps": "dpassay.mechanisms.broken.dp_sgd:MicroStepsCounted",
@@ -149,7 +151,7 @@ catalogue = Catalogue(
         "gaussian-mwem": "dpassay.mechanisms.query_release.multiplicative_weights.mwem:GaussianMWEM",
         "online-multiplicative-weights": "dpassay.mechanisms.query_release.multiplicative_weights.online:OnlineWeights",
         "dual-query": "dpassay.mechanisms.query_release.multiplicative_weights.dual_query:DualQuery",
-        "broken-mwem-unaccounted-selection": "dpassay.mechanisms.broken.query_release:UnaccountedSelection",
+        "broken-mwem-unpaid-selection": "dpassay.mechanisms.broken.query_release:UnaccountedSelection",
         "broken-online-weights-exact-errors": "dpassay.mechanisms.broken.query_release:ExactErrors",
         "broken-dual-query-samples-counted-once": "dpassay.mechanisms.broken.query_release:SamplesCountedOnce",
         "noisy-histogram-table": "dpassay.mechanisms.synthetic_data.noisy_histogram:NoisyHistogramTable",

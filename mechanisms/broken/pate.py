@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,13 +75,13 @@ class TeachersKept(Broken, NoisyVotes):
     """Broken: noisy votes of teachers that get new random parts in every round, and keep what they learned before.
 
     After some rounds most teachers have seen every record, so that one record moves most of the votes, where it
-    should move one. With `correct` the teachers are retrained: then every round has disjoint parts, one record moves
+    should move one. With `refit` the teachers are retrained: then every round has disjoint parts, one record moves
     one vote, and the claim holds, as it does for the fixed parts of `TeacherVotes`.
 
     Args:
         rate, n_teachers: as for `TeacherVotes`.
         rounds: number of rounds, >= 1; one round is correct.
-        correct: True for the correct twin, whose teachers start again in every round.
+        refit: True for the correct twin, whose teachers start again in every round.
 
     Example:
         >>> broken = TeachersKept(rate=0.5)
@@ -99,7 +99,11 @@ class TeachersKept(Broken, NoisyVotes):
     _: KW_ONLY
     n_teachers: int = 10
     rounds: int = 10
-    correct: Flag = False
+    refit: Flag = False
+
+    def twin(self) -> TeachersKept:
+        """Return the same teachers, which start again in every round."""
+        return replace(self, refit=True)
 
     def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the votes for label 1 in each round, shape `(size, rounds)`."""
@@ -108,7 +112,7 @@ class TeachersKept(Broken, NoisyVotes):
         for t in range(self.rounds):
             order = rng.permuted(np.broadcast_to(np.arange(labels.size), (size, labels.size)), axis=1)
             part = order.reshape(size, self.n_teachers, labels.size // self.n_teachers).min(axis=2)
-            nearest = part if self.correct else np.minimum(nearest, part)
+            nearest = part if self.refit else np.minimum(nearest, part)
             votes[:, t] = labels[nearest].sum(axis=1)
         return votes
 
@@ -129,7 +133,7 @@ class TeachersKept(Broken, NoisyVotes):
             return None
         n_seen = np.arange(self.n_teachers + 1)
         ones = np.array([self.majority(int(votes)) for votes in n_seen])
-        stay = np.where(n_seen == 1, 1.0, 0.0) if self.correct else n_seen / self.n_teachers
+        stay = np.where(n_seen == 1, 1.0, 0.0) if self.refit else n_seen / self.n_teachers
         law = np.zeros((1, self.n_teachers + 1))
         law[0, 0] = 1.0
         for _ in range(self.rounds):

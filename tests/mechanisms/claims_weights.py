@@ -219,7 +219,7 @@ CASES = {
     "small-database": small_database,
     "online-multiplicative-weights": online,
     "dual-query": dual_query,
-    "broken-mwem-unaccounted-selection": unpaid_selection,
+    "broken-mwem-unpaid-selection": unpaid_selection,
     "broken-online-weights-exact-errors": exact_errors,
     "broken-dual-query-samples-counted-once": lambda: dual_query(SamplesCountedOnce, lambda samples: 1),
 }

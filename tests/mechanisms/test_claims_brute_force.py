@@ -985,10 +985,10 @@ def first_of_each(labels, teachers):
 
 def teachers_kept():
     """The number of teachers that have seen the only record of label 1: a walk; two rounds of three teachers."""
-    for rate, correct in product((0.4, 2.0), (False, True)):
-        mechanism = TeachersKept(rate, n_teachers=3, rounds=2, correct=correct)
+    for rate, refit in product((0.4, 2.0), (False, True)):
+        mechanism = TeachersKept(rate, n_teachers=3, rounds=2, refit=refit)
         none, one, two = (majority(count, 3, 1 / rate) for count in range(3))
-        again = 1 / 3 if not correct else 1.0
+        again = 1 / 3 if not refit else 1.0
         p1 = again * laws.joint(one, one) + (1 - again) * laws.joint(one, two)
         yield case(mechanism, mechanism.worst_case(), laws.joint(none, none), p1, worst=True)
 

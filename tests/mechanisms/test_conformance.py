@@ -87,7 +87,7 @@ EXTRA = {
     "grid-laplace": {"granularity": 0.25, "sensitivity": 0.6},
     "broken-family-counts-roots": {"parents": {"x1": ["x2"], "x2": ["x3"]}, "order": ("x3", "x2", "x1")},
     "noisy-tables": {"tables": FEW_TABLES},
-    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unaccounted-selection")},
+    **{name: {"rounds": 1} for name in ("mwem", "gaussian-mwem", "broken-mwem-unpaid-selection")},
     "broken-online-weights-exact-errors": {"threshold": 4.0},
     "dual-query": {"n_records": 2, "rounds": 2, "samples": 1},
     "broken-dual-query-samples-counted-once": {"n_records": 2, "rounds": 2, "samples": 2},

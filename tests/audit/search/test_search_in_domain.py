@@ -75,7 +75,7 @@ MISSED = {
     "broken-score-sensitivity-halved": "a table of two rows",
     "broken-sparse-vector-tested-value": "needs more trials than these",
     "broken-sparse-vector-two": "needs more trials than these",
-    "broken-mwem-unaccounted-selection": "a workload and its records",
+    "broken-mwem-unpaid-selection": "a workload and its records",
     "broken-online-weights-exact-errors": "a workload and its records",
     "broken-dual-query-samples-counted-once": "marginals and their records",
     "broken-sum-single-precision": "thousands of records of one size",

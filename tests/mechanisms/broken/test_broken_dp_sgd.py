@@ -454,10 +454,7 @@ def test_it_is_a_mechanism_like_others(broken):
     assert mechanism.twin().noise_multiplier == mechanism.noise_multiplier
     mechanism.bind(mechanism.worst_case())
     assert "0x" not in repr(mechanism)
-    text = broken.__doc__
-    assert text.startswith("Broken: ")
-    assert all(part in text for part in ("Args:", "References:", "Example:"))
-    assert "Bug:" in text
+    assert all(part in broken.__doc__ for part in ("Args:", "Example:"))
 
 
 @named([cls for cls in EVERY if cls not in (ExpectedBatchSizeOfData, RealisedBatchSize)])

@@ -27,7 +27,7 @@ def moved(mechanism, size=300):
 def test_one_record_moves_one_vote_and_more_only_where_it_is_broken():
     options = {"rate": 1.0, "n_teachers": 4, "rounds": 3}
     assert moved(TeacherVotes(**options)) == 1
-    assert moved(TeachersKept(**options, correct=True)) == 1
+    assert moved(TeachersKept(**options, refit=True)) == 1
     assert moved(TeachersKept(**options)) == 3
     assert moved(SamePartForAll(**options)) == 4
 
@@ -44,7 +44,7 @@ def test_a_broken_vote_is_caught_by_an_audit(broken, without_power):
     assert audit(broken, trials=40_000, confidence=0.9999, seed=0).verdict is Verdict.VIOLATION
 
 
-@pytest.mark.parametrize("right", [TeacherVotes(0.1), TeacherVotes(0.1, rounds=10), TeachersKept(0.1, correct=True)])
+@pytest.mark.parametrize("right", [TeacherVotes(0.1), TeacherVotes(0.1, rounds=10), TeachersKept(0.1, refit=True)])
 def test_their_right_twins_are_not(right, without_power):
     assert audit(right, trials=40_000, confidence=0.9999, seed=0).verdict is Verdict.CONSISTENT
 
