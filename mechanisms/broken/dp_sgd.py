@@ -66,6 +66,11 @@ class BrokenDPSGD(Broken, DPSGD):
     sampling: Sampling | str = ALL_BY_TEN
     view: str = "noisy_gradients"
 
+    def twin(self) -> DPSGD:
+        """Return the correct trainer with these options."""
+        correct: DPSGD = super().twin()
+        return correct
+
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()`; None where it is not known."""
         return None

@@ -42,6 +42,11 @@ class BrokenAveraging(Broken, FederatedAveraging):
     _: KW_ONLY
     noise_multiplier: float = MULTIPLIER
 
+    def twin(self) -> FederatedAveraging:
+        """Return the correct learner with these options."""
+        correct: FederatedAveraging = super().twin()
+        return correct
+
     def _only_add_remove(self) -> None:
         if self.relation is not Relation.ADD_REMOVE:
             raise ParameterError(
