@@ -288,7 +288,7 @@ class EpsilonOfVotes(Broken, Mechanism):
     for it; the data-independent claim can be released exactly.
 
     Args:
-        aggregator: mechanism that releases the labels.
+        aggregator: mechanism that releases the labels; the twin takes only those with Gaussian noise.
         delta: delta of the released epsilon, in (0, 1).
 
     Example:
