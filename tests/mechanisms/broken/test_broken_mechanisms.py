@@ -1,4 +1,4 @@
-"""The convention of the broken mechanisms: each states its bug, the source, and the correct twin with the same options."""
+"""The convention of the broken mechanisms: each states its bug, its source and its correct twin."""
 
 import inspect
 
