@@ -1,7 +1,7 @@
 """What is audited, and what it promises.
 
 catalogue.py     all of them by name
-broken/          wrong on purpose, each with its true epsilon
+broken/          intentionally broken mechanisms, each with its true epsilon
 
 One answer, or a few
 

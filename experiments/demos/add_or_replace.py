@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 
 from ...audit import AuditResult, audit
 from ...mechanisms import Laplace, Neighbours, Relation
-from ...mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
+from ...mechanisms.broken.noise import LaplaceUnitSensitivity
 from ...mechanisms.core.errors import NeighboursError, RelationError
 from ..report.plots.style.canvas import style_axes, write
 from ..report.plots.style.palette import BOUND, CLAIM as CLAIM_COLOUR, VIOLATION
@@ -113,7 +113,7 @@ def replace_one(lecture: Demo) -> AuditResult:
         It adds the same noise of scale 10, and claims 0.1 for replaced people:
         """
     )
-    broken = LaplaceForgottenSensitivity(CLAIM, sensitivity=2.0, n_queries=2, relation=Relation.REPLACE_ONE)
+    broken = LaplaceUnitSensitivity(CLAIM, sensitivity=2.0, n_queries=2, relation=Relation.REPLACE_ONE)
     result = audit(broken, pair, trials=TRIALS, seed=SEED)
     _show(lecture, result)
     lecture.say("The lower bound is nearly twice the claim. The noise is the same: only the relation changed.")

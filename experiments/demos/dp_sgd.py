@@ -24,7 +24,7 @@ from ...attacks.distinguishing.canary_loss import CanaryLoss
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...audit import AuditResult, audit
 from ...mechanisms.accounting.dp_sgd.noisy_sgd import epsilon_curves
-from ...mechanisms.broken.dp_sgd.mean_clipped import MeanClipped
+from ...mechanisms.broken.dp_sgd_clipping import MeanClipped
 from ...mechanisms.learning.accounting.calibration import calibrate_noise
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.linear import SoftmaxRegression

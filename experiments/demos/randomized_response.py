@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ...audit import AuditResult, audit
 from ...mechanisms import RandomizedResponse
-from ...mechanisms.broken.biased_coin import BiasedCoinResponse
+from ...mechanisms.broken.local import BiasedCoinResponse
 from ..report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
 from ..report.plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
 from .demo import Demo

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...attacks.distinguishing.canary_loss import CanaryLoss
 from ...audit import audit
 from ...mechanisms.accounting import ConcentratedDP, GaussianDP
-from ...mechanisms.broken.ensembles import EpsilonOfVotes
+from ...mechanisms.broken.pate import EpsilonOfVotes
 from ...mechanisms.learning.pate import (
     PATE,
     ConfidentGNMax,

@@ -1,30 +1,27 @@
-"""Mechanisms that are wrong on purpose: each claims one epsilon, has another, and says why.
+"""Intentionally broken mechanisms: each claims one epsilon and has another; `base.py` says how each one is described.
 
-Broken trainers are in `dpassay.mechanisms.broken.dp_sgd`.
+base.py              what they share: claim, true curve, cause, source and correct twin; read this first
+noise.py             Laplace and Gaussian noise with a wrong scale
+floats.py            noise that is correct in real numbers and leaks in floats, or in its running time
+float_samplers.py    exact laws of samplers that compute in floats
+local.py             randomised response with a biased coin
+statistics.py        sums, means, medians and second moments
+counts.py            histograms, subset counts and n-gram counts
+selection.py         noisy maxima, the exponential mechanism, hyper-parameter tuning
+sparse_vector.py     sparse vector techniques
+composition.py       parallel composition and amplification without their conditions
+accounting.py        accountants: an odometer, a shuffling bound, searches for the noise multiplier
+query_release.py     matrix mechanism, TopDown and multiplicative weights
+synthetic_data.py    copied records, and selections of measurements that leak
+deniability.py       plausible deniability taken for differential privacy
+dp_sgd.py            DP-SGD: base class, noise and accounting
+dp_sgd_clipping.py   DP-SGD: clipping and divisors
+fine_tuning.py       a representation that is treated as public
+federated.py         federated averaging
+pate.py              votes of teachers
 
-accounting.py            wrong on purpose: an odometer of spent budget that forgets a logarithm
-biased_coin.py           wrong on purpose: randomised response with a biased coin
-composed/                composition and amplification that are wrong on purpose
-deniability/             plausible deniability that is wrong on purpose: one slip each
-dp_sgd/                  DP-SGD that is wrong on purpose: one slip each, the claim that it makes
-ensembles/               votes of teachers that one record moves by more than it should
-federated/               federated averaging that is wrong on purpose: one slip each
-floats/                  noise that is right in real numbers and wrong in floats
-end_point_slip.py        wrong on purpose: an accountant of shuffling that looks at one end of an interval twice
-laplace_scale.py         wrong on purpose: Laplace noise whose scale is upside down
-laplace_sensitivity.py   wrong on purpose: Laplace noise that forgets the sensitivity
-private_encoder.py       wrong on purpose: a representation that counts as public, and has seen the private records
-release/                 answers to many queries, wrong on purpose
-statistics/              statistics that are wrong on purpose: sums, means, histograms, moments
-zero_sensitivity.py      wrong on purpose: counters of which one that never moves takes the noise from all
-selection/               private selection that is wrong on purpose: one slip each, the claim that it makes
-synthesis/               synthetic data: wrong choices of what is measured, records that are given away
-text/                    private language models that are wrong on purpose
-weights/                 answers from one distribution that are wrong on purpose: one slip each
-tuning/                  hyper-parameters whose choice is not paid for
-sparse_vector/           sparse vector techniques that are wrong on purpose: one slip each
+Only the small modules are imported here, so that each of the others costs only itself.
 """
 
-from .biased_coin import BiasedCoinResponse as BiasedCoinResponse
-from .laplace_scale import LaplaceInverseScale as LaplaceInverseScale
-from .laplace_sensitivity import LaplaceForgottenSensitivity as LaplaceForgottenSensitivity
+from .local import BiasedCoinResponse as BiasedCoinResponse
+from .noise import LaplaceInverseScale as LaplaceInverseScale, LaplaceUnitSensitivity as LaplaceUnitSensitivity

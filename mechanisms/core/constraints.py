@@ -10,8 +10,8 @@
 Classes that derive from `Options` (mechanisms, guarantees, attacks, canaries, bounds) check their fields when they are
 constructed: `Options.__post_init__` calls `check_fields`. A class with a `__post_init__` of its own calls
 `super().__post_init__()` first; a dataclass that derives from something else calls `check_fields(self)`. A field whose
-annotation allows None may be None. A class that repeats
-a field without a constraint inherits the constraint. `tests/mechanisms/core/test_constraints.py` gives every declared field every bad value.
+annotation allows None may be None. A class that repeats a field without a constraint inherits the constraint.
+`tests/mechanisms/core/test_constraints.py` gives every declared field every bad value.
 
 Errors are `ParameterError` with argument, value, what is allowed, and advice.
 """
@@ -29,7 +29,17 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from .errors import unknown_name_message
-from .validation import delta_range, finite, non_negative, one_of, open_unit, positive, unit_interval, whole
+from .validation import (
+    delta_range,
+    finite,
+    non_negative,
+    one_of,
+    open_unit,
+    positive,
+    true_or_false,
+    unit_interval,
+    whole,
+)
 
 NO_NUMBERS = ("1", True, None, math.nan)
 
@@ -67,6 +77,7 @@ UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1,
 Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO_NUMBERS))]
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]
+Flag: TypeAlias = Annotated[bool, Constraint(true_or_false, True, (1, 0.0, "yes", None))]
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,13 @@ def numeric_rows(**value: Any) -> NDArray[np.float64]:
     return rows
 
 
+def true_or_false(**values: Any) -> None:
+    """Check that each value is True or False."""
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise ParameterError(argument=name, value=value, allowed="be True or False")
+
+
 def one_of(allowed: Collection[str], /, **values: Any) -> None:
     """Check that each value is one of the names in `allowed`."""
     for name, value in values.items():

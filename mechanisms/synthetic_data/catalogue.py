@@ -8,9 +8,9 @@ selections = Catalogue(
         "fixed": "dpassay.mechanisms.synthetic_data.selection.fixed:FixedMarginals",
         "mst": "dpassay.mechanisms.synthetic_data.selection.mst:MST",
         "aim": "dpassay.mechanisms.synthetic_data.selection.aim:AIM",
-        "broken-mst-best-tree": "dpassay.mechanisms.broken.synthesis.tree:BestTree",
-        "broken-mst-merged-by-exact-counts": "dpassay.mechanisms.broken.synthesis.compression:MergedByExactCounts",
-        "broken-aim-annealing-not-booked": "dpassay.mechanisms.broken.synthesis.annealing:AnnealingNotBooked",
+        "broken-mst-best-tree": "dpassay.mechanisms.broken.synthetic_data:BestTree",
+        "broken-mst-merged-by-exact-counts": "dpassay.mechanisms.broken.synthetic_data:MergedByExactCounts",
+        "broken-aim-annealing-not-accounted": "dpassay.mechanisms.broken.synthetic_data:AnnealingNotAccounted",
     },
 )
 generators = Catalogue(

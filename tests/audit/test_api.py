@@ -22,9 +22,8 @@ from dpassay.mechanisms import (
     PureDP,
     RandomizedResponse,
 )
-from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
-from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
-from dpassay.mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
+from dpassay.mechanisms.broken.local import BiasedCoinResponse
+from dpassay.mechanisms.broken.noise import LaplaceInverseScale, LaplaceUnitSensitivity
 from dpassay.mechanisms.core.errors import (
     AccountingError,
     AttackError,
@@ -68,7 +67,7 @@ def test_a_million_trials_reach_985_thousandths_of_epsilon(mechanism):
 
 
 @pytest.mark.parametrize(
-    "mechanism", [LaplaceInverseScale(epsilon=0.5), LaplaceForgottenSensitivity(epsilon=0.5, sensitivity=3.0)]
+    "mechanism", [LaplaceInverseScale(epsilon=0.5), LaplaceUnitSensitivity(epsilon=0.5, sensitivity=3.0)]
 )
 def test_a_broken_mechanism_is_caught_and_its_true_epsilon_respected(mechanism):
     result = audit(mechanism, trials=50_000, seed=0)

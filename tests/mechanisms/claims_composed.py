@@ -7,7 +7,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
 
-from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
+from dpassay.mechanisms.broken.composition import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.additive.gaussian import Gaussian

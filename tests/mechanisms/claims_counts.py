@@ -6,7 +6,7 @@ import numpy as np
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims_statistics import ROUNDING
 
-from dpassay.mechanisms.broken.composed import UncomposedSubsetCounts
+from dpassay.mechanisms.broken.counts import UncomposedSubsetCounts
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.counts import (
     BoundedNoiseSubsetCounts,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpassay.mechanisms.broken.private_encoder import ONE_STEP, EncoderOfPrivateRecords
+from dpassay.mechanisms.broken.fine_tuning import ONE_STEP, EncoderOfPrivateRecords
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning

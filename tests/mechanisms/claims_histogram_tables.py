@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.broken.synthesis import Resampled
+from dpassay.mechanisms.broken.synthetic_data import Resampled
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.synthetic_data import NoisyHistogramTable
 

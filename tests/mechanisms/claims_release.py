@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.broken.release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
+from dpassay.mechanisms.broken.query_release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.query_release.matrix import ExplicitStrategy, GaussianMatrix, LaplaceMatrix

@@ -11,12 +11,11 @@ import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
 
+from dpassay.mechanisms.broken.counts import DomainFromData, HistogramAtThreshold
 from dpassay.mechanisms.broken.statistics import (
     BoundsFromData,
     ClippedCopyUnused,
     DivisorOfData,
-    DomainFromData,
-    HistogramAtThreshold,
     LocalSensitivityMedian,
     MeanWithExactCounts,
     NaNSurvivesClipping,

@@ -6,7 +6,7 @@ from itertools import product
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims_statistics import ROUNDING
 
-from dpassay.mechanisms.broken.text import ContributionNotBounded
+from dpassay.mechanisms.broken.counts import ContributionNotBounded
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.learning.ngrams import NGramCounts
 

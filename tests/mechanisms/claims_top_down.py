@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from tests.mechanisms import claims_laws as laws
 
-from dpassay.mechanisms.broken.release import InvariantsForgotten
+from dpassay.mechanisms.broken.query_release import InvariantsIgnored
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.query_release.top_down import GaussianTopDown, GeometricTopDown
 
@@ -110,7 +110,7 @@ def forgotten():
     for pair in PAIRS["replace_one"]:
         if told(pair[0]) != told(pair[1]):
             options = {"geography": [1, 2], "domain": {"sex": 2}, "structural_zeros": [], "queries": QUERIES}
-            mechanism = InvariantsForgotten(0.5, **options, invariants=invariants)
+            mechanism = InvariantsIgnored(0.5, **options, invariants=invariants)
             data = (np.array([(2, 1), *side]) for side in pair)
             yield mechanism, Neighbours(*data, "replace_one"), np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, True
 

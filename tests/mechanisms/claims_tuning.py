@@ -6,7 +6,7 @@ CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, o
 import numpy as np
 from scipy import stats
 
-from dpassay.mechanisms.broken.tuning import BestOfK
+from dpassay.mechanisms.broken.selection import BestOfK
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.selection.tuning import (
     BestOfRepetitions,

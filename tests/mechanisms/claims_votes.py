@@ -9,7 +9,7 @@ from scipy import stats
 from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims_statistics import FINE, ROUNDING
 
-from dpassay.mechanisms.broken.ensembles import AbstentionNotAccounted, CheckWithoutNoise, EpsilonOfVotes
+from dpassay.mechanisms.broken.pate import AbstentionNotAccounted, CheckWithoutNoise, EpsilonOfVotes
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.learning.pate import (
     PATE,
@@ -200,6 +200,6 @@ CASES = {
     "gnmax": lambda: maxima(GNMax, "gaussian", lambda deviation: deviation),
     "confident-gnmax": confident_with_and_without_limit,
     "interactive-gnmax": interactive,
-    "broken-votes-abstention-unpaid": lambda: confident(1, AbstentionNotAccounted),
+    "broken-votes-abstention-not-accounted": lambda: confident(1, AbstentionNotAccounted),
     "broken-votes-check-without-noise": check_without_noise,
 }

@@ -9,7 +9,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.broken.weights import ExactErrors, SamplesCountedOnce, UnpaidSelection
+from dpassay.mechanisms.broken.query_release import ExactErrors, SamplesCountedOnce, UnaccountedSelection
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.queries import Marginals, Workload
 from dpassay.mechanisms.query_release.multiplicative_weights import (
@@ -179,7 +179,7 @@ def exact_errors():
 
 def unpaid_selection():
     yield from one_round(
-        UnpaidSelection, {"epsilon": 1.2}, lambda share: 1.2 * share,
+        UnaccountedSelection, {"epsilon": 1.2}, lambda share: 1.2 * share,
         lambda centre, share: laws.laplace(centre, 1.0 / 1.2),
     )  # fmt: skip
 

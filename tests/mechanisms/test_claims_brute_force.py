@@ -53,17 +53,30 @@ from dpassay.mechanisms.accounting.amplification.subsampling import subsample
 from dpassay.mechanisms.accounting.composition.grouping import group
 from dpassay.mechanisms.accounting.conversion.convert import to_approximate, to_privacy_loss, to_renyi
 from dpassay.mechanisms.accounting.dp_sgd.moments import MomentsDP
-from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceForgottenSensitivity, LaplaceInverseScale
-from dpassay.mechanisms.broken.dp_sgd.counting import MicroStepsCounted, ShuffledCountedAsPoisson
-from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData, RealisedBatchSize
-from dpassay.mechanisms.broken.dp_sgd.layers import LayerNotClipped, PerLayerFullClip
-from dpassay.mechanisms.broken.dp_sgd.mean_clipped import MeanClipped, MicrobatchMeanClipped, NoiseOnAverage
-from dpassay.mechanisms.broken.dp_sgd.noise_scale import NoiseDividedTwice, NoiseOfSumOnMean
-from dpassay.mechanisms.broken.dp_sgd.partial_noise import BiasWithoutNoise, NoiseAfterMomentum
-from dpassay.mechanisms.broken.dp_sgd.raw_mean import RawMeanMixedIn
-from dpassay.mechanisms.broken.dp_sgd.stale_noise import NoiseOfFixedSeed, NoiseReusedInLayers, NoiseReusedInSteps
-from dpassay.mechanisms.broken.ensembles import SamePartForAll, TeachersKept, VoteScaleInverse
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceInverseScale, LaplaceUnitSensitivity
+from dpassay.mechanisms.broken.dp_sgd import (
+    BiasWithoutNoise,
+    MicroStepsCounted,
+    NoiseAfterMomentum,
+    NoiseDividedTwice,
+    NoiseOfFixedSeed,
+    NoiseOfSumOnMean,
+    NoiseReusedInLayers,
+    NoiseReusedInSteps,
+    ShuffledCountedAsPoisson,
+)
+from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    ExpectedBatchSizeOfData,
+    LayerNotClipped,
+    MeanClipped,
+    MicrobatchMeanClipped,
+    NoiseOnAverage,
+    PerLayerFullClip,
+    RawMeanMixedIn,
+    RealisedBatchSize,
+)
 from dpassay.mechanisms.broken.floats import FloatGaussian, FloatLaplace, LoopCountReleased, RoundedSum
+from dpassay.mechanisms.broken.pate import SamePartForAll, TeachersKept, VoteScaleInverse
 from dpassay.mechanisms.broken.sparse_vector import (
     NeverStops,
     NoiseWithoutCount,
@@ -531,7 +544,7 @@ def broken_laplace_scale():
 
 def broken_laplace_sensitivity():
     yield from additive(
-        lambda **kw: LaplaceForgottenSensitivity(0.6, **kw), lambda m, a, e=laws.EDGES: laws.laplace(a * 0.6, 1.0, e)
+        lambda **kw: LaplaceUnitSensitivity(0.6, **kw), lambda m, a, e=laws.EDGES: laws.laplace(a * 0.6, 1.0, e)
     )
 
 

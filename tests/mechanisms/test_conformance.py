@@ -107,7 +107,7 @@ EXTRA = {
     "pate": {"aggregator": LNMax(0.4, n_teachers=6, n_classes=3, n_queries=2), "view": "labels"},
     "private-vote-epsilon": {"order": 3.0},
     "broken-votes-epsilon-of-votes": {"aggregator": LNMax(0.8, n_teachers=6, n_classes=3)},
-    "broken-votes-abstention-unpaid": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},
+    "broken-votes-abstention-not-accounted": FEW_VOTES | {"n_queries": 5, "max_answers": 1, "check_deviation": 1.0},
 }
 """Options that a mechanism needs besides the required ones, and those with which its exact curve is known."""
 FALSE_ALARM = 1e-6

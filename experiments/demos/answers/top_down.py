@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....audit import AuditResult, audit
 from ....mechanisms import Neighbours
-from ....mechanisms.broken.release import InvariantsForgotten
+from ....mechanisms.broken.query_release import InvariantsIgnored
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import NeighboursError
 from ....mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
@@ -177,7 +177,7 @@ class Audits:
 
 def audits(lecture: Demo) -> Audits:
     """Run four audits, and show the rejection of a pair."""
-    keeps, forgets = GeometricTopDown(1.0), InvariantsForgotten(1.0)
+    keeps, forgets = GeometricTopDown(1.0), InvariantsIgnored(1.0)
     try:
         keeps.bind(forgets.worst_case())
         refused = ""

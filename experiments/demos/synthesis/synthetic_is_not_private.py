@@ -22,7 +22,7 @@ from ....attacks.membership.synthetic_data import GeneratedQueries
 from ....attacks.membership.synthetic_data.distances import share_closer
 from ....audit import AuditResult, audit
 from ....mechanisms import Guarantee, Neighbours, Relation
-from ....mechanisms.broken.synthesis import Resampled
+from ....mechanisms.broken.synthetic_data import Resampled
 from ....mechanisms.core.records import replace_record
 from ....mechanisms.noise.queries import Domain
 from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate

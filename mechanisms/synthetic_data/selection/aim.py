@@ -177,7 +177,7 @@ class AIM(MarginalSelection):
         active = all_runs
         model = self._fit(collected, active, table, generator, rng)
         while True:
-            remaining, charge = self.rho - spent[active], self.booked(cost[active], domain)
+            remaining, charge = self.rho - spent[active], self.accounted_cost(cost[active], domain)
             last = remaining < LESS * 2.0 * charge
             cost[active] = np.where(last, remaining, cost[active])
             spent[active] += np.where(last, remaining, charge)
@@ -199,7 +199,7 @@ class AIM(MarginalSelection):
             cost[active] *= np.where(is_small, 4.0, 1.0)
         return tuple(measurements)
 
-    def booked(self, cost: Floats, domain: Domain) -> Floats:
+    def accounted_cost(self, cost: Floats, domain: Domain) -> Floats:
         """Return the amount subtracted from the budget for a round that costs `cost`, shape `(size,)`."""
         return cost
 
@@ -284,7 +284,7 @@ class AIM(MarginalSelection):
             if number < len(table.domain.names):
                 spent[active] += self.measuring * cost
             else:
-                remaining, charge = self.rho - spent[active], self.booked(cost, table.domain)
+                remaining, charge = self.rho - spent[active], self.accounted_cost(cost, table.domain)
                 spent[active] += np.where(remaining < LESS * 2.0 * charge, remaining, charge)
                 counts = setting.counts(self._fit(collected, active, table, generator, unused_rng))
                 odds = self.log_odds(table, setting, counts, collected, active, cost, spent[active])

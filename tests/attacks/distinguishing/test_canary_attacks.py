@@ -15,7 +15,7 @@ from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, Gradient
 from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData
+from dpassay.mechanisms.broken.dp_sgd_clipping import ExpectedBatchSizeOfData
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData

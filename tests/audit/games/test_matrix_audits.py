@@ -3,8 +3,7 @@
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.broken.release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
-from dpassay.mechanisms.broken.release.matrix_sensitivity import eight_cells
+from dpassay.mechanisms.broken.query_release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload, eight_cells
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.query_release.matrix import GaussianMatrix, Hierarchical, Identity, LaplaceMatrix
 

@@ -137,7 +137,7 @@ BUGS = {  # name -> program, pair, claim, its options in the faulty and the righ
     "zero-sensitivity": (counters, ONE_MORE, NORMAL, {"deviations": (0, 0)}, {"deviations": (1.0, 0)}, "no noise"),
 }  # fmt: skip
 FROM_DATA = {"n": len, "divisor": len, "domain": lambda d: sorted(set(d)), "bound": lambda d: float(np.abs(d).max())}
-"""What an option is taken to be where it is None: the slip of four bugs."""
+"""What an option is taken to be where it is None: the mistake of four bugs."""
 
 
 def recorded(name, *, faulty):

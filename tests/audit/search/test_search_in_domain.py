@@ -79,7 +79,7 @@ MISSED = {
     "broken-online-weights-exact-errors": "a workload and its records",
     "broken-dual-query-samples-counted-once": "marginals and their records",
     "broken-sum-single-precision": "thousands of records of one size",
-    "broken-votes-abstention-unpaid": "a table of votes",
+    "broken-votes-abstention-not-accounted": "a table of votes",
     "broken-federated-realised-clients": "lists of clients",
     "broken-federated-per-record-clipping": "lists of clients",
     "broken-federated-noise-of-mean": "lists of clients",

@@ -19,7 +19,7 @@ from dpassay.experiments.runs.runner import run
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "bugs.md").read_text()
 TESTS = ROOT / "tests" / "mechanisms" / "broken"
-TRAINERS = "dp_sgd/test_broken_dp_sgd.py::"
+TRAINERS = "test_broken_dp_sgd.py::"
 ROWS = {  # bug -> its rows, each of them broken and right
     "Histogram scale upside down": ("histogram-scale-inverted",),
     "Noisy max returns the value": ("noisy-max-value-laplace", "noisy-max-value-exponential"),
@@ -55,10 +55,10 @@ ROWS = {  # bug -> its rows, each of them broken and right
     "One zero sensitivity switches all noise off": ("zero-sensitivity",),
 }
 PINS = {  # bug -> the test of its numbers: all that are in an accountant alone, and some that are not
-    "Odometer without the logarithm": "test_accounting.py::test_reading_has_its_known_value",
+    "Odometer without the logarithm": "test_broken_accounting.py::test_reading_has_its_known_value",
     "Search for the noise overshoots": f"{TRAINERS}test_a_search_that_returns_the_middle_is_off_by_what_was_reported",
-    "End-point slip in a shuffling bound": (
-        "test_end_point_slip.py::test_with_the_slip_one_direction_is_no_upper_bound_and_without_it_both_are"
+    "End points of a shuffling bound": (
+        "test_broken_accounting.py::test_shuffling_bound_holds_in_both_directions_only_without_the_bug"
     ),
     "Shuffled batches counted as Poisson samples": (
         f"{TRAINERS}test_the_lower_bound_on_shuffled_batches_lies_between_claim_and_deterministic_bound"

@@ -9,8 +9,7 @@ from scipy import stats
 
 from dpassay.mechanisms import Gaussian, Geometric, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, PureDP, subsample
-from dpassay.mechanisms.broken.composed import BrokenParallel, FixedSample
-from dpassay.mechanisms.broken.composed.parallel import VIOLATIONS
+from dpassay.mechanisms.broken.composition import VIOLATIONS, BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import (
     Parallel,
     PostProcessed,

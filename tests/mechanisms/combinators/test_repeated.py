@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.mechanisms.accounting import ExactDP, PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.broken.biased_coin import BiasedCoinResponse
+from dpassay.mechanisms.broken.local import BiasedCoinResponse
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.base import Neighbours, Outputs, Workers
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError

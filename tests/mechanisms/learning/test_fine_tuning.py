@@ -9,7 +9,7 @@ from dpassay.attacks.canaries import Mislabelled
 from dpassay.attacks.distinguishing.canary_loss import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.broken.private_encoder import EncoderOfPrivateRecords
+from dpassay.mechanisms.broken.fine_tuning import EncoderOfPrivateRecords
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning

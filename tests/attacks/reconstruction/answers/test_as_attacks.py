@@ -14,7 +14,7 @@ from dpassay.audit import audit_scores
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games.reconstruction import reconstruction_game
 from dpassay.mechanisms import Laplace, Outputs
-from dpassay.mechanisms.broken.composed import UncomposedSubsetCounts
+from dpassay.mechanisms.broken.counts import UncomposedSubsetCounts
 from dpassay.mechanisms.core.errors import AttackError
 from dpassay.mechanisms.noise.counts import (
     BoundedNoiseSubsetCounts,

@@ -24,7 +24,7 @@ from dpassay.audit.results.witness.event import EventRule, rule_of
 from dpassay.experiments.cli.commands import app
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP
-from dpassay.mechanisms.broken.laplace_scale import LaplaceInverseScale
+from dpassay.mechanisms.broken.noise import LaplaceInverseScale
 from dpassay.mechanisms.core.errors import ResultError, StoreError
 
 pytestmark = pytest.mark.usefixtures("without_power")

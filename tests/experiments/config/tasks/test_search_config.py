@@ -16,7 +16,7 @@ from dpassay.experiments.cli.commands import app
 from dpassay.experiments.config.schema import Config
 from dpassay.experiments.runs.runner import run
 from dpassay.mechanisms import PureDP
-from dpassay.mechanisms.broken import LaplaceForgottenSensitivity
+from dpassay.mechanisms.broken import LaplaceUnitSensitivity
 
 CONFIG = """\
 seed = 3
@@ -81,7 +81,7 @@ def test_a_config_searches_as_python_does(here, without_pictures, without_power)
         "seed": task.seed,
         "confidence": 0.9999,
     }
-    found = search(LaplaceForgottenSensitivity(1.0, n_queries=3), **options)
+    found = search(LaplaceUnitSensitivity(1.0, n_queries=3), **options)
     assert found.confirmed == result
     assert sorted(path.name for path in next(Path("out/trials").iterdir()).iterdir()) == [
         "confirmation",

@@ -9,7 +9,7 @@ from tests.mechanisms.claims_text import counted
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
-from dpassay.mechanisms.broken.text import ContributionNotBounded
+from dpassay.mechanisms.broken.counts import ContributionNotBounded
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.ngrams import Alphabet, NGramCounts, NGramModel
 from dpassay.mechanisms.learning.ngrams.model import planted_probability

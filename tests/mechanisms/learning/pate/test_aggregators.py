@@ -11,7 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.accounting import ConcentratedDP
-from dpassay.mechanisms.broken.ensembles import AbstentionNotAccounted, CheckWithoutNoise
+from dpassay.mechanisms.broken.pate import AbstentionNotAccounted, CheckWithoutNoise
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.learning.pate import ConfidentGNMax, GNMax, InteractiveGNMax, LNMax, count_votes

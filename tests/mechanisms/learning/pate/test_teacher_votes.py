@@ -6,7 +6,7 @@ import pytest
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.broken.ensembles import SamePartForAll, TeachersKept, VoteScaleInverse
+from dpassay.mechanisms.broken.pate import SamePartForAll, TeachersKept, VoteScaleInverse
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.learning.pate import TeacherVotes
 

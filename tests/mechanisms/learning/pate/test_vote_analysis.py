@@ -11,7 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.accounting.kinds.two_laws import TwoGaussiansDP
-from dpassay.mechanisms.broken.ensembles import EpsilonOfVotes
+from dpassay.mechanisms.broken.pate import EpsilonOfVotes
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.learning.pate import ConfidentGNMax, GNMax, LNMax, PrivateEpsilon, data_dependent
 from dpassay.mechanisms.learning.pate.private_epsilon import noise_divergences

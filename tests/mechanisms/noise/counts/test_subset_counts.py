@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.broken.composed import UncomposedSubsetCounts
+from dpassay.mechanisms.broken.counts import UncomposedSubsetCounts
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.noise.counts import (
     BoundedNoiseSubsetCounts,

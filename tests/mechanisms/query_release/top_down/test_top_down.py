@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.broken.release import InvariantsForgotten
+from dpassay.mechanisms.broken.query_release import InvariantsIgnored
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
@@ -153,7 +153,7 @@ def test_audit_of_a_pair_within_a_state_comes_near_the_exact_curve_and_not_above
 
 @pytest.mark.usefixtures("without_power")
 def test_audit_of_a_pair_that_differs_in_an_invariant_is_a_violation():
-    result = audit(InvariantsForgotten(1.0, **SMALL), trials=4_000, seed=3, confidence=0.9999)
+    result = audit(InvariantsIgnored(1.0, **SMALL), trials=4_000, seed=3, confidence=0.9999)
     assert result.verdict is Verdict.VIOLATION
     assert result.witness is not None
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ConcentratedDP, GaussianDP, Laplace, Outputs, PureDP, RenyiDP
-from dpassay.mechanisms.broken.tuning import BestOfK
+from dpassay.mechanisms.broken.selection import BestOfK
 from dpassay.mechanisms.combinators import PostProcessed
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.selection.tuning import (

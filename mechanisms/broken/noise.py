@@ -1,0 +1,116 @@
+"""Intentionally broken additive noise: its scale is wrong, or it is missing."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+
+from ..accounting import ApproximateDP, LaplaceDP
+from ..core.arrays import Floats
+from ..core.guarantee import Guarantee
+from ..noise.additive.counters import GaussianCounters
+from ..noise.additive.laplace import Laplace
+from .base import Broken, BrokenPureDP
+
+
+@dataclass(frozen=True)
+class LaplaceInverseScale(BrokenPureDP, Laplace):
+    """Broken: Laplace noise of scale sensitivity * epsilon, which should be sensitivity / epsilon.
+
+    The claim is epsilon, but the release is 1/epsilon-DP: far too little noise for epsilon < 1, too much above, and
+    correct at 1, where a test does not detect the bug.
+
+    Args:
+        epsilon: the claim, > 0; false below 1.
+        sensitivity, n_queries, query, relation: as for `Laplace`.
+
+    Example:
+        >>> broken = LaplaceInverseScale(epsilon=0.1)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
+        (0.1, 10.0)
+    """
+
+    cause = "The privacy parameter is passed to a function that expects a scale."
+    source = "Ding, Wang, Wang, Zhang and Kifer (2018), algorithm 10, on a histogram."
+    correct_class = Laplace
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise; should be sensitivity / epsilon."""
+        return self.sensitivity * self.epsilon
+
+    def exact_guarantee(self) -> Guarantee:
+        """Return the exact curve, of epsilon sensitivity / scale = 1 / epsilon."""
+        return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
+
+
+@dataclass(frozen=True)
+class LaplaceUnitSensitivity(BrokenPureDP, Laplace):
+    """Broken: Laplace noise of scale 1 / epsilon for every sensitivity.
+
+    The claim is epsilon, but the release is (sensitivity * epsilon)-DP.
+
+    Args:
+        epsilon: the claim, > 0.
+        sensitivity: the true sensitivity, > 0; the claim is false above 1.
+        n_queries, query, relation: as for `Laplace`.
+
+    Example:
+        >>> broken = LaplaceUnitSensitivity(epsilon=0.5, sensitivity=4.0)
+        >>> broken.guarantee().epsilon(0.0), round(broken.exact_guarantee().epsilon(0.0), 9)
+        (0.5, 2.0)
+    """
+
+    cause = (
+        "Noise for a count is added to a sum or to a vector, or a histogram whose records can be replaced "
+        "(sensitivity 2) gets the noise of one whose records can only be added (1)."
+    )
+    source = "Dwork, McSherry, Nissim and Smith (2006), proposition 1, for the true epsilon."
+    correct_class = Laplace
+
+    _: KW_ONLY
+    sensitivity: float = 2.0
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise; should be sensitivity / epsilon."""
+        return 1.0 / self.epsilon
+
+    def exact_guarantee(self) -> Guarantee:
+        """Return the exact curve, of epsilon sensitivity / scale = sensitivity * epsilon."""
+        return LaplaceDP(self.sensitivity / self.scale, relation=self.relation)
+
+
+@dataclass(frozen=True)
+class ZeroSensitivityCounters(Broken, GaussianCounters):
+    """Broken: Gaussian noise on counters, without any noise if one of them has sensitivity 0.
+
+    Args:
+        mu, sensitivities, relation: as for `GaussianCounters`.
+
+    Example:
+        >>> ZeroSensitivityCounters(mu=1.0, sensitivities=(1.0, 0.0)).deviations.tolist()
+        [0.0, 0.0]
+    """
+
+    cause = (
+        "The allocation divides by every sensitivity; to avoid a division by zero, it returns no noise for all "
+        "counters if one sensitivity is 0."
+    )
+    source = "privcount/privcount, issue 400."
+    correct_class = GaussianCounters
+
+    sensitivities: tuple[float, ...] = (1.0, 0.0)
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviation of the noise of each counter; 0 for all if one of them has sensitivity 0."""
+        correct = super().deviations
+        return correct if correct.all() else np.zeros_like(correct)
+
+    def exact_guarantee(self) -> Guarantee:
+        """Return `GaussianDP(mu)`; a vacuous guarantee if a counter of sensitivity 0 removes all noise."""
+        if self.deviations.any():
+            return self.guarantee()
+        return ApproximateDP(0.0, 1.0 - 2**-53, relation=self.relation)
