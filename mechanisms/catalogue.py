@@ -110,7 +110,7 @@ catalogue = Catalogue(
         "broken-float-laplace": "dpassay.mechanisms.broken.floats.laplace:FloatLaplace",
         "above-threshold": "dpassay.mechanisms.selection.sparse_vector.above_threshold:AboveThreshold",
         "numerical-sparse-vector": "dpassay.mechanisms.selection.sparse_vector.numerical:NumericalSparseVector",
-        "prefix-sums": "dpassay.mechanisms.noise.additive.prefix_sums:PrefixSums",
+        "prefix-sums": "dpassay.mechanisms.noise.additive.laplace:PrefixSums",
         "broken-sparse-vector-tested-value": "dpassay.mechanisms.broken.sparse_vector.tested_value:ReleasesTestedValue",
         "broken-sparse-vector-noise-without-count": (
             "dpassay.mechanisms.broken.sparse_vector.noise_without_count:NoiseWithoutCount"
@@ -118,9 +118,9 @@ catalogue = Catalogue(
         "broken-sparse-vector-no-query-noise": "dpassay.mechanisms.broken.sparse_vector.no_query_noise:NoQueryNoise",
         "broken-sparse-vector-no-stop": "dpassay.mechanisms.broken.sparse_vector.no_stop:NeverStops",
         "column-means": "dpassay.mechanisms.noise.studies.column_means:ColumnMeans",
-        "laplace-subset-counts": "dpassay.mechanisms.noise.counts.noisy:LaplaceSubsetCounts",
-        "gaussian-subset-counts": "dpassay.mechanisms.noise.counts.noisy:GaussianSubsetCounts",
-        "geometric-subset-counts": "dpassay.mechanisms.noise.counts.noisy:GeometricSubsetCounts",
+        "laplace-subset-counts": "dpassay.mechanisms.noise.counts.subset_counts:LaplaceSubsetCounts",
+        "gaussian-subset-counts": "dpassay.mechanisms.noise.counts.subset_counts:GaussianSubsetCounts",
+        "geometric-subset-counts": "dpassay.mechanisms.noise.counts.subset_counts:GeometricSubsetCounts",
         "bounded-noise-subset-counts": "dpassay.mechanisms.noise.counts.bounded:BoundedNoiseSubsetCounts",
         "rounded-subset-counts": "dpassay.mechanisms.noise.counts.bounded:RoundedSubsetCounts",
         "broken-subset-counts-not-composed": (

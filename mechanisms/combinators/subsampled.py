@@ -18,13 +18,13 @@ from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Wor
 from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..core.validation import positive, unit_interval
 from ..noise.additive.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
-from .parallel import moves_by_all
+from .parallel import move, moves_by_all
 
 RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 MOST_SAMPLES = 10_000
@@ -36,7 +36,7 @@ COUNT = Laplace(1.0, query=Count())
 
 
 @dataclass(frozen=True)
-class Subsampled(Mechanism):
+class Subsampled(RecordsMechanism):
     """Privacy amplification by subsampling: the mechanism runs on a random sample that is not released.
 
     "poisson": each record is in the sample with probability `rate`, independently. "fixed-size": a sample without
@@ -185,15 +185,11 @@ class Subsampled(Mechanism):
         It is known if `record` moves the answer of the base by its full sensitivity and `other` does not move it.
         """
         exact, pair = self.base.exact_guarantee(), self.worst_case()
-        others_move_nothing = self.n_records == 1 or moves_nothing(self.base, self.other)
-        if exact is None or not others_move_nothing or not moves_by_all(self.base, pair.d0, pair.d1):
+        if exact is None or not moves_by_all(self.base, pair.d0, pair.d1):
+            return None
+        if self.n_records > 1 and move(self.base, np.zeros(0), np.array([self.other])) != 0.0:
             return None
         return SubsampledDP(exact, self.rate, self.relation, exact=True)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,19 +256,6 @@ def simplified_epsilon(epsilon: float, rate: float) -> float:
             argument="epsilon",
         )
     return 2.0 * rate * epsilon
-
-
-def moves_nothing(base: Mechanism, other: float) -> bool:
-    """Return True if adding a record with value `other` does not change the answer of an additive mechanism."""
-    return moves_by(base, other) == 0.0
-
-
-def moves_by(base: Mechanism, other: float) -> float:
-    """Return the largest change of an answer when a record `other` is added; inf if `base` is not additive."""
-    answers = getattr(base, "answers", None)
-    if answers is None:
-        return math.inf
-    return float(np.abs(np.atleast_1d(answers(np.array([other])) - answers(np.zeros(0)))).max())
 
 
 def _distinct(dataset: Dataset) -> tuple[NDArray[np.generic], NDArray[np.int64]]:

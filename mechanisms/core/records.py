@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Dataset, Neighbours
+from .base import Dataset, Mechanism, Neighbours
 from .errors import NeighboursError, ParameterError, plural
 from .record_edits import blanked, is_pandas, mixed, replaced, without
 from .relation import Relation
@@ -157,6 +157,15 @@ def check_records(neighbours: Neighbours) -> None:
         raise _same(neighbours)
     else:
         _CHECKS[neighbours.relation](neighbours, *keys)
+
+
+class RecordsMechanism(Mechanism):
+    """Mechanism on a collection of records, whose pair must differ in exactly one record."""
+
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
+        check_records(neighbours)
+        return self
 
 
 def check_different(neighbours: Neighbours) -> None:

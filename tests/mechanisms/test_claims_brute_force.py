@@ -95,8 +95,7 @@ from dpassay.mechanisms.local import (
 from dpassay.mechanisms.local.shuffle import Shuffled
 from dpassay.mechanisms.noise.additive.counters import GaussianCounters
 from dpassay.mechanisms.noise.additive.gaussian import Gaussian
-from dpassay.mechanisms.noise.additive.laplace import Laplace
-from dpassay.mechanisms.noise.additive.prefix_sums import PrefixSums
+from dpassay.mechanisms.noise.additive.laplace import Laplace, PrefixSums
 from dpassay.mechanisms.noise.additive.snapping import Snapping
 from dpassay.mechanisms.noise.additive.staircase import Staircase
 from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian

@@ -8,15 +8,15 @@ from functools import cached_property
 from ...combinators.repeated import Repeated
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import Laplace
-from ...noise.counts.noisy import LaplaceSubsetCounts
+from ...noise.counts.subset_counts import LaplaceSubsetCounts
 
 
 @dataclass(frozen=True)
 class UncomposedSubsetCounts(LaplaceSubsetCounts):
     """Broken: Laplace noise of scale 1 / epsilon on each of many subset counts, with epsilon claimed for all of them.
 
-    Bug: every query is epsilon-DP, and the budget is not composed. A record is in up to `most_queries` subsets, and
-    the answers together are most_queries * epsilon-DP. (Dinur and Nissim 2003: many answers with so little noise
+    Bug: every query is epsilon-DP, and the budget is not composed. A record is in up to `n_moved` subsets, and
+    the answers together are n_moved * epsilon-DP. (Dinur and Nissim 2003: many answers with so little noise
     reveal the column.) `LaplaceSubsetCounts` is correct.
 
     Args:
@@ -24,20 +24,20 @@ class UncomposedSubsetCounts(LaplaceSubsetCounts):
 
     Example:
         >>> broken = UncomposedSubsetCounts(epsilon=0.5, n_records=10, n_queries=8)
-        >>> broken.guarantee().epsilon(0.0), broken.most_queries, broken.exact_guarantee().epsilon(0.0)
+        >>> broken.guarantee().epsilon(0.0), broken.n_moved, broken.exact_guarantee().epsilon(0.0)
         (0.5, 7, 3.5)
     """
 
     @cached_property
     def noise(self) -> Laplace:
-        """Laplace noise of scale 1 / epsilon; should be most_queries / epsilon."""
+        """Laplace noise of scale 1 / epsilon; should be n_moved / epsilon."""
         return Laplace(
-            self.epsilon * self.most_queries,
-            sensitivity=self.most_queries,
+            self.epsilon * self.n_moved,
+            sensitivity=self.n_moved,
             n_queries=self.n_queries,
             relation=self.relation,
         )
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of most_queries answers of epsilon each."""
-        return Repeated(Laplace(self.epsilon, relation=self.relation), self.most_queries).exact_guarantee()
+        """Return the exact curve of n_moved answers of epsilon each."""
+        return Repeated(Laplace(self.epsilon, relation=self.relation), self.n_moved).exact_guarantee()

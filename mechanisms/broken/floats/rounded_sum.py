@@ -17,7 +17,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.additive.additive import AdditiveNoise
 from ...noise.additive.laplace import laplace_log_density
-from ...noise.additive.uniforms import full_precision_uniform
+from ...noise.additive.snapping import full_precision_uniform
 from ...noise.queries.base import AnyQuery
 from .ladder import LADDERS, FloatLadder
 from .preimages import Indices, first_index

@@ -15,7 +15,6 @@ from ..discrete.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
 from ..discrete.geometric import Geometric as Geometric
 from ..discrete.grid import GridLaplace as GridLaplace
 from .gaussian import Gaussian as Gaussian
-from .laplace import Laplace as Laplace
-from .prefix_sums import PrefixSums as PrefixSums
+from .laplace import Laplace as Laplace, PrefixSums as PrefixSums
 from .snapping import Snapping as Snapping
 from .staircase import Staircase as Staircase

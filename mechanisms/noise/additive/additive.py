@@ -1,8 +1,10 @@
-"""Base class of the mechanisms that add independent noise to numbers.
+"""Base classes of noise on answers: query x noise.
 
-    release = answers + noise,     answers = query(dataset), or the dataset itself
+release = answers + noise
 
-A subclass is a frozen dataclass that defines how the noise is drawn and its log density.
+AdditiveNoise   independent noise of one law, on a vector of answers or on the answers of any function
+PureNoise       noise scaled to the L1 sensitivity, with an epsilon and no delta
+NoisyQuery      noise on one query, which knows its answers, its worst pair, and how many answers this pair moves
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...accounting import PureDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
+from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from ..queries.base import AnyQuery
@@ -27,6 +30,8 @@ LARGEST = 2.0**53
 
 class AdditiveNoise(Mechanism):
     """Answers plus independent noise, with the same law in every coordinate.
+
+    Subclasses are frozen dataclasses that define how the noise is drawn, and its log density.
 
     Attributes:
         norm: norm in which `sensitivity` is measured: 1 or 2.
@@ -64,22 +69,33 @@ class AdditiveNoise(Mechanism):
         """Return the values that the noise is added to: the answers, clamped or rounded by some mechanisms."""
         return answers
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` noisy copies of the answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
-        centre = self._centre(self.answers(dataset))
+    def add_to(self, answers: Floats, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` noisy copies of `answers`, shape `(size, *answers.shape)`."""
+        centre = self._centre(answers)
         values = self._draw((size, *centre.shape), rng)
         values += centre
         return Outputs(values)
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
+    def log_density_around(self, answers: Floats, outputs: Outputs) -> Floats:
+        """Return the log density of each noisy copy of `answers`, shape `(size,)`."""
+        noise = np.subtract(outputs.values, self._centre(answers), dtype=np.float64)
+        return sum_of_answers(self._noise_log_density(noise))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log density of each output under `dataset`, shape `(size,)`."""
-        centre = self._centre(self.answers(dataset))
-        each = self._noise_log_density(np.subtract(outputs.values, centre, dtype=np.float64))
-        return each if each.ndim == 1 else each.sum(axis=tuple(range(1, each.ndim)))
+    def exact_curve(self, n_moved: int) -> Guarantee | None:
+        """Return the exact curve of `n_moved` answers that share the sensitivity equally; None where it is unknown."""
+        return None
+
+    def answers(self, dataset: Dataset) -> Floats:
+        """Return the exact answers on `dataset`, shape `()` or `(n_queries,)`."""
+        return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries")
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` noisy copies of the answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
+        return self.add_to(self.answers(dataset), size, rng)
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
+        """Return the log density (log probability of discrete outputs) of each output, shape `(size,)`."""
+        return self.log_density_around(self.answers(dataset), outputs)
 
     def worst_case(self) -> Neighbours:
         """Return answers 0 and `sensitivity` in the first coordinate, 0 in the others: they attain the exact curve."""
@@ -91,9 +107,54 @@ class AdditiveNoise(Mechanism):
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=self.norm)
         return self
 
+
+class PureNoise(AdditiveNoise):
+    """Noise scaled to the L1 sensitivity, with an epsilon and no delta."""
+
+    epsilon: Positive
+
+    norm: ClassVar[float] = 1.0
+
+    def guarantee(self) -> Guarantee:
+        """Return the claim, `PureDP(epsilon)`."""
+        return PureDP(self.epsilon, relation=self.relation)
+
+
+class NoisyQuery(Mechanism):
+    """Noise on the answers of one query; the worst pair moves `n_moved` of them by the same step."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> AdditiveNoise:
+        """Mechanism that adds the noise to each answer, for the sensitivity of all answers together."""
+
+    @property
+    @abstractmethod
+    def n_moved(self) -> int:
+        """Largest number of answers that one record can move."""
+
+    @abstractmethod
     def answers(self, dataset: Dataset) -> Floats:
-        """Return the exact answers on `dataset`, shape `()` or `(n_queries,)`."""
-        return evaluate(self.query, dataset, n_answers=self.n_queries, n_name="n_queries")
+        """Return the exact answers, shape `(n_answers,)`; `ParameterError` for a dataset of another form."""
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` noisy copies of the answers, shape `(size, n_answers)`."""
+        return self.noise.add_to(self.answers(dataset), size, rng)
+
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
+        """Return the log density (log probability of discrete outputs) of each output, shape `(size,)`."""
+        return self.noise.log_density_around(self.answers(dataset), outputs)
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve of `worst_case()`: `n_moved` answers that share the sensitivity equally."""
+        return self.noise.exact_curve(self.n_moved)
+
+
+def sum_of_answers(log_densities: Floats) -> Floats:
+    """Return the sum over the answers of each output, shape `(size,)`."""
+    if log_densities.ndim == 1:
+        return log_densities
+    return np.asarray(log_densities.sum(axis=tuple(range(1, log_densities.ndim))))
 
 
 def check_whole(answers: Floats, *, instead: str) -> Floats:

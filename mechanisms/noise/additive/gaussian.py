@@ -124,6 +124,10 @@ class Gaussian(AdditiveNoise):
         """Return `GaussianDP(mu)`, exact; quoted at the delta of the calibration, if there was one."""
         return GaussianDP(self.mu, relation=self.relation).calibrated_at(self.delta)
 
+    def exact_curve(self, n_moved: int) -> Guarantee:
+        """Return the claim: only the L2 distance matters, and not how many answers share it."""
+        return self.guarantee()
+
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         noise = rng.standard_normal(shape)
         noise *= self.standard_deviation

@@ -13,7 +13,7 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
-from .base import SubsetCounts, Subsets
+from .subset_counts import SubsetCounts, Subsets
 
 EVERYTHING = 1.0 - 2.0**-53
 """Largest delta below 1: a guarantee with this delta is vacuous."""
@@ -31,7 +31,7 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
         n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
 
     Guarantees:
-        * (0, delta)-DP with delta = 1 - (1 - 1 / (2 bound + 1))^most_queries, exactly: an answer that moves by 1 keeps
+        * (0, delta)-DP with delta = 1 - (1 - 1 / (2 bound + 1))^n_moved, exactly: an answer that moves by 1 keeps
           all but one of its 2 bound + 1 values, with the same probabilities.
 
     Example:
@@ -51,16 +51,16 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the answers of `size` runs, int64, `(size, n_queries)`."""
         noise = rng.integers(-self.bound, self.bound, size=(size, self.n_queries), endpoint=True)
-        return Outputs(noise + self.counts(dataset).astype(np.int64))
+        return Outputs(noise + self.answers(dataset).astype(np.int64))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return -n_queries ln(2 bound + 1) where every answer is within the bound, else -inf."""
-        within = (np.abs(outputs.values - self.counts(dataset)) <= self.bound).all(axis=1)
+        within = (np.abs(outputs.values - self.answers(dataset)) <= self.bound).all(axis=1)
         return np.where(within, -self.n_queries * math.log(2 * self.bound + 1), -math.inf)
 
     def guarantee(self) -> Guarantee:
         """Return `ApproximateDP(0, delta)`, exact."""
-        delta = -math.expm1(self.most_queries * math.log1p(-1.0 / (2 * self.bound + 1)))
+        delta = -math.expm1(self.n_moved * math.log1p(-1.0 / (2 * self.bound + 1)))
         return ApproximateDP(0.0, min(delta, EVERYTHING), relation=self.relation, exact=True)
 
 
@@ -100,7 +100,7 @@ class RoundedSubsetCounts(SubsetCounts):
 
     def rounded(self, dataset: Dataset) -> np.ndarray:
         """Return the rounded answers, int64, `(n_queries,)`."""
-        counts = self.counts(dataset)
+        counts = self.answers(dataset)
         rounded = np.where(counts < self.suppressed_below, 0.0, np.rint(counts / self.rounded_to) * self.rounded_to)
         return rounded.astype(np.int64)
 

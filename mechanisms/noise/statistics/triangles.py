@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -101,10 +101,6 @@ class TriangleCount(Mechanism):
         bounds = np.maximum(LEAST, centre + draw_laplace(2.0 / self.epsilon, (size,), rng))
         counts = self.triangles(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng) * bounds
         return Outputs(np.column_stack([bounds, counts]))
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of each output, `(size,)`; a log probability for the smallest bound."""

@@ -12,7 +12,7 @@ from scipy import special
 
 from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -191,10 +191,6 @@ class ColumnMeans(Mechanism):
     def means(self, people: NDArray[np.uint8]) -> Floats:
         """Return the exact means of the columns of `people` `(n, d)`, shape `(d,)`."""
         return np.asarray(people.sum(axis=0, dtype=np.int64) / self.n_records)
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density (without noise or with rounding: log probability) of each output, shape `(size,)`."""

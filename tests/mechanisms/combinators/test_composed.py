@@ -226,7 +226,7 @@ def test_counts_of_naive_bayes_move_by_what_the_noise_is_for():
         ]
         assert largest == moved
         assert 0 < max(np.abs(move).sum() for move in others) <= moved
-        noise = mechanism.release(pair.d0, 20_000, rng).values - mechanism.counts(pair.d0).ravel()
+        noise = mechanism.release(pair.d0, 20_000, rng).values - mechanism.answers(pair.d0).ravel()
         assert stats.kstest(noise.ravel()[:50_000], stats.laplace(scale=moved / 1.0).cdf).pvalue > 1e-6
 
 
@@ -312,7 +312,7 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
         (lambda: remove_user((np.zeros(2), np.zeros(2)), 3), "owns none"),
         (lambda: replace_user((np.zeros(2), np.zeros(2)), 0, [1.0]), "each of the 2 records"),
         (lambda: NaiveBayesCounts(relation="zero_out"), "add_remove or replace_one"),
-        (lambda: NaiveBayesCounts().counts([[0, 0, 3]]), "whole numbers"),
+        (lambda: NaiveBayesCounts().answers([[0, 0, 3]]), "whole numbers"),
     ],
 )
 def test_bad_options_and_data_are_refused(build, message):

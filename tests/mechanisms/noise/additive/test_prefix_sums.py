@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms import Laplace, Neighbours, Outputs
-from dpassay.mechanisms.noise.additive.prefix_sums import PrefixSums
+from dpassay.mechanisms.noise.additive.laplace import PrefixSums
 
 
 def test_sums_are_those_of_the_noisy_answers_of_the_same_stream():
