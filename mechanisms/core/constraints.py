@@ -10,8 +10,8 @@
 Classes that derive from `Options` (mechanisms, guarantees, attacks, canaries, bounds) check their fields when they are
 constructed: `Options.__post_init__` calls `check_fields`. A class with a `__post_init__` of its own calls
 `super().__post_init__()` first; a dataclass that derives from something else calls `check_fields(self)`. A field whose
-annotation allows None may be None. A class that repeats
-a field without a constraint inherits the constraint. `tests/mechanisms/core/test_constraints.py` gives every declared field every bad value.
+annotation allows None may be None. A class that repeats a field without a constraint inherits the constraint.
+`tests/mechanisms/core/test_constraints.py` gives every declared field every bad value.
 
 Errors are `ParameterError` with argument, value, what is allowed, and advice.
 """

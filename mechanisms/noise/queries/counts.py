@@ -1,4 +1,4 @@
-"""Counting queries: the number of records with a property, and in each of several bins."""
+"""Counting queries: records with a property, in each of several bins, or on either side of a candidate median."""
 
 from __future__ import annotations
 
@@ -173,6 +173,53 @@ class PrefixCounts(Query):
 
     def monotone(self, relation: Relation) -> bool:
         return True
+
+
+@dataclass(frozen=True)
+class MedianUtility(Query):
+    """Utility of each candidate as a median: u(x, y) = min(#{x_i <= y}, #{x_i >= y}).
+
+    Every utility changes by at most 1 when one record is added, removed, replaced or zeroed out, whereas the median can
+    move across the whole range. (Smith 2011 uses the exponential mechanism in this way for quantiles.)
+
+    Args:
+        column: column of the values; see `Column`.
+        candidates: possible answers, at least 2; must be public.
+
+    Example:
+        >>> MedianUtility(candidates=(0, 2, 5))([1, 2, 3])
+        array([0., 2., 0.])
+    """
+
+    column: Column = None
+    _: KW_ONLY
+    candidates: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", tuple(self.candidates))
+        finite(**{f"candidates[{i}]": y for i, y in enumerate(self.candidates)})
+        if len(self.candidates) < 2:
+            raise ParameterError(
+                f"candidates must be at least 2 numbers, but are {self.candidates!r}.", argument="candidates"
+            )
+
+    @property
+    def n_answers(self) -> int:
+        """Number of candidates."""
+        return len(self.candidates)
+
+    def __call__(self, dataset: Dataset) -> Floats:
+        values = numbers_of(dataset, self.column)
+        values = np.sort(values[~np.isnan(values)])
+        at_most = np.searchsorted(values, self.candidates, side="right")
+        at_least = len(values) - np.searchsorted(values, self.candidates, side="left")
+        return np.minimum(at_most, at_least).astype(np.float64)
+
+    def sensitivity(self, relation: Relation, *, norm: float = 1.0) -> float:
+        return float(self.n_answers ** (1.0 / norm))
+
+    def monotone(self, relation: Relation) -> bool:
+        return relation is Relation.ADD_REMOVE
 
 
 def _between(values: Floats, edges: Floats) -> Floats:

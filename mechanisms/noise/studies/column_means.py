@@ -20,8 +20,7 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..additive.laplace import draw_laplace
-from .populations import Population, draw_people
-from .study import Study, check_people
+from .populations import Population, Study, check_people, draw_people
 
 ALL_BUT_NOTHING = 1.0 - 2.0**-53
 """Largest delta below 1, which holds for every mechanism: a vacuous guarantee."""
@@ -258,7 +257,7 @@ class ColumnMeans(Mechanism):
 
     def _log_masses(self, study: Study, columns: slice) -> Floats:
         """Return the log probability of each count 0..n in each of the columns, shape `(n + 1, columns)`."""
-        n, p = study.strangers(self.n_records), study.frequencies[columns]
+        n, p = study.n_non_members(self.n_records), study.frequencies[columns]
         shift = np.zeros(len(p)) if study.person is None else study.person[columns]
         ones = np.arange(self.n_records + 1.0)[:, None] - shift
         inside = (ones >= 0) & (ones <= n)

@@ -22,6 +22,7 @@ from dpassay.mechanisms.combinators import (
     replace_user,
     simplified_epsilon,
 )
+from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.combinators.subsampled import LARGEST_SIMPLE
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
