@@ -49,9 +49,9 @@ from .learning.base import TrainingData as TrainingData
 from .learning.dp_sgd.mechanism import DPSGD as DPSGD
 from .local.k_ary import KAryRandomizedResponse as KAryRandomizedResponse
 from .local.randomized_response import RandomizedResponse as RandomizedResponse
-from .noise.additive.gaussian import Gaussian as Gaussian
-from .noise.additive.laplace import Laplace as Laplace
-from .noise.discrete.geometric import Geometric as Geometric
+from .noise.gaussian import Gaussian as Gaussian
+from .noise.geometric import Geometric as Geometric
+from .noise.laplace import Laplace as Laplace
 from .selection.exponential import Exponential as Exponential
 from .selection.sparse_vector.above_threshold import AboveThreshold as AboveThreshold
 from .selection.sparse_vector.numerical import NumericalSparseVector as NumericalSparseVector

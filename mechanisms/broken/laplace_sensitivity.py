@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from ..accounting import LaplaceDP, PureDP
 from ..core.guarantee import Guarantee
-from ..noise.additive.laplace import Laplace
+from ..noise.laplace import Laplace
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from ..accounting import ApproximateDP
 from ..core.arrays import Floats
 from ..core.guarantee import Guarantee
-from ..noise.additive.counters import GaussianCounters
+from ..noise.counters import GaussianCounters
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
 from ..core.records import RecordsMechanism
 from ..core.relation import Relation
-from ..noise.additive.additive import AdditiveNoise
-from ..noise.additive.laplace import Laplace
+from ..noise.base import AdditiveNoise
+from ..noise.laplace import Laplace
 from ..noise.queries.counts import Count
 
 COUNTS: tuple[Mechanism, ...] = (Laplace(1.0, query=Count()), Laplace(0.5, query=Count()))

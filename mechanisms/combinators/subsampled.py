@@ -21,7 +21,7 @@ from ..core.guarantee import Guarantee
 from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..core.validation import positive, unit_interval
-from ..noise.additive.laplace import Laplace
+from ..noise.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
 from .parallel import move, moves_by_all

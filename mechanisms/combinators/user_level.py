@@ -13,7 +13,7 @@ from ..core.constraints import Finite, PositiveInt
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..noise.additive.laplace import Laplace
+from ..noise.laplace import Laplace
 from ..noise.queries.sums import Sum
 from .parallel import moves_by_all
 

@@ -16,7 +16,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.additive.laplace import Laplace
+from ...noise.laplace import Laplace
 from ...noise.queries.counts import Count
 
 

@@ -18,7 +18,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ...noise.laplace import Laplace, draw_laplace, laplace_log_density
 
 VIOLATIONS = ("overlap", "order", "shared-noise", "forgotten-delta")
 SAME = 1e-9

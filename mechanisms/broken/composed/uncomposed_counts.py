@@ -7,8 +7,8 @@ from functools import cached_property
 
 from ...combinators.repeated import Repeated
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import Laplace
 from ...noise.counts.subset_counts import LaplaceSubsetCounts
+from ...noise.laplace import Laplace
 
 
 @dataclass(frozen=True)

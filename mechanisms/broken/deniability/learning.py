@@ -12,7 +12,7 @@ from ...accounting import ExactDP
 from ...core.base import Dataset, LogDensity, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import laplace_log_density
+from ...noise.laplace import laplace_log_density
 from ...synthetic_data.deniability.laplace_statistics import LaplaceParts
 from ...synthetic_data.deniability.parameters import NoisyCounts
 from ...synthetic_data.deniability.structure import NoisyEntropies

@@ -17,7 +17,7 @@ from ...core.constraints import Positive, at_least, check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.additive import AdditiveNoise
+from ...noise.base import AdditiveNoise
 from ...noise.queries.base import AnyQuery
 from .pairs import SAMPLERS, PairSampler
 from .tables import curve_of_outputs

@@ -16,8 +16,8 @@ from ...core.constraints import Positive, at_least, check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.additive import AdditiveNoise
-from ...noise.additive.laplace import laplace_log_density
+from ...noise.base import AdditiveNoise
+from ...noise.laplace import laplace_log_density
 from ...noise.queries.base import AnyQuery
 from .preimages import Indices, n_preimages
 from .tables import ENUMERABLE, curve_of_outputs

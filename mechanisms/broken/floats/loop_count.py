@@ -14,7 +14,7 @@ from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.discrete.geometric import Geometric
+from ...noise.geometric import Geometric
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from ...core.base import Dataset, Outputs
 from ...core.constraints import Positive, one_of_names
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.additive import AdditiveNoise
-from ...noise.additive.laplace import laplace_log_density
-from ...noise.additive.snapping import full_precision_uniform
+from ...noise.base import AdditiveNoise
+from ...noise.laplace import laplace_log_density
 from ...noise.queries.base import AnyQuery
+from ...noise.snapping import full_precision_uniform
 from .ladder import LADDERS, FloatLadder
 from .preimages import Indices, first_index
 from .tables import curve_of_outputs

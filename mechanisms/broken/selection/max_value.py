@@ -16,7 +16,7 @@ from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.laplace import laplace_log_cdf
+from ...noise.laplace import laplace_log_cdf
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ...noise.queries.base import AnyQuery
 from ...selection.laws import TAIL

@@ -26,7 +26,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from ...noise.queries.base import numbers_of
 
 

@@ -14,7 +14,7 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Finite, Positive, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_density
 from .base import BrokenStatistic, numbers
 
 

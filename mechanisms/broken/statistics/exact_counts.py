@@ -13,7 +13,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from .base import BrokenStatistic, numbers
 
 FLOOR = 1e-12

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.validation import non_negative, one_of, whole
-from ..additive.additive import AdditiveNoise
+from ..base import AdditiveNoise
 
 MEMORY = ("fresh", "sticky")
 

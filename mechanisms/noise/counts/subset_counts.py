@@ -23,10 +23,10 @@ from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...core.validation import positive
-from ..additive.additive import NoisyQuery
-from ..additive.gaussian import Gaussian
-from ..additive.laplace import LaplaceQuery
-from ..discrete.geometric import Geometric
+from ..base import NoisyQuery
+from ..gaussian import Gaussian
+from ..geometric import Geometric
+from ..laplace import LaplaceQuery
 
 Subsets: TypeAlias = tuple[tuple[int, ...], ...]
 """A row of 0 and 1 for each query."""

@@ -12,7 +12,7 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ..additive.laplace import LaplaceQuery, draw_laplace, laplace_log_density
+from ..laplace import LaplaceQuery, draw_laplace, laplace_log_density
 from ..queries.base import column_of
 from ..queries.sums import Sum
 

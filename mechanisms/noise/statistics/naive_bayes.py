@@ -15,7 +15,7 @@ from ...core.errors import ParameterError
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...core.validation import whole
-from ..additive.laplace import LaplaceQuery
+from ..laplace import LaplaceQuery
 
 
 @dataclass(frozen=True)

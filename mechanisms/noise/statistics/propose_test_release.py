@@ -17,7 +17,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace, laplace_log_cdf
+from ..laplace import draw_laplace, laplace_log_cdf
 from .laplace_choice import LaplaceChoiceDP
 from .median_sensitivity import BoundedMedian
 

@@ -15,8 +15,8 @@ from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ..additive.additive import NoisyQuery
-from ..additive.laplace import Laplace
+from ..base import NoisyQuery
+from ..laplace import Laplace
 
 
 @dataclass(frozen=True)

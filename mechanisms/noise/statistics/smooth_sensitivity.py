@@ -19,7 +19,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace
+from ..laplace import draw_laplace
 from .median_sensitivity import BoundedMedian
 
 LEAST = 1e-140

@@ -20,7 +20,7 @@ from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
 from ...core.validation import positive
-from ..discrete.geometric import Geometric
+from ..geometric import Geometric
 from ..queries.base import column_of
 
 

@@ -18,7 +18,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace, laplace_log_cdf
+from ..laplace import draw_laplace, laplace_log_cdf
 from .laplace_choice import LaplaceChoiceDP
 
 LEAST = 1.0

@@ -19,7 +19,7 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
-from ..additive.laplace import draw_laplace
+from ..laplace import draw_laplace
 from .populations import Population, Study, check_people, draw_people
 
 ALL_BUT_NOTHING = 1.0 - 2.0**-53

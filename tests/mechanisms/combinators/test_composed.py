@@ -25,7 +25,7 @@ from dpassay.mechanisms.combinators import (
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.combinators.subsampled import LARGEST_SIMPLE
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
-from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
+from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpassay.mechanisms.noise.queries import Count, Histogram, Sum
 from dpassay.mechanisms.noise.statistics import NaiveBayesCounts
 

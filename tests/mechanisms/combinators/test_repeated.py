@@ -12,9 +12,9 @@ from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.base import Neighbours, Outputs, Workers
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
 from dpassay.mechanisms.local.randomized_response import RandomizedResponse
-from dpassay.mechanisms.noise.additive.gaussian import Gaussian
-from dpassay.mechanisms.noise.additive.laplace import Laplace
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.gaussian import Gaussian
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.laplace import Laplace
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ...accounting import GaussianDP
-from ...core.arrays import Floats
-from ...core.constraints import check_fields, one_of_names
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import delta_range, positive
-from ..queries.base import AnyQuery
-from .additive import AdditiveNoise
+from ..accounting import GaussianDP
+from ..core.arrays import Floats
+from ..core.constraints import check_fields, one_of_names
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import delta_range, positive
+from .base import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
+from .queries.base import AnyQuery
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Gaussian(AdditiveNoise):
         delta: target delta, strictly between 0 and 1: Gaussian noise is not private at delta 0.
         noise_multiplier: standard deviation / sensitivity, > 0; instead of epsilon and delta.
         calibration: "analytic" (the smallest sufficient noise), "classic", "classic-log-1" or "classic-log-2"; see
-            `dpassay.mechanisms.noise.additive.calibration`.
+            `dpassay.mechanisms.noise.calibration`.
         sensitivity: largest L2 distance between the answers on neighbours, > 0.
         n_queries: number of answers, >= 1.
         query: computes the answers from the dataset; None when the dataset is the vector of answers.

@@ -7,14 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...accounting import GaussianDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.errors import NeighboursError, ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import non_negative
+from ..accounting import GaussianDP
+from ..core.arrays import Floats
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive
+from ..core.errors import NeighboursError, ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import non_negative
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """Base classes of noise on answers: query x noise.
 
-release = answers + noise
+    release = answers + noise
 
-AdditiveNoise   independent noise of one law, on a vector of answers or on the answers of any function
-PureNoise       noise scaled to the L1 sensitivity, with an epsilon and no delta
-NoisyQuery      noise on one query, which knows its answers, its worst pair, and how many answers this pair moves
+    AdditiveNoise   independent noise of one law, on a vector of answers or on the answers of any function
+    PureNoise       noise scaled to the L1 sensitivity, with an epsilon and no delta
+    NoisyQuery      noise on one query, which knows its answers, its worst pair, and how many answers this pair moves
+
+`add_to` draws the noise, `log_density_around` is its law, and `exact_curve` the exact curve of answers that move.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...accounting import PureDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive, PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
-from ..queries.base import AnyQuery
+from ..accounting import PureDP
+from ..core.arrays import Floats
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive, PositiveInt
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
+from .queries.base import AnyQuery
 
 LARGEST = 2.0**53
 """Whole numbers up to here are exact in a float."""

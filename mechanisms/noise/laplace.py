@@ -8,15 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
-from ...accounting import LaplaceDP, PureDP, self_composed
-from ...core.arrays import Floats
-from ...core.base import Outputs
-from ...core.constraints import Positive
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import positive, whole
-from ..queries.base import AnyQuery
-from .additive import NoisyQuery, PureNoise
+from ..accounting import LaplaceDP, PureDP, self_composed
+from ..core.arrays import Floats
+from ..core.base import Outputs
+from ..core.constraints import Positive
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import positive, whole
+from .base import NoisyQuery, PureNoise
+from .queries.base import AnyQuery
 
 
 @dataclass(frozen=True)

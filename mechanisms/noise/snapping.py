@@ -7,16 +7,16 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...accounting import ExactDP
-from ...core.arrays import Floats
-from ...core.base import Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..queries.base import AnyQuery
-from .additive import PureNoise, sum_of_answers
+from ..accounting import ExactDP
+from ..core.arrays import Floats
+from ..core.base import Neighbours, Outputs
+from ..core.constraints import Positive
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import PureNoise, sum_of_answers
 from .laplace import laplace_log_density, log_laplace_mass
+from .queries.base import AnyQuery
 
 ROUNDING = 2.0**-49
 """Increase of the sensitivity of an answer by floating-point arithmetic, as a share of `bound` (Mironov 2012)."""

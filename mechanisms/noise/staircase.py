@@ -7,13 +7,13 @@ from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from ...accounting import ExactDP
-from ...core.arrays import Floats
-from ...core.constraints import OpenUnit, Positive
-from ...core.errors import ParameterError
-from ...core.relation import Relation
-from ..queries.base import AnyQuery
-from .additive import PureNoise
+from ..accounting import ExactDP
+from ..core.arrays import Floats
+from ..core.constraints import OpenUnit, Positive
+from ..core.errors import ParameterError
+from ..core.relation import Relation
+from .base import PureNoise
+from .queries.base import AnyQuery
 
 
 @dataclass(frozen=True)

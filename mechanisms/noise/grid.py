@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from ...core.arrays import Floats
-from ...core.base import Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..additive.additive import LARGEST, PureNoise
-from ..queries.answers import refuse_worst_case
-from ..queries.base import AnyQuery
+from ..core.arrays import Floats
+from ..core.base import Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import LARGEST, PureNoise
 from .geometric import Geometric
+from .queries.answers import refuse_worst_case
+from .queries.base import AnyQuery
 
 FINEST = 2.0**30
 """Largest scale of the noise in steps of the grid."""

@@ -7,17 +7,17 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...accounting import ExactDP
-from ...accounting.numerics.binomial import response_logs
-from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import Positive, PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import whole
-from ..additive.additive import LARGEST, PureNoise, check_whole, sum_of_answers
-from ..queries.base import AnyQuery
+from ..accounting import ExactDP
+from ..accounting.numerics.binomial import response_logs
+from ..core.arrays import Floats
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import Positive, PositiveInt
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import whole
+from .base import LARGEST, PureNoise, check_whole, sum_of_answers
+from .queries.base import AnyQuery
 
 LARGEST_SCALE = 2.0**30
 """Largest noise scale, sensitivity / epsilon: above it, rounded exponentials of 53 bits leave out integers."""

@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...accounting import ConcentratedDP, ExactDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Outputs
-from ...core.constraints import Positive, PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..additive.additive import AdditiveNoise, check_whole
-from ..queries.base import AnyQuery
+from ..accounting import ConcentratedDP, ExactDP
+from ..core.arrays import Floats
+from ..core.base import Dataset, Outputs
+from ..core.constraints import Positive, PositiveInt
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import AdditiveNoise, check_whole
+from .queries.base import AnyQuery
 
 LARGEST_SIGMA = 2.0**17
 LARGEST_SENSITIVITY = 10_000_000
