@@ -96,7 +96,7 @@ class Parallel(RecordsMechanism):
         """Return the product of the output laws of the parts, or None unless all are known."""
         return None if any(base.output_law() is None for base in self.bases) else self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the sum of the log densities of the parts, `(size,)`; each part must release one number."""
         if outputs.values.shape[1:] != (len(self.bases),):
             raise ParameterError(
@@ -151,7 +151,7 @@ def move(base: Mechanism, d0: Dataset, d1: Dataset) -> float:
     return abs(float(base.answers(d1) - base.answers(d0)))
 
 
-def _rows(values: NDArray[np.generic]) -> NDArray[np.float64]:
+def _rows(values: NDArray[np.generic]) -> Floats:
     return np.asarray(values, dtype=np.float64).reshape(len(values), -1 if values.size else 1)
 
 

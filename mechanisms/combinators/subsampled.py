@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
-from ..core.arrays import Floats
+from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
 from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError, RelationError
@@ -124,7 +124,7 @@ class Subsampled(RecordsMechanism):
         assert outputs is not None
         return Outputs(outputs, events.astype(np.str_) if (events != "").any() else None)
 
-    def _draw(self, counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _draw(self, counts: Ints, size: int, rng: np.random.Generator) -> Ints:
         """Return the number of records of each value in each sample, shape `(size, n_values)`."""
         if self.sampling == "poisson":
             return rng.binomial(counts, self.rate, (size, len(counts)))
@@ -134,7 +134,7 @@ class Subsampled(RecordsMechanism):
         """Return the mixture over all samples, or None if the output law of the base is unknown."""
         return None if self.base.output_law() is None else self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`.
 
         Raises:
@@ -157,7 +157,7 @@ class Subsampled(RecordsMechanism):
         terms = [weights[i] + law.log_density(outputs, np.repeat(values, samples[i])) for i in possible]
         return np.asarray(logsumexp(terms, axis=0))
 
-    def _log_weights(self, samples: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+    def _log_weights(self, samples: Ints, counts: Ints) -> Floats:
         """Return the log probability of each sample, shape `(n_samples,)`."""
         ways = (gammaln(counts + 1.0) - gammaln(samples + 1.0) - gammaln(counts - samples + 1.0)).sum(axis=1)
         n_sampled, n = samples.sum(axis=1), int(counts.sum())
@@ -258,7 +258,7 @@ def simplified_epsilon(epsilon: float, rate: float) -> float:
     return 2.0 * rate * epsilon
 
 
-def _distinct(dataset: Dataset) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
+def _distinct(dataset: Dataset) -> tuple[NDArray[np.generic], Ints]:
     """Return the distinct records and the number of times that each occurs."""
     values, counts = np.unique(np.asarray(column_of(dataset, None)), return_counts=True)
     return values, counts.astype(np.int64)

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
 from .relation import Relation
@@ -165,7 +166,7 @@ class Mechanism(Options):
 class LogDensity(Protocol):
     """Distribution of the outputs of a mechanism; it can be pickled, since workers receive it."""
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density or log probability of each output under `dataset`, `(size,)`; -inf if impossible."""
         ...
 

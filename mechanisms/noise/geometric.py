@@ -119,7 +119,7 @@ class Geometric(PureNoise):
         return ExactDP.of_logs(law, law[::-1], relation=self.relation)
 
     def exact_curve(self, n_moved: int) -> Guarantee | None:
-        """Return the curve of `n_moved` answers that share the sensitivity; None for several that move by more than 1."""
+        """Return the curve of `n_moved` answers that share the sensitivity: one answer, or several that move by 1."""
         if n_moved == self.sensitivity:
             return self.unit_curve()
         return self.exact_guarantee() if n_moved == 1 else None

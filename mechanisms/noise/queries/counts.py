@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.relation import Relation
@@ -224,6 +223,6 @@ class MedianUtility(Query):
 
 def _between(values: Floats, edges: Floats) -> Floats:
     """Return counts between consecutive edges, last bin closed, shape `(len(edges) - 1,)`; NaN is not counted."""
-    inside: NDArray[np.bool_] = (values >= edges[0]) & (values <= edges[-1])
+    inside: Bools = (values >= edges[0]) & (values <= edges[-1])
     bins = np.searchsorted(edges, values[inside], side="right") - 1
     return np.bincount(bins.clip(max=len(edges) - 2), minlength=len(edges) - 1).astype(np.float64)

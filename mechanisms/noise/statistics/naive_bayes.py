@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours
 from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
@@ -87,7 +87,7 @@ class NaiveBayesCounts(LaplaceQuery, RecordsMechanism):
         ]
         return np.concatenate(tables).astype(np.float64)
 
-    def classify(self, noisy: ArrayLike, features: ArrayLike) -> NDArray[np.int64]:
+    def classify(self, noisy: ArrayLike, features: ArrayLike) -> Ints:
         """Return the most likely class of each example given one vector of noisy counts, shape `(n_examples,)`.
 
         Counts below 1/2 are raised to 1/2. The prior of a class is proportional to its mean count over the features.

@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...accounting.kinds.two_laws.laplace import log_laplace
@@ -105,7 +104,7 @@ class ProposeTestRelease(RecordsMechanism):
         answered = noisy_distances > self.threshold
         return Outputs(np.column_stack([answered.astype(np.float64), np.where(answered, answers, 0.0)]))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
         answered, answers = np.asarray(outputs.values, dtype=np.float64).T
         log_refused, log_answered = self._log_chances(dataset)

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP, PureDP
 from ...accounting.kinds.two_laws.cauchy import TwoCauchysDP, log_cauchy
@@ -106,7 +105,7 @@ class SmoothSensitivityMedian(RecordsMechanism):
             values = draw_laplace(self.scale(dataset), (size,), rng)
         return Outputs(values + self.median(dataset))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         law = log_cauchy if self.noise == "cauchy" else log_laplace
         return law(outputs.values.astype(np.float64, copy=False), self.median(dataset), self.scale(dataset))

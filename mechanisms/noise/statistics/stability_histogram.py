@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP, ExactDP
 from ...accounting.numerics.binomial import response_logs
@@ -113,7 +112,7 @@ class StabilityHistogram(RecordsMechanism):
         noisy[(noisy < self._least_listed) | (counts == 0.0)] = 0.0
         return Outputs(noisy.astype(np.int64))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         values, counts = np.asarray(outputs.values, dtype=np.float64), self.counts(dataset)
         listed, present = values != 0.0, counts > 0.0

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
@@ -102,7 +101,7 @@ class TriangleCount(Mechanism):
         counts = self.triangles(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng) * bounds
         return Outputs(np.column_stack([bounds, counts]))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output, `(size,)`; a log probability for the smallest bound."""
         bounds, counts = np.asarray(outputs.values, dtype=np.float64).T
         rate, deviation = self.epsilon / 2.0, bounds - self.local_sensitivity(dataset) - self.margin

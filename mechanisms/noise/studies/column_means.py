@@ -191,11 +191,11 @@ class ColumnMeans(Mechanism):
         """Return the exact means of the columns of `people` `(n, d)`, shape `(d,)`."""
         return np.asarray(people.sum(axis=0, dtype=np.int64) / self.n_records)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density (without noise or with rounding: log probability) of each output, shape `(size,)`."""
         return np.asarray(self.column_log_density(outputs.values, dataset).sum(axis=1))
 
-    def column_log_density(self, values: NDArray[np.float64], dataset: Dataset) -> Floats:
+    def column_log_density(self, values: Floats, dataset: Dataset) -> Floats:
         """Return the log density of each mean of `values` `(size, n_attributes)`, same shape; means are independent."""
         dataset = self._checked(dataset)
         if not isinstance(dataset, Study):

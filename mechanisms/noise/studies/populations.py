@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.constraints import NonNegativeInt, OpenUnit, Options, PositiveInt, UnitInterval, check_fields
 from ...core.errors import ParameterError, plural
 from ...core.registry import Catalogue
@@ -264,7 +264,7 @@ class Study:
         """Return the number of non-members among `n_records`."""
         return n_records - (self.person is not None)
 
-    def counts(self, n_records: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def counts(self, n_records: int, size: int, rng: np.random.Generator) -> Ints:
         """Draw the ones in each column of `size` studies of `n_records` people, shape `(size, n_attributes)`."""
         ones = rng.binomial(self.n_non_members(n_records), self.frequencies, size=(size, len(self.frequencies)))
         if self.person is not None:
