@@ -28,6 +28,8 @@ from .queries.base import AnyQuery
 
 LARGEST = 2.0**53
 """Whole numbers up to here are exact in a float."""
+VACUOUS_DELTA = 1.0 - 2.0**-53
+"""Largest delta below 1, of a vacuous guarantee."""
 
 
 class AdditiveNoise(Mechanism):

@@ -13,10 +13,8 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
+from ..base import VACUOUS_DELTA
 from .subset_counts import SubsetCounts, Subsets
-
-EVERYTHING = 1.0 - 2.0**-53
-"""Largest delta below 1: a guarantee with this delta is vacuous."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
     def guarantee(self) -> Guarantee:
         """Return `ApproximateDP(0, delta)`, exact."""
         delta = -math.expm1(self.n_moved * math.log1p(-1.0 / (2 * self.bound + 1)))
-        return ApproximateDP(0.0, min(delta, EVERYTHING), relation=self.relation, exact=True)
+        return ApproximateDP(0.0, min(delta, VACUOUS_DELTA), relation=self.relation, exact=True)
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ class RoundedSubsetCounts(SubsetCounts):
 
     def guarantee(self) -> Guarantee:
         """Return the vacuous guarantee `ApproximateDP(0, 1 - 2^-53)`."""
-        return ApproximateDP(0.0, EVERYTHING, relation=self.relation, exact=True)
+        return ApproximateDP(0.0, VACUOUS_DELTA, relation=self.relation, exact=True)
 
     def worst_case(self) -> Neighbours:
         """Return two columns that differ in one bit and have different answers.

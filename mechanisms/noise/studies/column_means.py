@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
@@ -19,11 +20,12 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
-from ..laplace import draw_laplace
+from ..base import VACUOUS_DELTA
+from ..laplace import draw_laplace, laplace_log_cdf
 from .populations import Population, Study, check_people, draw_people
 
-ALL_BUT_NOTHING = 1.0 - 2.0**-53
-"""Largest delta below 1, which holds for every mechanism: a vacuous guarantee."""
+LOG_CDF: dict[str, Callable[[Floats], Floats]] = {"gaussian": special.log_ndtr, "laplace": laplace_log_cdf}
+"""Log distribution function of standard noise."""
 CELLS = 100_000
 """Number of outputs whose densities are summed over counts at once."""
 POWERS, SMALL = 200.0, 1e-200
@@ -125,7 +127,7 @@ class ColumnMeans(Mechanism):
     def guarantee(self) -> Guarantee:
         """Return `GaussianDP`, `PureDP`, or a vacuous guarantee without noise."""
         if self.noise == "none":
-            return ApproximateDP(0.0, ALL_BUT_NOTHING, relation=self.relation)
+            return ApproximateDP(0.0, VACUOUS_DELTA, relation=self.relation)
         ratio = self.sensitivity / self.noise_scale
         if self.noise == "gaussian":
             return GaussianDP(ratio, relation=self.relation)
@@ -277,7 +279,7 @@ class ColumnMeans(Mechanism):
             return np.asarray(-0.5 * z * z - math.log(self.noise_scale * math.sqrt(2.0 * math.pi)))
         half = 0.5 * 10.0**-self.decimals / self.noise_scale
         z = -np.abs(z)
-        upper, lower = (_log_cdf(self.noise, z + step) for step in (half, -half))
+        upper, lower = (LOG_CDF[self.noise](z + step) for step in (half, -half))
         return np.asarray(upper + np.log(-np.expm1(lower - upper)))
 
     def _checked(self, dataset: Dataset) -> Study | NDArray[np.uint8]:
@@ -298,11 +300,3 @@ class ColumnMeans(Mechanism):
                 argument="n_records",
             )
         return people
-
-
-def _log_cdf(noise: str, z: Floats) -> Floats:
-    """Return the log distribution function of standard noise."""
-    if noise == "gaussian":
-        return np.asarray(special.log_ndtr(z))
-    with np.errstate(over="ignore"):
-        return np.where(z < 0.0, z - math.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(z, 0.0))))
