@@ -218,11 +218,11 @@ def test_counts_of_naive_bayes_move_by_what_the_noise_is_for():
     for relation, moved in (("add_remove", 3), ("replace_one", 6)):
         mechanism = NaiveBayesCounts(1.0, n_values=(2, 3, 2), n_classes=3, relation=relation)
         pair = mechanism.worst_case()
-        largest = np.abs(mechanism.counts(pair.d1) - mechanism.counts(pair.d0)).sum()
+        largest = np.abs(mechanism.answers(pair.d1) - mechanism.answers(pair.d0)).sum()
         records = rng.integers(0, [3, 2, 3, 2], (30, 4))
         before = [records[0], records[1]] if relation == "replace_one" else [np.zeros((0, 4), dtype=int)]
         others = [
-            mechanism.counts(np.vstack([rest, new])) - mechanism.counts(np.vstack([rest, old]))
+            mechanism.answers(np.vstack([rest, new])) - mechanism.answers(np.vstack([rest, old]))
             for rest, new, old in product((records[:5], records[5:9]), records, before)
         ]
         assert largest == moved
@@ -236,12 +236,12 @@ def test_counts_and_classes_are_those_of_loops():
     records = np.random.default_rng(1).integers(0, [2, 2, 3], (60, 3))
     tables = [[[sum(1 for r in records if r[0] == t and r[j + 1] == v) for v in range(n)] for t in range(2)]
               for j, n in enumerate((2, 3))]  # fmt: skip
-    np.testing.assert_array_equal(mechanism.counts(records), np.concatenate([np.ravel(table) for table in tables]))
+    np.testing.assert_array_equal(mechanism.answers(records), np.concatenate([np.ravel(table) for table in tables]))
     for x in [(a, b) for a in range(2) for b in range(3)]:
         scores = [
             sum(tables[0][t]) * math.prod(tables[j][t][x[j]] / sum(tables[j][t]) for j in range(2)) for t in (0, 1)
         ]
-        assert mechanism.classify(mechanism.counts(records), [x])[0] == int(np.argmax(scores))
+        assert mechanism.classify(mechanism.answers(records), [x])[0] == int(np.argmax(scores))
 
 
 # --- users ------------------------------------------------------------------------------------------------------------
