@@ -1,6 +1,8 @@
 """Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both.
 
-positive(epsilon=epsilon, sensitivity=sensitivity)
+    positive(epsilon=epsilon, sensitivity=sensitivity)
+
+The fields of a class declare these checks instead: see constraints.py.
 """
 
 from __future__ import annotations

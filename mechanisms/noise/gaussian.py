@@ -11,11 +11,10 @@ import numpy as np
 
 from ..accounting import GaussianDP
 from ..core.arrays import Floats
-from ..core.constraints import check_fields, one_of_names
+from ..core.constraints import Delta, Positive, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..core.validation import delta_range, positive
 from .base import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
 from .queries.base import AnyQuery
@@ -55,10 +54,10 @@ class Gaussian(AdditiveNoise):
         0.751
     """
 
-    epsilon: float | None = None
-    delta: float | None = None
+    epsilon: Positive | None = None
+    delta: Delta | None = None
     _: KW_ONLY
-    noise_multiplier: float | None = None
+    noise_multiplier: Positive | None = None
     calibration: Annotated[str, one_of_names(*CALIBRATIONS)] = "analytic"
     sensitivity: float = 1.0
     n_queries: int = 1
@@ -68,22 +67,17 @@ class Gaussian(AdditiveNoise):
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if self.noise_multiplier is not None:
             if self.epsilon is not None or self.delta is not None:
                 raise ParameterError("give either noise_multiplier, or epsilon and delta, but not both.")
-            positive(noise_multiplier=self.noise_multiplier)
         elif self.epsilon is None or self.delta is None:
             raise ParameterError("give epsilon and delta, such as epsilon=1.0, delta=1e-5, or noise_multiplier.")
-        else:
-            positive(epsilon=self.epsilon)
-            delta_range(delta=self.delta)
-            if self.delta == 0.0:
-                raise ParameterError(
-                    "delta is 0, but Gaussian noise is private at no epsilon with delta 0. Try delta=1e-5.",
-                    argument="delta",
-                )
-        super().__post_init__()
+        elif self.delta == 0.0:
+            raise ParameterError(
+                "delta is 0, but Gaussian noise is private at no epsilon with delta 0. Try delta=1e-5.",
+                argument="delta",
+            )
         _ = self.standard_deviation
 
     @classmethod

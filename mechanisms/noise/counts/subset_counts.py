@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours
-from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, check_fields
+from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ...core.validation import positive
 from ..base import NoisyQuery
 from ..gaussian import Gaussian
 from ..geometric import Geometric
@@ -222,7 +221,7 @@ class GaussianSubsetCounts(SubsetCounts, NoisyQuery):
     n_records: int
     n_queries: int
     _: KW_ONLY
-    standard_deviation: float | None = None
+    standard_deviation: Positive | None = None
     epsilon: float | None = None
     delta: float | None = None
     share: float = 0.5
@@ -230,14 +229,12 @@ class GaussianSubsetCounts(SubsetCounts, NoisyQuery):
     queries: Subsets | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if self.standard_deviation is not None:
             if self.epsilon is not None or self.delta is not None:
                 raise ParameterError("give either standard_deviation, or epsilon and delta, but not both.")
-            positive(standard_deviation=self.standard_deviation)
         elif self.epsilon is None or self.delta is None:
             raise ParameterError("give standard_deviation, or epsilon and delta, such as epsilon=1.0, delta=1e-5.")
-        super().__post_init__()
         _ = self.noise
 
     @cached_property

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.arrays import Bools, Floats
 from ...core.base import Dataset
+from ...core.constraints import Finite
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ...core.validation import finite
@@ -37,14 +38,9 @@ class Count(Query):
 
     column: Column = None
     _: KW_ONLY
-    above: float | None = None
-    below: float | None = None
+    above: Finite | None = None
+    below: Finite | None = None
     equals: Any = None
-
-    def __post_init__(self) -> None:
-        for name in ("above", "below"):
-            if getattr(self, name) is not None:
-                finite(**{name: getattr(self, name)})
 
     def __call__(self, dataset: Dataset) -> float:
         values = column_of(dataset, self.column)

@@ -13,12 +13,11 @@ from ...accounting import ApproximateDP, ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import Delta, Positive, at_least, one_of_names
+from ...core.constraints import OpenUnit, Positive, at_least, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
-from ...core.validation import positive
 from ..geometric import Geometric
 from ..queries.base import column_of
 
@@ -53,7 +52,7 @@ class StabilityHistogram(RecordsMechanism):
     """
 
     epsilon: Positive = 1.0
-    delta: Delta = 1e-6
+    delta: OpenUnit = 1e-6
     _: KW_ONLY
     n_categories: Annotated[int, at_least(2)] = 2
     case: Annotated[str, one_of_names("large", "unique")] = "large"
@@ -61,7 +60,6 @@ class StabilityHistogram(RecordsMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(delta=self.delta)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(

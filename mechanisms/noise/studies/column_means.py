@@ -14,12 +14,11 @@ from scipy import special
 from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
+from ...core.constraints import NonNegativeInt, Positive, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive
 from ..base import VACUOUS_DELTA
 from ..laplace import draw_laplace, laplace_log_cdf
 from .populations import Population, Study, check_people, draw_people
@@ -78,8 +77,8 @@ class ColumnMeans(Mechanism):
     n_attributes: PositiveInt = 4
     _: KW_ONLY
     noise: Annotated[str, one_of_names("none", "gaussian", "laplace")] = "gaussian"
-    scale: float | None = None
-    noise_multiplier: float | None = None
+    scale: Positive | None = None
+    noise_multiplier: Positive | None = None
     decimals: NonNegativeInt | None = None
     population: Population | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
@@ -96,7 +95,6 @@ class ColumnMeans(Mechanism):
                 f"noise is {self.noise!r}: give {required}, but {' and '.join(scales) or 'none'} is given.",
                 argument=[*scales, "noise"],
             )
-        positive(**scales)
         if self.population is not None and not isinstance(self.population, Population):
             raise ParameterError(
                 f"population must be None or a Population, such as Uniform(), but is {self.population!r}.",

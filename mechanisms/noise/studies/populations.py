@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.arrays import Floats, Ints
-from ...core.constraints import NonNegativeInt, OpenUnit, Options, PositiveInt, UnitInterval, check_fields
+from ...core.constraints import NonNegativeInt, OpenUnit, Options, PositiveInt, UnitInterval
 from ...core.errors import ParameterError, plural
 from ...core.registry import Catalogue
 
@@ -86,9 +86,6 @@ class ConstantFrequencies(Population):
     value: OpenUnit = 0.5
     seed: NonNegativeInt = 0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def frequencies(self, n_attributes: int) -> Floats:
         return np.full(n_attributes, self.value)
 
@@ -111,7 +108,7 @@ class Uniform(Population):
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if not self.low < self.high:
             raise ParameterError(f"low must be below high, but they are {self.low} and {self.high}.", argument="low")
 
@@ -143,16 +140,13 @@ class Tardos(Population):
     coalition: PositiveInt = 10
     seed: NonNegativeInt = 0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def frequencies(self, n_attributes: int) -> Floats:
         margin = math.asin(math.sqrt(1.0 / (300.0 * self.coalition)))
         return np.asarray(np.sin(self._rng().uniform(margin, math.pi / 2.0 - margin, n_attributes)) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Genomes:
+class Genomes(Options):
     """Synthetic genomes: blocks of columns, in which nearby columns are in linkage disequilibrium.
 
     Every column has its frequency in `population`; inside a block a person's column j follows one uniform number U_j:
@@ -176,9 +170,6 @@ class Genomes:
     block: PositiveInt = 20
     linkage: UnitInterval = 0.9
     population: Population = field(default_factory=Uniform)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def frequencies(self, n_attributes: int) -> Floats:
         """Return the frequency of each column, shape `(n_attributes,)`."""
