@@ -24,8 +24,8 @@ adapters/            Other people's mechanisms: Python functions, scikit-learn c
 combinators/         Mechanisms that are made of others, with the guarantee that a theorem gives
 query_release/       Answers to many queries at once
 synthetic_data/      Synthetic data: select marginals, measure them with noise, generate a table that explains the answ
-noise/               Noise
-core/                Core
+noise/               Noise on answers: query x noise
+core/                Interfaces and checks that all mechanisms share; base.py is read first
 """
 
 from .accounting import (

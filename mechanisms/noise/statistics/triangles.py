@@ -15,7 +15,7 @@ from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ..laplace import draw_laplace, laplace_log_cdf
 from .laplace_choice import LaplaceChoiceDP
@@ -27,7 +27,7 @@ PIECES, NODES = 60, 8
 
 
 @dataclass(frozen=True)
-class TriangleCount(Mechanism):
+class TriangleCount(RecordsMechanism):
     """Privately bounded local sensitivity: a noisy bound on the local sensitivity, and noise scaled to this bound.
 
     The number of triangles moves by the number of common neighbours of the two ends of the edge that is added or
@@ -150,6 +150,5 @@ class TriangleCount(Mechanism):
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        check_records(neighbours)
         _ = self.adjacency(neighbours.d0), self.adjacency(neighbours.d1)
         return self
