@@ -52,7 +52,7 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         AttackError: the attack cannot be used on this target.
 
     Example:
-        >>> from dpassay.mechanisms.noise.additive.laplace import Laplace
+        >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
         >>> choose("auto", Target(mechanism, mechanism.worst_case()))
         ('likelihood-ratio', LikelihoodRatio())

@@ -15,10 +15,10 @@ from typing import Any
 from ..attacks.base import Attack
 from ..mechanisms.adapters.functions.guard import calls_take_at_most
 from ..mechanisms.core.base import Mechanism, Neighbours
-from ..mechanisms.core.display_names import display_name
 from ..mechanisms.core.errors import DependentTrialsError, ManyRunsError, PrivacyViolation
 from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
+from ..mechanisms.core.printable import display_name
 from ..mechanisms.core.validation import counted
 from .bounds.choose import BoundChoice
 from .evidence.verdict import Verdict

@@ -24,8 +24,8 @@ adapters/            Other people's mechanisms: Python functions, scikit-learn c
 combinators/         Mechanisms that are made of others, with the guarantee that a theorem gives
 query_release/       Answers to many queries at once
 synthetic_data/      Synthetic data: select marginals, measure them with noise, generate a table that explains the answ
-noise/               Noise
-core/                Core
+noise/               Noise on answers: query x noise
+core/                Interfaces and checks that all mechanisms share; base.py is read first
 """
 
 from .accounting import (
@@ -49,9 +49,9 @@ from .learning.base import TrainingData as TrainingData
 from .learning.dp_sgd.mechanism import DPSGD as DPSGD
 from .local.k_ary import KAryRandomizedResponse as KAryRandomizedResponse
 from .local.randomized_response import RandomizedResponse as RandomizedResponse
-from .noise.additive.gaussian import Gaussian as Gaussian
-from .noise.additive.laplace import Laplace as Laplace
-from .noise.discrete.geometric import Geometric as Geometric
+from .noise.gaussian import Gaussian as Gaussian
+from .noise.geometric import Geometric as Geometric
+from .noise.laplace import Laplace as Laplace
 from .selection.exponential import Exponential as Exponential
 from .selection.sparse_vector.above_threshold import AboveThreshold as AboveThreshold
 from .selection.sparse_vector.numerical import NumericalSparseVector as NumericalSparseVector

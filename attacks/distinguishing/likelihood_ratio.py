@@ -38,7 +38,7 @@ class LikelihoodRatio(Attack):
     Example:
         >>> import numpy as np
         >>> from dpassay.mechanisms.core.base import Outputs
-        >>> from dpassay.mechanisms.noise.additive.laplace import Laplace
+        >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> mechanism = Laplace(epsilon=1.0)
         >>> target, nothing = Target(mechanism, mechanism.worst_case()), Outputs(np.empty(0))
         >>> scorer = LikelihoodRatio().fit(target, nothing, nothing, np.random.default_rng(0))

@@ -9,7 +9,7 @@ from functools import cached_property
 from ...mechanisms.adapters.functions.first_runs import FirstRuns
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core.base import Mechanism, Outputs
-from ...mechanisms.core.display_names import display_name
+from ...mechanisms.core.printable import display_name
 from ..bounds.base import LedgerEntry
 from ..results.witness.base import Witness
 from ..results.witness.datasets import as_json

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.core.base import Mechanism
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ParameterError, RelationError
 from ...mechanisms.core.fingerprint import describe, fingerprint
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ..bounds.base import Evidence, LedgerEntry

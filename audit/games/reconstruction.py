@@ -27,10 +27,10 @@ from ...attacks.reconstruction.catalogue import choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import Guard, calls_take_at_most
 from ...mechanisms.core.base import Mechanism, Neighbours, Workers
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import DependentTrialsError, ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes

@@ -15,10 +15,10 @@ from ...attacks.canaries.base import Canary
 from ...attacks.catalogue import choose
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core.base import KnownCurve, Mechanism, Neighbours, Workers
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.printable import display_name
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
 from ..bounds.choose import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from ...attacks.membership.queries import ask, shadows_of, shows_trajectory, train
 from ...attacks.membership.shadows import Shadows, draw_inclusion
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.fingerprint import describe
+from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ..trials.execution import execute

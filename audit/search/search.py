@@ -26,9 +26,9 @@ from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import calls_take_at_most
 from ...mechanisms.adapters.functions.style import style_of
 from ...mechanisms.core.base import Mechanism, Neighbours
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import counted, unit_interval, whole
 from ..api import audit

@@ -19,8 +19,8 @@ from itertools import islice
 from pickle import PicklingError
 
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import ReleaseError
+from ...mechanisms.core.printable import display_name
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction

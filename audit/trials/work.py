@@ -18,8 +18,8 @@ from ...mechanisms.adapters.functions.guard import Guard
 from ...mechanisms.adapters.functions.labels import cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
+from ...mechanisms.core.printable import display_name
 from .constant_outputs import only_output
 from .examples import examples
 from .impossible_outputs import impossible

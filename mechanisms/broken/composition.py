@@ -19,7 +19,7 @@ from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ..noise.laplace import Laplace, draw_laplace, laplace_log_density
 from ..noise.queries.counts import Count
 from .base import Broken, certain_leak
 from .statistics import BrokenStatistic

@@ -19,8 +19,8 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..core.validation import whole
 from ..learning.ngrams.ngram_counts import NGramCounts, moved_counts
-from ..noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
-from ..noise.counts.noisy import LaplaceSubsetCounts
+from ..noise.counts.subset_counts import LaplaceSubsetCounts
+from ..noise.laplace import Laplace, draw_laplace, laplace_log_density
 from ..noise.statistics.stability_histogram import StabilityHistogram
 from .base import Broken, certain_leak
 from .statistics import BrokenStatistic, numbers
@@ -133,14 +133,14 @@ class HistogramAtThreshold(Broken, StabilityHistogram):
 class UncomposedSubsetCounts(Broken, LaplaceSubsetCounts):
     """Broken: Laplace noise of scale 1 / epsilon on each of many subset counts, with epsilon claimed for all of them.
 
-    A record is in up to `most_queries` subsets, and the answers together are most_queries * epsilon-DP.
+    A record is in up to `n_moved` subsets, and the answers together are n_moved * epsilon-DP.
 
     Args:
         epsilon, n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
 
     Example:
         >>> broken = UncomposedSubsetCounts(epsilon=0.5, n_records=10, n_queries=8)
-        >>> broken.guarantee().epsilon(0.0), broken.most_queries, broken.exact_guarantee().epsilon(0.0)
+        >>> broken.guarantee().epsilon(0.0), broken.n_moved, broken.exact_guarantee().epsilon(0.0)
         (0.5, 7, 3.5)
     """
 
@@ -150,17 +150,17 @@ class UncomposedSubsetCounts(Broken, LaplaceSubsetCounts):
 
     @cached_property
     def noise(self) -> Laplace:
-        """Laplace noise of scale 1 / epsilon; should be most_queries / epsilon."""
+        """Laplace noise of scale 1 / epsilon; should be n_moved / epsilon."""
         return Laplace(
-            self.epsilon * self.most_queries,
-            sensitivity=self.most_queries,
+            self.epsilon * self.n_moved,
+            sensitivity=self.n_moved,
             n_queries=self.n_queries,
             relation=self.relation,
         )
 
     def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of most_queries answers of epsilon each."""
-        return Repeated(Laplace(self.epsilon, relation=self.relation), self.most_queries).exact_guarantee()
+        """Return the exact curve of n_moved answers of epsilon each."""
+        return Repeated(Laplace(self.epsilon, relation=self.relation), self.n_moved).exact_guarantee()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import Flag
 from ..core.guarantee import Guarantee
-from ..noise.additive.laplace import laplace_log_density
+from ..noise.laplace import laplace_log_density
 from ..synthetic_data.deniability.laplace_statistics import LaplaceParts
 from ..synthetic_data.deniability.parameters import NoisyCounts
 from ..synthetic_data.deniability.release import DeniableRelease

@@ -22,14 +22,13 @@ from ..core.constraints import Positive, at_least, check_fields, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..noise.additive.additive import AdditiveNoise
-from ..noise.additive.laplace import laplace_log_density
-from ..noise.additive.snapping import Snapping
-from ..noise.additive.uniforms import full_precision_uniform
-from ..noise.discrete.discrete_gaussian import DiscreteGaussian
-from ..noise.discrete.geometric import Geometric
-from ..noise.discrete.grid import GridLaplace
+from ..noise.base import AdditiveNoise
+from ..noise.discrete_gaussian import DiscreteGaussian
+from ..noise.geometric import Geometric
+from ..noise.grid import GridLaplace
+from ..noise.laplace import laplace_log_density
 from ..noise.queries.base import AnyQuery
+from ..noise.snapping import Snapping, full_precision_uniform
 from .base import Broken, BrokenPureDP
 from .float_samplers import (
     ENUMERABLE,

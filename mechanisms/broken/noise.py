@@ -9,8 +9,8 @@ import numpy as np
 from ..accounting import ApproximateDP, LaplaceDP
 from ..core.arrays import Floats
 from ..core.guarantee import Guarantee
-from ..noise.additive.counters import GaussianCounters
-from ..noise.additive.laplace import Laplace
+from ..noise.counters import GaussianCounters
+from ..noise.laplace import Laplace
 from .base import Broken, BrokenPureDP
 
 

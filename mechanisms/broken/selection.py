@@ -18,7 +18,7 @@ from ..core.constraints import Positive, PositiveInt, at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..noise.additive.laplace import laplace_log_cdf
+from ..noise.laplace import laplace_log_cdf
 from ..noise.queries.answers import check_distance, check_pair, check_query, evaluate, refuse_worst_case
 from ..noise.queries.base import AnyQuery
 from ..selection.exponential import Exponential

@@ -24,7 +24,7 @@ from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..noise.additive.laplace import draw_laplace, laplace_log_density
+from ..noise.laplace import draw_laplace, laplace_log_density
 from ..noise.queries.base import numbers_of
 from ..noise.statistics.median_sensitivity import BoundedMedian
 from .base import BrokenPureDP, certain_leak

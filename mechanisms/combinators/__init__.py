@@ -4,7 +4,7 @@ parallel.py         disjoint parts of the records, each with its own mechanism
 post_processed.py   a function of the outputs that does not look at the data
 user_level.py       all records of one person are added, removed or replaced together
 subsampled.py       a mechanism that runs on a secret random sample of the records
-repeated.py          A mechanism that is run several times on the same dataset and releases all outputs
+repeated.py         a mechanism that is run several times on the same dataset, and releases all outputs
 """
 
 from .parallel import Parallel as Parallel

@@ -15,10 +15,10 @@ from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
-from ..noise.additive.additive import AdditiveNoise
-from ..noise.additive.laplace import Laplace
+from ..noise.base import AdditiveNoise
+from ..noise.laplace import Laplace
 from ..noise.queries.counts import Count
 
 COUNTS: tuple[Mechanism, ...] = (Laplace(1.0, query=Count()), Laplace(0.5, query=Count()))
@@ -26,7 +26,7 @@ COUNTS: tuple[Mechanism, ...] = (Laplace(1.0, query=Count()), Laplace(0.5, query
 
 
 @dataclass(frozen=True)
-class Parallel(Mechanism):
+class Parallel(RecordsMechanism):
     """Parallel composition: mechanism j runs on the records of part j, and all outputs are released.
 
     Each record states its own part, so one added or removed record changes one part. The joint release is
@@ -96,7 +96,7 @@ class Parallel(Mechanism):
         """Return the product of the output laws of the parts, or None unless all are known."""
         return None if any(base.output_law() is None for base in self.bases) else self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the sum of the log densities of the parts, `(size,)`; each part must release one number."""
         if outputs.values.shape[1:] != (len(self.bases),):
             raise ParameterError(
@@ -138,21 +138,20 @@ class Parallel(Mechanism):
         base = self.bases[self._largest]
         return base.exact_guarantee() if moves_by_all(base, np.zeros(0), np.array([self.record])) else None
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self
-
 
 def moves_by_all(base: Mechanism, d0: Dataset, d1: Dataset, steps: int = 1) -> bool:
     """Return True if `base` adds noise to one answer, which moves by `steps` times its sensitivity from d0 to d1."""
+    return isinstance(base, AdditiveNoise) and math.isclose(move(base, d0, d1), steps * base.sensitivity, rel_tol=1e-9)
+
+
+def move(base: Mechanism, d0: Dataset, d1: Dataset) -> float:
+    """Return the distance by which the single answer of `base` moves from d0 to d1; inf if there is no such answer."""
     if not isinstance(base, AdditiveNoise) or base.n_queries != 1:
-        return False
-    moved = abs(float(base.answers(d1) - base.answers(d0)))
-    return math.isclose(moved, steps * base.sensitivity, rel_tol=1e-9)
+        return math.inf
+    return abs(float(base.answers(d1) - base.answers(d0)))
 
 
-def _rows(values: NDArray[np.generic]) -> NDArray[np.float64]:
+def _rows(values: NDArray[np.generic]) -> Floats:
     return np.asarray(values, dtype=np.float64).reshape(len(values), -1 if values.size else 1)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import compose, self_composed
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
@@ -103,7 +104,7 @@ class _Independent:
     base: LogDensity
     times: int
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the sum of the log densities of the releases, shape `(size,)`."""
         releases = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
         return np.asarray(self.base.log_density(releases, dataset).reshape(-1, self.times).sum(axis=1))

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
-from ..core.arrays import Floats
+from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
 from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..core.validation import positive, unit_interval
-from ..noise.additive.laplace import Laplace
+from ..noise.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
-from .parallel import moves_by_all
+from .parallel import move, moves_by_all
 
 RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 MOST_SAMPLES = 10_000
@@ -36,7 +36,7 @@ COUNT = Laplace(1.0, query=Count())
 
 
 @dataclass(frozen=True)
-class Subsampled(Mechanism):
+class Subsampled(RecordsMechanism):
     """Privacy amplification by subsampling: the mechanism runs on a random sample that is not released.
 
     "poisson": each record is in the sample with probability `rate`, independently. "fixed-size": a sample without
@@ -124,7 +124,7 @@ class Subsampled(Mechanism):
         assert outputs is not None
         return Outputs(outputs, events.astype(np.str_) if (events != "").any() else None)
 
-    def _draw(self, counts: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _draw(self, counts: Ints, size: int, rng: np.random.Generator) -> Ints:
         """Return the number of records of each value in each sample, shape `(size, n_values)`."""
         if self.sampling == "poisson":
             return rng.binomial(counts, self.rate, (size, len(counts)))
@@ -134,7 +134,7 @@ class Subsampled(Mechanism):
         """Return the mixture over all samples, or None if the output law of the base is unknown."""
         return None if self.base.output_law() is None else self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`.
 
         Raises:
@@ -157,7 +157,7 @@ class Subsampled(Mechanism):
         terms = [weights[i] + law.log_density(outputs, np.repeat(values, samples[i])) for i in possible]
         return np.asarray(logsumexp(terms, axis=0))
 
-    def _log_weights(self, samples: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+    def _log_weights(self, samples: Ints, counts: Ints) -> Floats:
         """Return the log probability of each sample, shape `(n_samples,)`."""
         ways = (gammaln(counts + 1.0) - gammaln(samples + 1.0) - gammaln(counts - samples + 1.0)).sum(axis=1)
         n_sampled, n = samples.sum(axis=1), int(counts.sum())
@@ -185,15 +185,11 @@ class Subsampled(Mechanism):
         It is known if `record` moves the answer of the base by its full sensitivity and `other` does not move it.
         """
         exact, pair = self.base.exact_guarantee(), self.worst_case()
-        others_move_nothing = self.n_records == 1 or moves_nothing(self.base, self.other)
-        if exact is None or not others_move_nothing or not moves_by_all(self.base, pair.d0, pair.d1):
+        if exact is None or not moves_by_all(self.base, pair.d0, pair.d1):
+            return None
+        if self.n_records > 1 and move(self.base, np.zeros(0), np.array([self.other])) != 0.0:
             return None
         return SubsampledDP(exact, self.rate, self.relation, exact=True)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,20 +258,7 @@ def simplified_epsilon(epsilon: float, rate: float) -> float:
     return 2.0 * rate * epsilon
 
 
-def moves_nothing(base: Mechanism, other: float) -> bool:
-    """Return True if adding a record with value `other` does not change the answer of an additive mechanism."""
-    return moves_by(base, other) == 0.0
-
-
-def moves_by(base: Mechanism, other: float) -> float:
-    """Return the largest change of an answer when a record `other` is added; inf if `base` is not additive."""
-    answers = getattr(base, "answers", None)
-    if answers is None:
-        return math.inf
-    return float(np.abs(np.atleast_1d(answers(np.array([other])) - answers(np.zeros(0)))).max())
-
-
-def _distinct(dataset: Dataset) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
+def _distinct(dataset: Dataset) -> tuple[NDArray[np.generic], Ints]:
     """Return the distinct records and the number of times that each occurs."""
     values, counts = np.unique(np.asarray(column_of(dataset, None)), return_counts=True)
     return values, counts.astype(np.int64)

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import group
+from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
 from ..core.constraints import Finite, PositiveInt
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..noise.additive.laplace import Laplace
+from ..noise.laplace import Laplace
 from ..noise.queries.sums import Sum
 from .parallel import moves_by_all
 
@@ -85,7 +86,7 @@ class UserLevel(Mechanism):
         """Return the output law of the base on the records that are used, or None if it is unknown."""
         return None if self.base.output_law() is None else self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         law = known_law(self.base)
         return law.log_density(outputs, self.bounded(dataset))

@@ -1,24 +1,26 @@
 """Interfaces of this package: read this module first.
 
-    Relation     how two neighbouring datasets may differ: relation.py
+    Relation     how two neighbouring datasets may differ (relation.py)
+    Guarantee    a privacy guarantee: epsilon(delta), delta(epsilon) and the trade-off curve (guarantee.py)
     Neighbours   a pair of datasets and the relation between them
     Outputs      the outputs of `size` runs of a mechanism, exceptional outputs included
     Mechanism    a randomised algorithm with a claimed guarantee
     LogDensity   the output distribution of a mechanism, where it is known
     KnownCurve   an output distribution with a known exact curve on any pair
-    known_law    the output distribution of a mechanism, or a named error
     Workers      how a mechanism may be run: in threads, in processes, or in this process only
 
 A mechanism has eight public members; a subclass defines the first four, and overrides the others where it can:
 
-    relation            the relation that its guarantee holds for
-    release             performs `size` independent runs on a dataset in one call
-    guarantee           the claim
-    worst_case          a pair on which the claim is tight or nearly tight
-    bind           checks a pair, and adapts the mechanism to the pair if necessary
-    exact_guarantee     the exact curve on the worst case, where it is known; differs from the claim in `broken/`
-    output_law          the output distribution, where it is known, for the likelihood ratio
-    workers             the kind of workers that suits `release`
+    relation          the relation that its guarantee holds for
+    release           performs `size` independent runs on a dataset in one call
+    guarantee         the claim
+    worst_case        a pair on which the claim is tight or nearly tight
+    bind              checks a pair, and adapts the mechanism to the pair if necessary
+    exact_guarantee   the exact curve on the worst case, where it is known; differs from the claim in `broken/`
+    output_law        the output distribution, where it is known, for the likelihood ratio
+    workers           the kind of workers that suits `release`
+
+A mechanism whose outputs have a known law defines `log_density(outputs, dataset)`, and is then its own output law.
 
 Side 0 ("out") runs on `d0`, without the record under attack; side 1 ("in") runs on `d1`, with this record.
 """
@@ -33,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .constraints import Options
 from .errors import ParameterError, RelationError
 from .relation import Relation
@@ -163,7 +166,7 @@ class Mechanism(Options):
 class LogDensity(Protocol):
     """Distribution of the outputs of a mechanism; it can be pickled, since workers receive it."""
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density or log probability of each output under `dataset`, `(size,)`; -inf if impossible."""
         ...
 

@@ -1,4 +1,4 @@
-"""Interface of a guarantee: three equivalent views.
+"""Interface of a privacy guarantee: three equivalent views.
 
     epsilon(delta)     least epsilon at which (epsilon, delta)-DP holds
     delta(epsilon)     least delta at which it holds: the privacy profile (hockey-stick divergence)

@@ -1,4 +1,4 @@
-"""Untrusted text, escaped for the medium on which it is shown.
+"""Display names of objects, and untrusted text escaped for the medium on which it is shown.
 
 Titles, names of cases, exception messages and the output of a program may contain any characters. Characters that move
 the cursor, hide or reorder text, or have a meaning for the medium are shown as escapes; all others are unchanged.
@@ -9,6 +9,7 @@ the cursor, hide or reorder text, or have a meaning for the medium are shown as 
     markdown(text)     one line of prose, or one cell
     fenced(text)       a code block of Markdown
     html(text)         text of pages and drawings, before it is escaped
+    display_name(x)    short name of an object, not escaped
 
 JSON needs no function: its encoder escapes such characters.
 """
@@ -16,7 +17,12 @@ JSON needs no function: its encoder escapes such characters.
 from __future__ import annotations
 
 import re
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 _UNCHANGED = "\n\t"
 UNSEEN = re.compile(
@@ -82,6 +88,39 @@ def html(text: str) -> str:
     return terminal(text)
 
 
+def display_name(thing: Any) -> str:
+    """Return the short display name of an object, such as "Laplace(epsilon=1)"; default fields are omitted.
+
+    A class with its own `__str__` is displayed by it.
+    """
+    if not is_dataclass(thing) or isinstance(thing, type) or type(thing).__str__ is not object.__str__:
+        return _cut(getattr(thing, "__name__", None) or str(thing))
+    items = []
+    for field in fields(thing):
+        value = getattr(thing, field.name)
+        if field.repr and not (field.default is not MISSING and _is_default(field.default, value)):
+            items.append(f"{field.name}={_display_value(value)}")
+    return f"{type(thing).__name__}({', '.join(items)})"
+
+
+def _display_value(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, np.ndarray):
+        return f"array{value.shape}" if value.size > 4 else np.array2string(value, separator=", ")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return display_name(value) if is_dataclass(value) or isinstance(value, FunctionType) else _cut(repr(value))
+
+
+def _is_default(default: Any, value: Any) -> bool:
+    return type(default) is type(value) and not isinstance(value, np.ndarray) and bool(default == value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def _visible(character: str) -> str:
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
     code = ord(character)
@@ -98,4 +137,4 @@ def _is_number(text: str) -> bool:
     return True
 
 
-__all__ = ["UNSEEN", "csv_cell", "fenced", "html", "line", "markdown", "terminal"]
+__all__ = ["UNSEEN", "csv_cell", "display_name", "fenced", "html", "line", "markdown", "terminal"]

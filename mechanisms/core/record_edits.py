@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Bools
 from .errors import ParameterError, plural
 
 
@@ -43,7 +43,7 @@ def replaced(part: Any, index: int, new: Any) -> Any:
     return changed
 
 
-def mixed(part0: Any, part1: Any, from1: NDArray[np.bool_]) -> Any:
+def mixed(part0: Any, part1: Any, from1: Bools) -> Any:
     """Return a column with the entries of `part1` where `from1` is True; raises `ParameterError` for other shapes."""
     if is_pandas(part0) and is_pandas(part1) and part0.shape == part1.shape:
         where = from1 if part0.ndim == 1 else np.broadcast_to(from1[:, None], part0.shape)

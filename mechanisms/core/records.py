@@ -14,9 +14,9 @@ from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .base import Dataset, Neighbours
+from .arrays import Bools
+from .base import Dataset, Mechanism, Neighbours
 from .errors import NeighboursError, ParameterError, plural
 from .record_edits import blanked, is_pandas, mixed, replaced, without
 from .relation import Relation
@@ -113,7 +113,7 @@ def zero_record(dataset: Dataset, index: int) -> Neighbours:
     return Neighbours(_map_columns(dataset, lambda part: blanked(part, index)), dataset, Relation.ZERO_OUT)
 
 
-def mixed_records(d0: Dataset, d1: Dataset, from_d1: NDArray[np.bool_]) -> Dataset:
+def mixed_records(d0: Dataset, d1: Dataset, from_d1: Bools) -> Dataset:
     """Return the dataset with the records of `d1` where `from_d1`, `(n,)`, is True, and of `d0` elsewhere.
 
     Raises:
@@ -157,6 +157,15 @@ def check_records(neighbours: Neighbours) -> None:
         raise _same(neighbours)
     else:
         _CHECKS[neighbours.relation](neighbours, *keys)
+
+
+class RecordsMechanism(Mechanism):
+    """Mechanism on a collection of records, whose pair must differ in exactly one record."""
+
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
+        check_records(neighbours)
+        return self
 
 
 def check_different(neighbours: Neighbours) -> None:

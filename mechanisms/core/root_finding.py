@@ -13,9 +13,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .arrays import Floats
+from .arrays import Bools, Floats
 
 
 def arithmetic(low: float, high: float) -> float:
@@ -69,9 +68,7 @@ def bisect(
     return low, high
 
 
-def bisect_all(
-    holds: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats, *, steps: int
-) -> tuple[Floats, Floats]:
+def bisect_all(holds: Callable[[Floats], Bools], low: Floats, high: Floats, *, steps: int) -> tuple[Floats, Floats]:
     """Narrow many brackets at once, each by `steps` halvings; arguments and result as those of `bisect`, as arrays."""
     for _ in range(steps):
         cut = 0.5 * (low + high)

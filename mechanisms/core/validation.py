@@ -1,6 +1,8 @@
 """Shared checks of arguments: each takes `name=value` and raises a `ParameterError` that names both.
 
-positive(epsilon=epsilon, sensitivity=sensitivity)
+    positive(epsilon=epsilon, sensitivity=sensitivity)
+
+The fields of a class declare these checks instead: see constraints.py.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Floats
 from .errors import ParameterError, unknown_name_message
 
 
@@ -88,7 +90,7 @@ def counted(minimum: int, /, **value: Any) -> int:
     return int(number)
 
 
-def real_numbers(**value: Any) -> NDArray[np.float64]:
+def real_numbers(**value: Any) -> Floats:
     """Return the single value as an array of real numbers of any shape, including infinities and NaN."""
     ((name, raw),) = value.items()
     try:
@@ -100,7 +102,7 @@ def real_numbers(**value: Any) -> NDArray[np.float64]:
         raise ParameterError(f"{name} must be real numbers, but is {reprlib.repr(raw)}.", argument=name) from None
 
 
-def numeric_rows(**value: Any) -> NDArray[np.float64]:
+def numeric_rows(**value: Any) -> Floats:
     """Return the single value as a table of finite numbers, `(n, n_features)`."""
     ((name, raw),) = value.items()
     try:

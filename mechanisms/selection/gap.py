@@ -14,7 +14,7 @@ from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..noise.additive.laplace import laplace_log_cdf
+from ..noise.laplace import laplace_log_cdf
 from .base import Selection
 from .laws import log_all_below, log_hazards_below, nodes_between, pieces
 from .noisy_max import NOISES

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..core.arrays import Floats
-from ..noise.additive.laplace import laplace_log_cdf
+from ..noise.laplace import laplace_log_cdf
 
 TAIL = 45.0
 """Range of quadrature beyond the scores: e^-45 is far below the accuracy of a float."""

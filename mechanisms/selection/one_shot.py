@@ -18,7 +18,7 @@ from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..noise.additive.laplace import draw_laplace, laplace_log_density, log_laplace_mass
+from ..noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..noise.queries.answers import refuse_worst_case
 from .base import Selection
 from .laws import log_top_set_laplace

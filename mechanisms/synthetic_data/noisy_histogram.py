@@ -19,7 +19,7 @@ from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
 from ..core.validation import whole
-from ..noise.discrete.geometric import Geometric
+from ..noise.geometric import Geometric
 from ..noise.queries.domain import Domain, check_memory
 
 VIEWS = ("counts", "table")

@@ -33,7 +33,7 @@ from dpassay.mechanisms.learning.dp_sgd.capabilities import (
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
 from dpassay.mechanisms.learning.models.perceptron import MultiLayerPerceptron
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace
 
 EVERY = [
     SupportsGradientCanaries,

@@ -10,8 +10,8 @@ from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
 from dpassay.mechanisms.broken.composition import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.noise.additive.gaussian import Gaussian
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.gaussian import Gaussian
+from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Count, Sum
 from dpassay.mechanisms.noise.statistics import NaiveBayesCounts
 

@@ -11,7 +11,7 @@ from dpassay.mechanisms import PureDP
 from dpassay.mechanisms.catalogue import build, catalogue, get
 from dpassay.mechanisms.core.base import Mechanism
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace
 
 
 @pytest.mark.parametrize("name", list(catalogue))

@@ -108,17 +108,16 @@ from dpassay.mechanisms.local import (
     UnaryEncoding,
 )
 from dpassay.mechanisms.local.shuffle import Shuffled
-from dpassay.mechanisms.noise.additive.counters import GaussianCounters
-from dpassay.mechanisms.noise.additive.gaussian import Gaussian
-from dpassay.mechanisms.noise.additive.laplace import Laplace
-from dpassay.mechanisms.noise.additive.prefix_sums import PrefixSums
-from dpassay.mechanisms.noise.additive.snapping import Snapping
-from dpassay.mechanisms.noise.additive.staircase import Staircase
-from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
-from dpassay.mechanisms.noise.discrete.grid import GridLaplace
+from dpassay.mechanisms.noise.counters import GaussianCounters
+from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
+from dpassay.mechanisms.noise.gaussian import Gaussian
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.grid import GridLaplace
+from dpassay.mechanisms.noise.laplace import Laplace, PrefixSums
 from dpassay.mechanisms.noise.queries.base import Query
 from dpassay.mechanisms.noise.queries.catalogue import catalogue as queries
+from dpassay.mechanisms.noise.snapping import Snapping
+from dpassay.mechanisms.noise.staircase import Staircase
 from dpassay.mechanisms.selection import Exponential
 from dpassay.mechanisms.selection.sparse_vector import AboveThreshold, NumericalSparseVector
 

@@ -22,7 +22,7 @@ from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.learning.pate import GNMax, LNMax
 from dpassay.mechanisms.local import RandomizedResponse
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Domain, Marginals, Workload
 from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, Tables, group
 from dpassay.mechanisms.selection.tuning import NegativeBinomialRepetitions

@@ -11,9 +11,9 @@ from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.pate import GNMax
 from dpassay.mechanisms.learning.pate.winners import _by_common_nodes, _by_nodes_of_each, log_gaussian_winner
-from dpassay.mechanisms.noise.additive.laplace import Laplace
-from dpassay.mechanisms.noise.discrete import DiscreteGaussian
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise import DiscreteGaussian
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.noise.statistics.median_sensitivity import BoundedMedian
 from dpassay.mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix

@@ -25,10 +25,10 @@ from dpassay.mechanisms.learning.pate import PATE, ConfidentGNMax, GNMax, LNMax
 from dpassay.mechanisms.learning.pate.confident import CheckedGNMax
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.local.shuffle import Shuffled
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise import DiscreteGaussian
 from dpassay.mechanisms.noise.counts import Answerer, LaplaceSubsetCounts
-from dpassay.mechanisms.noise.discrete import DiscreteGaussian
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.geometric import Geometric
+from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Count, Domain, Marginals, Workload
 from dpassay.mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
 from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, GaussianMWEM, OnlineWeights

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Mechanism, Workers
 from ....mechanisms.core.constraints import check_fields, one_of_names
-from ....mechanisms.core.display_names import display_name
 from ....mechanisms.core.errors import AttackError, ParameterError
+from ....mechanisms.core.printable import display_name
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.learning.base import TrainingData
 from .base import Tables, as_table, in_chunks

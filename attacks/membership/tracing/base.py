@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Options
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.noise.studies.populations import check_frequencies
-from ....mechanisms.noise.studies.study import check_people
+from ....mechanisms.noise.studies.populations import check_frequencies, check_people
 from .packed import PackedPeople
 
 People: TypeAlias = ArrayLike | PackedPeople

@@ -9,7 +9,7 @@ import numpy as np
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.noise.studies.column_means import ColumnMeans
-from ....mechanisms.noise.studies.study import Study
+from ....mechanisms.noise.studies.populations import Study
 from .base import TracingStatistic
 
 IMPOSSIBLE = 745.0

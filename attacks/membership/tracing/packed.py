@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
-from ....mechanisms.noise.studies.study import check_people
+from ....mechanisms.noise.studies.populations import check_people
 
 BYTES = 4096
 """Number of bytes per person whose tables are built at once: 256 numbers each."""

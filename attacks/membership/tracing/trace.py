@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import one_of
-from ....mechanisms.noise.studies.populations import check_frequencies
-from ....mechanisms.noise.studies.study import check_people
+from ....mechanisms.noise.studies.populations import check_frequencies, check_people
 from . import nulls
 from .base import Linear, People, TracingStatistic, check_released, varying
 from .differences import Homer

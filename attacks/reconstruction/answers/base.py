@@ -22,7 +22,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
 from ....mechanisms.core.validation import open_unit
-from ....mechanisms.noise.counts.base import SubsetCounts
+from ....mechanisms.noise.counts.subset_counts import SubsetCounts
 from ..base import FairBits, Guesser, Reconstructor, SecretTarget
 
 TOLERANCE = 1e-7

@@ -13,9 +13,9 @@ from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import build, catalogue
 from ....attacks.membership.shadows import Shadows
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.display_names import display_name
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.printable import display_name
 from ....mechanisms.core.validation import open_unit
 from ...evidence.statement import check_claim
 from .feature_baseline import FeatureBaseline, feature_baseline

@@ -259,7 +259,7 @@ def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
         ParameterError: the trainer lacks members of the protocol, which the message lists.
 
     Example:
-        >>> from dpassay.mechanisms.noise.additive.laplace import Laplace
+        >>> from dpassay.mechanisms.noise.laplace import Laplace
         >>> needed(Laplace(1.0), SupportsInitialParameters, "a worst-case start")
         Traceback (most recent call last):
         ...

@@ -17,7 +17,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.discrete.geometric import Geometric
+from ...noise.geometric import Geometric
 from .alphabet import Alphabet
 
 MOST_CELLS = 2**22

@@ -12,7 +12,7 @@ from ...accounting import GaussianDP, OptimalComposition, PureDP
 from ...core.arrays import Floats
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from .aggregator import Aggregator, never_abstains
 from .renyi import gaussian_divergences, laplace_divergences, log_gaussian_miss, log_laplace_miss
 from .vote_counts import Counts

@@ -19,7 +19,7 @@ from ...accounting.amplification import local_epsilon_for
 from ...core.arrays import Floats
 from ...core.constraints import OpenUnit, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from ..frequency import FrequencyOracle
 from ..hadamard import HadamardResponse
 from ..k_ary import KAryRandomizedResponse

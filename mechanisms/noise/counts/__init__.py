@@ -1,16 +1,16 @@
-"""Counts of many subsets of one column of bits: what reconstruction attacks read.
+"""Counts of many subsets of one column of bits, the target of reconstruction attacks.
 
-base.py       what mechanisms that answer subset counts share: the column, the public queries
-noisy.py      Laplace, Gaussian and geometric noise: private
-bounded.py    bounded noise, rounding and suppression: not private, and they say so
-answerer.py   a query interface that keeps its state: fresh or sticky noise, suppression, a budget
+subset_counts.py   subset counts with Laplace, geometric or Gaussian noise
+bounded.py         subset counts with bounded noise, rounding or suppression: not private
+answerer.py        a stateful query interface: fresh or sticky noise, suppression, a budget
 """
 
 from .answerer import Answerer as Answerer
-from .base import SubsetCounts as SubsetCounts, random_subsets as random_subsets
 from .bounded import BoundedNoiseSubsetCounts as BoundedNoiseSubsetCounts, RoundedSubsetCounts as RoundedSubsetCounts
-from .noisy import (
+from .subset_counts import (
     GaussianSubsetCounts as GaussianSubsetCounts,
     GeometricSubsetCounts as GeometricSubsetCounts,
     LaplaceSubsetCounts as LaplaceSubsetCounts,
+    SubsetCounts as SubsetCounts,
+    random_subsets as random_subsets,
 )

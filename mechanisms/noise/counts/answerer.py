@@ -6,12 +6,12 @@ import math
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.validation import non_negative, one_of, whole
-from ..additive.additive import AdditiveNoise
+from ..base import AdditiveNoise
 
 MEMORY = ("fresh", "sticky")
 
@@ -132,7 +132,7 @@ class Answerer:
         return np.asarray(self._noise.release(0.0, self.n_runs, rng).values, dtype=np.float64)
 
 
-def _column(bits: ArrayLike) -> NDArray[np.float64]:
+def _column(bits: ArrayLike) -> Floats:
     column = np.atleast_2d(np.asarray(bits, dtype=np.float64))
     if column.ndim != 2 or column.size == 0 or not np.isin(column, (0.0, 1.0)).all():
         raise ParameterError(

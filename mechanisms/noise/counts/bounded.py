@@ -13,10 +13,8 @@ from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, PositiveInt
 from ...core.errors import NeighboursError, plural
 from ...core.guarantee import Guarantee
-from .base import SubsetCounts, Subsets
-
-EVERYTHING = 1.0 - 2.0**-53
-"""Largest delta below 1: a guarantee with this delta is vacuous."""
+from ..base import VACUOUS_DELTA
+from .subset_counts import SubsetCounts, Subsets
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
         n_records, n_queries, share, queries_seed, queries: as for `LaplaceSubsetCounts`.
 
     Guarantees:
-        * (0, delta)-DP with delta = 1 - (1 - 1 / (2 bound + 1))^most_queries, exactly: an answer that moves by 1 keeps
+        * (0, delta)-DP with delta = 1 - (1 - 1 / (2 bound + 1))^n_moved, exactly: an answer that moves by 1 keeps
           all but one of its 2 bound + 1 values, with the same probabilities.
 
     Example:
@@ -51,17 +49,17 @@ class BoundedNoiseSubsetCounts(SubsetCounts):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the answers of `size` runs, int64, `(size, n_queries)`."""
         noise = rng.integers(-self.bound, self.bound, size=(size, self.n_queries), endpoint=True)
-        return Outputs(noise + self.counts(dataset).astype(np.int64))
+        return Outputs(noise + self.answers(dataset).astype(np.int64))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return -n_queries ln(2 bound + 1) where every answer is within the bound, else -inf."""
-        within = (np.abs(outputs.values - self.counts(dataset)) <= self.bound).all(axis=1)
+        within = (np.abs(outputs.values - self.answers(dataset)) <= self.bound).all(axis=1)
         return np.where(within, -self.n_queries * math.log(2 * self.bound + 1), -math.inf)
 
     def guarantee(self) -> Guarantee:
         """Return `ApproximateDP(0, delta)`, exact."""
-        delta = -math.expm1(self.most_queries * math.log1p(-1.0 / (2 * self.bound + 1)))
-        return ApproximateDP(0.0, min(delta, EVERYTHING), relation=self.relation, exact=True)
+        delta = -math.expm1(self.n_moved * math.log1p(-1.0 / (2 * self.bound + 1)))
+        return ApproximateDP(0.0, min(delta, VACUOUS_DELTA), relation=self.relation, exact=True)
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class RoundedSubsetCounts(SubsetCounts):
 
     def rounded(self, dataset: Dataset) -> np.ndarray:
         """Return the rounded answers, int64, `(n_queries,)`."""
-        counts = self.counts(dataset)
+        counts = self.answers(dataset)
         rounded = np.where(counts < self.suppressed_below, 0.0, np.rint(counts / self.rounded_to) * self.rounded_to)
         return rounded.astype(np.int64)
 
@@ -110,7 +108,7 @@ class RoundedSubsetCounts(SubsetCounts):
 
     def guarantee(self) -> Guarantee:
         """Return the vacuous guarantee `ApproximateDP(0, 1 - 2^-53)`."""
-        return ApproximateDP(0.0, EVERYTHING, relation=self.relation, exact=True)
+        return ApproximateDP(0.0, VACUOUS_DELTA, relation=self.relation, exact=True)
 
     def worst_case(self) -> Neighbours:
         """Return two columns that differ in one bit and have different answers.

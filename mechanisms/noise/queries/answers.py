@@ -113,6 +113,6 @@ def refuse_worst_case(mechanism: str, query: AnyQuery | None) -> None:
     """Raise `NeighboursError` if there is a query: the records that change its answers most are unknown."""
     if query is not None:
         raise NeighboursError(
-            f"the worst case of {mechanism} is known for answers only, but it has the query {query!r}. Give "
-            "neighbours (see dpassay.mechanisms.core.records.remove_record), or set query=None to audit the noise alone."
+            f"the worst case of {mechanism} is known for answers only, but it has the query {query!r}. Give neighbours "
+            "(see dpassay.mechanisms.core.records.remove_record), or set query=None to audit the noise alone."
         )

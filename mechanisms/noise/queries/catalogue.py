@@ -16,7 +16,7 @@ catalogue = Catalogue(
         "marginals": "dpassay.mechanisms.noise.queries.marginals:Marginals",
         "workload": "dpassay.mechanisms.noise.queries.workload:Workload",
         **{f"{name}-workload": f"dpassay.mechanisms.noise.queries.workload:Workload.{name}" for name in WORKLOADS},
-        "median-utility": "dpassay.mechanisms.noise.queries.median:MedianUtility",
+        "median-utility": "dpassay.mechanisms.noise.queries.counts:MedianUtility",
     },
 )
 get = catalogue.get

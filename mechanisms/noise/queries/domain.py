@@ -180,8 +180,8 @@ def check_memory(n_numbers: int, what: str, *, advice: str = "Give fewer attribu
         >>> check_memory(10**12, "a histogram")
         Traceback (most recent call last):
         ...
-        dpassay.mechanisms.core.errors.ParameterError: a histogram of 1,000,000,000,000 numbers would take 8,000.0 GB, and \
-at most 2.0 GB are taken. Give fewer attributes, or fewer values of them.
+        dpassay.mechanisms.core.errors.ParameterError: a histogram of 1,000,000,000,000 numbers \
+would take 8,000.0 GB, and at most 2.0 GB are taken. Give fewer attributes, or fewer values of them.
     """
     if 8 * n_numbers > LARGEST_TABLE:
         raise ParameterError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.arrays import Floats
 from ...core.base import Dataset
-from ...core.constraints import Finite, PositiveInt, check_fields
+from ...core.constraints import Finite, PositiveInt
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from .base import Column, Query, numbers_of
@@ -38,7 +38,7 @@ class Sum(Query):
     upper: Finite = 1.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if not self.lower < self.upper:
             raise ParameterError(
                 f"lower must be below upper, but they are {self.lower!r} and {self.upper!r}.", argument="lower"
@@ -84,8 +84,8 @@ class Mean(Query):
     n_records: PositiveInt = 1
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        self._sum.__post_init__()
+        super().__post_init__()
+        _ = self._sum
 
     @property
     def _sum(self) -> Sum:

@@ -1,17 +1,14 @@
-"""Statistics of records whose noise depends on more than a sensitivity.
+"""Statistics of records: sums and counts, and statistics whose noise depends on more than a sensitivity.
 
-They stand apart from noise/, where an answer gets noise for its global sensitivity, and from release/, where many
-answers are given at once: here one statistic is released with noise that follows the data.
-
-stability_histogram.py      a histogram over a domain that need not be known: small counts are left out
-smooth_sensitivity.py       the median with noise that goes with its smooth sensitivity
-propose_test_release.py     the median, released if it would be as stable on all datasets nearby, and refused otherwise
-triangles.py                triangles of a graph, with noise for a private bound on the local sensitivity
-restricted_sensitivity.py   edges of a graph: exact where the degree is bounded, and insensitive on all graphs
-mean.py                     a mean whose sum and count both have noise
+mean.py                     a mean from a noisy sum and a noisy count
 naive_bayes.py              a naive Bayes classifier from noisy counts
-median_sensitivity.py       how far the median of bounded values can move
-laplace_choice.py           the exact curve of a random choice that is seen, and a number with noise that goes with it
+stability_histogram.py      a histogram over a domain that may be unknown: small counts are not released
+median_sensitivity.py       sensitivity of the median of bounded values, on a dataset and near it
+smooth_sensitivity.py       the median with noise scaled to its smooth sensitivity
+propose_test_release.py     the median, released only if it is stable on all nearby datasets
+triangles.py                triangles of a graph, with noise scaled to a private bound on the local sensitivity
+restricted_sensitivity.py   edges of a graph: exact up to a maximum degree, of bounded sensitivity beyond
+laplace_choice.py           the exact curve of a released choice, and a number whose noise depends on it
 """
 
 from ...selection.quantile import Quantile as Quantile

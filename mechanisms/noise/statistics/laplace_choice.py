@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...accounting.kinds.profile import ProfileGuarantee
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 
@@ -93,7 +93,7 @@ class ChoiceDP(ProfileGuarantee):
         """Return the integral of (p - e^threshold q)+, with p and q the noise of both sides; `threshold` >= -inf."""
 
     @property
-    def _possible(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _possible(self) -> tuple[Bools, Bools]:
         return self.logs[0] > -np.inf, self.logs[1] > -np.inf
 
     @property

@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...accounting import LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
-from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace, laplace_log_density
+from ..laplace import LaplaceQuery, draw_laplace, laplace_log_density
 from ..queries.base import column_of
 from ..queries.sums import Sum
 
 
 @dataclass(frozen=True)
-class SumAndCount(Mechanism):
+class SumAndCount(LaplaceQuery, RecordsMechanism):
     """Sum of clipped values and number of records, each with Laplace noise for half of epsilon.
 
     `mean` computes the mean from the two. Both must be noisy: dividing by the exact number of records, or scaling the
@@ -57,6 +55,11 @@ class SumAndCount(Mechanism):
         return Sum(lower=self.lower, upper=self.upper)
 
     @property
+    def n_moved(self) -> int:
+        """Number of answers that one record moves, each by at most its sensitivity: 2."""
+        return 2
+
+    @property
     def scales(self) -> Floats:
         """Noise scales of sum and count: 2 max(|lower|, |upper|) / epsilon and 2 / epsilon."""
         return np.array([self._sum.sensitivity(self.relation), 1.0]) * 2.0 / self.epsilon
@@ -77,28 +80,11 @@ class SumAndCount(Mechanism):
         """Return `size` noisy sums and counts, shape `(size, 2)`."""
         return Outputs(draw_laplace(1.0, (size, 2), rng) * self.scales + self.answers(dataset))
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         noise = np.subtract(outputs.values, self.answers(dataset), dtype=np.float64) / self.scales
         return np.asarray(laplace_log_density(noise, 1.0).sum(axis=1) - np.log(self.scales).sum())
 
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`, by basic composition."""
-        return PureDP(self.epsilon, relation=self.relation)
-
     def worst_case(self) -> Neighbours:
         """Return a pair of no record and one record at the bound with the larger absolute value."""
         return Neighbours(np.zeros(0), np.array([max(self.lower, self.upper, key=abs)]), self.relation)
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the curve of two Laplace mechanisms at full sensitivity; exact up to a grid of 1e-4 in epsilon."""
-        return self_composed(LaplaceDP(self.epsilon / 2.0, relation=self.relation), 2)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

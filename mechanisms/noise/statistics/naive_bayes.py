@@ -6,22 +6,20 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...accounting import LaplaceDP, PureDP, self_composed
-from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.arrays import Floats, Ints
+from ...core.base import Dataset, Neighbours
 from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...core.validation import whole
-from ..additive.laplace import draw_laplace, laplace_log_density
+from ..laplace import LaplaceQuery
 
 
 @dataclass(frozen=True)
-class NaiveBayesCounts(Mechanism):
+class NaiveBayesCounts(LaplaceQuery, RecordsMechanism):
     """Naive Bayes: for each of D features the joint counts of class and value, each plus Laplace noise.
 
     A record is counted in one cell per feature. Adding or removing it moves D cells by 1, replacing it up to 2 D: the
@@ -71,12 +69,7 @@ class NaiveBayesCounts(Mechanism):
         """Number of cells that one record can move: D, or 2 D for replace_one."""
         return len(self.n_values) * (2 if self.relation is Relation.REPLACE_ONE else 1)
 
-    @property
-    def scale(self) -> float:
-        """Noise scale, n_moved / epsilon."""
-        return self.n_moved / self.epsilon
-
-    def counts(self, dataset: Dataset) -> Floats:
+    def answers(self, dataset: Dataset) -> Floats:
         """Return joint counts, feature by feature, class by class, shape `(n_classes * sum(n_values),)`."""
         records = np.asarray(dataset)
         limits = np.array([self.n_classes, *self.n_values])
@@ -94,21 +87,7 @@ class NaiveBayesCounts(Mechanism):
         ]
         return np.concatenate(tables).astype(np.float64)
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` vectors of noisy counts, shape `(size, n_classes * sum(n_values))`."""
-        counts = self.counts(dataset)
-        return Outputs(draw_laplace(self.scale, (size, len(counts)), rng) + counts)
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log density of each output under `dataset`, shape `(size,)`."""
-        noise = np.subtract(outputs.values, self.counts(dataset), dtype=np.float64)
-        return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))
-
-    def classify(self, noisy: ArrayLike, features: ArrayLike) -> NDArray[np.int64]:
+    def classify(self, noisy: ArrayLike, features: ArrayLike) -> Ints:
         """Return the most likely class of each example given one vector of noisy counts, shape `(n_examples,)`.
 
         Counts below 1/2 are raised to 1/2. The prior of a class is proportional to its mean count over the features.
@@ -126,21 +105,8 @@ class NaiveBayesCounts(Mechanism):
             scores += np.log(cells / cells.sum(axis=1, keepdims=True)).T[values[:, j]]
         return np.asarray((scores + np.log(totals)).argmax(axis=1))
 
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
-
     def worst_case(self) -> Neighbours:
         """Return a pair with one record of class 0 and features 0, which on side 0 is missing or of class 1."""
         d1 = np.zeros((1, len(self.n_values) + 1), dtype=np.int64)
         d0 = d1[:0] if self.relation is Relation.ADD_REMOVE else d1 + np.eye(1, d1.shape[1], dtype=np.int64)
         return Neighbours(d0, d1, self.relation)
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the curve of `n_moved` independent counts that each move by 1; exact up to 1e-4 in epsilon."""
-        return self_composed(LaplaceDP(self.epsilon / self.n_moved, relation=self.relation), self.n_moved)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

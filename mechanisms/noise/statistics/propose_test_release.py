@@ -6,24 +6,23 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...accounting.kinds.two_laws.laplace import log_laplace
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records, check_worst_case
+from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace, laplace_log_cdf
+from ..laplace import draw_laplace, laplace_log_cdf
 from .laplace_choice import LaplaceChoiceDP
 from .median_sensitivity import BoundedMedian
 
 
 @dataclass(frozen=True)
-class ProposeTestRelease(Mechanism):
+class ProposeTestRelease(RecordsMechanism):
     """Propose-test-release of a median: a bound on its local sensitivity is proposed, tested, and used.
 
         distance  = fewest replacements after which the local sensitivity exceeds `bound`
@@ -105,11 +104,7 @@ class ProposeTestRelease(Mechanism):
         answered = noisy_distances > self.threshold
         return Outputs(np.column_stack([answered.astype(np.float64), np.where(answered, answers, 0.0)]))
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; log probability of a refusal."""
         answered, answers = np.asarray(outputs.values, dtype=np.float64).T
         log_refused, log_answered = self._log_chances(dataset)
@@ -139,8 +134,3 @@ class ProposeTestRelease(Mechanism):
         log0, log1 = (self._log_chances(d) for d in (pair.d0, pair.d1))
         distance = abs(self.median(pair.d1) - self.median(pair.d0)) / self.scale
         return LaplaceChoiceDP.of_logs(log0, log1, [0.0, distance], self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

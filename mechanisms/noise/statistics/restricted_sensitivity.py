@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from ...accounting import LaplaceDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace, laplace_log_density
+from ..base import NoisyQuery
+from ..laplace import Laplace
 
 
 @dataclass(frozen=True)
-class RestrictedEdgeCount(Mechanism):
+class RestrictedEdgeCount(NoisyQuery):
     """Restricted sensitivity: the number of edges, extended from graphs of degree at most k to all, plus Laplace noise.
 
     Adding or removing a vertex with all its edges can change n - 1 edges, but at most k on graphs of degree at most k.
@@ -52,10 +53,16 @@ class RestrictedEdgeCount(Mechanism):
     max_degree: PositiveInt = 3
     relation: Relation = field(default=Relation.ADD_REMOVE, init=False)
 
-    @property
-    def scale(self) -> float:
-        """Noise scale, max_degree / epsilon."""
-        return self.max_degree / self.epsilon
+    n_moved: ClassVar[int] = 1
+
+    @cached_property
+    def noise(self) -> Laplace:
+        """Laplace noise for sensitivity `max_degree`."""
+        return Laplace(self.epsilon, sensitivity=self.max_degree, relation=self.relation)
+
+    def answers(self, dataset: Dataset) -> Floats:
+        """Return the extended number of edges, shape `()`."""
+        return np.asarray(self.extension(dataset))
 
     def extension(self, dataset: Dataset) -> float:
         """Return the value of the linear program, to 1e-9."""
@@ -70,21 +77,9 @@ class RestrictedEdgeCount(Mechanism):
         solved = linprog(-np.ones(len(ends)), A_ub=incidence, b_ub=limits, bounds=(0.0, 1.0), method="highs")
         return round(-float(solved.fun), 9) + 0.0
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` noisy counts, shape `(size,)`."""
-        return Outputs(self.extension(dataset) + draw_laplace(self.scale, (size,), rng))
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log density of each output under `dataset`, shape `(size,)`."""
-        return laplace_log_density(np.subtract(outputs.values, self.extension(dataset), dtype=np.float64), self.scale)
-
     def guarantee(self) -> Guarantee:
         """Return `LaplaceDP(epsilon)`, which is exact."""
-        return LaplaceDP(self.epsilon, self.relation)
+        return self.noise.guarantee()
 
     def worst_case(self) -> Neighbours:
         """Return `max_degree` vertices without edges, and on side 1 a further vertex that is joined to all of them."""

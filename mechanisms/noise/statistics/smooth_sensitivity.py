@@ -7,19 +7,18 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP, PureDP
 from ...accounting.kinds.two_laws.cauchy import TwoCauchysDP, log_cauchy
 from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Delta, Positive, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace
+from ..laplace import draw_laplace
 from .median_sensitivity import BoundedMedian
 
 LEAST = 1e-140
@@ -27,7 +26,7 @@ LEAST = 1e-140
 
 
 @dataclass(frozen=True)
-class SmoothSensitivityMedian(Mechanism):
+class SmoothSensitivityMedian(RecordsMechanism):
     """Smooth sensitivity: the median plus S(x) / alpha times noise, with S the smooth sensitivity.
 
     S(x) = max over k of e^(-beta k) A_k(x), with A_k the largest local sensitivity within k replacements: it is at
@@ -106,11 +105,7 @@ class SmoothSensitivityMedian(Mechanism):
             values = draw_laplace(self.scale(dataset), (size,), rng)
         return Outputs(values + self.median(dataset))
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         law = log_cauchy if self.noise == "cauchy" else log_laplace
         return law(outputs.values.astype(np.float64, copy=False), self.median(dataset), self.scale(dataset))
@@ -140,8 +135,3 @@ class SmoothSensitivityMedian(Mechanism):
         (centre0, scale0), (centre1, scale1) = ((self.median(d), self.scale(d)) for d in (pair.d0, pair.d1))
         curve = TwoCauchysDP if self.noise == "cauchy" else two_laplaces
         return curve(centre0, scale0, centre1, scale1, self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

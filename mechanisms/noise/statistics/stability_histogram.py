@@ -8,24 +8,22 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP, ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...core.constraints import Delta, Positive, at_least, one_of_names
+from ...core.base import Dataset, Neighbours, Outputs
+from ...core.constraints import OpenUnit, Positive, at_least, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records, check_worst_case
+from ...core.records import RecordsMechanism, check_worst_case
 from ...core.relation import Relation
-from ...core.validation import positive
-from ..discrete.geometric import Geometric
+from ..geometric import Geometric
 from ..queries.base import column_of
 
 
 @dataclass(frozen=True)
-class StabilityHistogram(Mechanism):
+class StabilityHistogram(RecordsMechanism):
     """Stability-based histogram: every positive count gets geometric noise, and is listed if it exceeds a threshold.
 
     Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is 1 when a record is added or removed and 2
@@ -54,7 +52,7 @@ class StabilityHistogram(Mechanism):
     """
 
     epsilon: Positive = 1.0
-    delta: Delta = 1e-6
+    delta: OpenUnit = 1e-6
     _: KW_ONLY
     n_categories: Annotated[int, at_least(2)] = 2
     case: Annotated[str, one_of_names("large", "unique")] = "large"
@@ -62,7 +60,6 @@ class StabilityHistogram(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(delta=self.delta)
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(
@@ -113,11 +110,7 @@ class StabilityHistogram(Mechanism):
         noisy[(noisy < self._least_listed) | (counts == 0.0)] = 0.0
         return Outputs(noisy.astype(np.int64))
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
         values, counts = np.asarray(outputs.values, dtype=np.float64), self.counts(dataset)
         listed, present = values != 0.0, counts > 0.0
@@ -153,8 +146,3 @@ class StabilityHistogram(Mechanism):
         else:
             curve = ExactDP.of_logs(response[::-1], response, relation)
         return curve.product(ExactDP.of_logs(response, response[::-1])) if relation is Relation.REPLACE_ONE else curve
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

@@ -7,18 +7,17 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
-from ..additive.laplace import draw_laplace, laplace_log_cdf
+from ..laplace import draw_laplace, laplace_log_cdf
 from .laplace_choice import LaplaceChoiceDP
 
 LEAST = 1.0
@@ -28,7 +27,7 @@ PIECES, NODES = 60, 8
 
 
 @dataclass(frozen=True)
-class TriangleCount(Mechanism):
+class TriangleCount(RecordsMechanism):
     """Privately bounded local sensitivity: a noisy bound on the local sensitivity, and noise scaled to this bound.
 
     The number of triangles moves by the number of common neighbours of the two ends of the edge that is added or
@@ -102,11 +101,7 @@ class TriangleCount(Mechanism):
         counts = self.triangles(dataset) + draw_laplace(2.0 / self.epsilon, (size,), rng) * bounds
         return Outputs(np.column_stack([bounds, counts]))
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output, `(size,)`; a log probability for the smallest bound."""
         bounds, counts = np.asarray(outputs.values, dtype=np.float64).T
         rate, deviation = self.epsilon / 2.0, bounds - self.local_sensitivity(dataset) - self.margin
@@ -155,6 +150,5 @@ class TriangleCount(Mechanism):
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        check_records(neighbours)
         _ = self.adjacency(neighbours.d0), self.adjacency(neighbours.d1)
         return self

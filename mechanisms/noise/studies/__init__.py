@@ -1,17 +1,15 @@
-"""Studies: what is published about a group of people, each with 0 or 1 in many columns.
+"""Studies: published statistics of a group of people, each with 0 or 1 in many columns.
 
-column_means.py   ColumnMeans   the means of all columns: exact, rounded, or with noise
-genomes.py        Genomes       people whose columns are correlated, in blocks
-populations.py    public frequencies of columns: all alike, spread, or those of fingerprinting codes
-study.py          Study         a group of which all but one are drawn anew in every run
+column_means.py   the means of all columns: exact, rounded, or with noise
+populations.py    public frequencies of the columns, people with independent or correlated columns, and random studies
 """
 
 from .column_means import ColumnMeans as ColumnMeans
-from .genomes import Genomes as Genomes
 from .populations import (
     ConstantFrequencies as ConstantFrequencies,
+    Genomes as Genomes,
     Population as Population,
+    Study as Study,
     Tardos as Tardos,
     Uniform as Uniform,
 )
-from .study import Study as Study

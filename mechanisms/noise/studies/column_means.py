@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated
 
@@ -12,19 +13,18 @@ from scipy import special
 
 from ...accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP, self_composed
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...core.constraints import NonNegativeInt, PositiveInt, one_of_names
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.constraints import NonNegativeInt, Positive, PositiveInt, one_of_names
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...core.validation import positive
-from ..additive.laplace import draw_laplace
-from .populations import Population, draw_people
-from .study import Study, check_people
+from ..base import VACUOUS_DELTA
+from ..laplace import draw_laplace, laplace_log_cdf
+from .populations import Population, Study, check_people, draw_people
 
-ALL_BUT_NOTHING = 1.0 - 2.0**-53
-"""Largest delta below 1, which holds for every mechanism: a vacuous guarantee."""
+LOG_CDF: dict[str, Callable[[Floats], Floats]] = {"gaussian": special.log_ndtr, "laplace": laplace_log_cdf}
+"""Log distribution function of standard noise."""
 CELLS = 100_000
 """Number of outputs whose densities are summed over counts at once."""
 POWERS, SMALL = 200.0, 1e-200
@@ -77,8 +77,8 @@ class ColumnMeans(Mechanism):
     n_attributes: PositiveInt = 4
     _: KW_ONLY
     noise: Annotated[str, one_of_names("none", "gaussian", "laplace")] = "gaussian"
-    scale: float | None = None
-    noise_multiplier: float | None = None
+    scale: Positive | None = None
+    noise_multiplier: Positive | None = None
     decimals: NonNegativeInt | None = None
     population: Population | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
@@ -95,7 +95,6 @@ class ColumnMeans(Mechanism):
                 f"noise is {self.noise!r}: give {required}, but {' and '.join(scales) or 'none'} is given.",
                 argument=[*scales, "noise"],
             )
-        positive(**scales)
         if self.population is not None and not isinstance(self.population, Population):
             raise ParameterError(
                 f"population must be None or a Population, such as Uniform(), but is {self.population!r}.",
@@ -126,7 +125,7 @@ class ColumnMeans(Mechanism):
     def guarantee(self) -> Guarantee:
         """Return `GaussianDP`, `PureDP`, or a vacuous guarantee without noise."""
         if self.noise == "none":
-            return ApproximateDP(0.0, ALL_BUT_NOTHING, relation=self.relation)
+            return ApproximateDP(0.0, VACUOUS_DELTA, relation=self.relation)
         ratio = self.sensitivity / self.noise_scale
         if self.noise == "gaussian":
             return GaussianDP(ratio, relation=self.relation)
@@ -192,15 +191,11 @@ class ColumnMeans(Mechanism):
         """Return the exact means of the columns of `people` `(n, d)`, shape `(d,)`."""
         return np.asarray(people.sum(axis=0, dtype=np.int64) / self.n_records)
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density (without noise or with rounding: log probability) of each output, shape `(size,)`."""
         return np.asarray(self.column_log_density(outputs.values, dataset).sum(axis=1))
 
-    def column_log_density(self, values: NDArray[np.float64], dataset: Dataset) -> Floats:
+    def column_log_density(self, values: Floats, dataset: Dataset) -> Floats:
         """Return the log density of each mean of `values` `(size, n_attributes)`, same shape; means are independent."""
         dataset = self._checked(dataset)
         if not isinstance(dataset, Study):
@@ -262,7 +257,7 @@ class ColumnMeans(Mechanism):
 
     def _log_masses(self, study: Study, columns: slice) -> Floats:
         """Return the log probability of each count 0..n in each of the columns, shape `(n + 1, columns)`."""
-        n, p = study.strangers(self.n_records), study.frequencies[columns]
+        n, p = study.n_non_members(self.n_records), study.frequencies[columns]
         shift = np.zeros(len(p)) if study.person is None else study.person[columns]
         ones = np.arange(self.n_records + 1.0)[:, None] - shift
         inside = (ones >= 0) & (ones <= n)
@@ -282,7 +277,7 @@ class ColumnMeans(Mechanism):
             return np.asarray(-0.5 * z * z - math.log(self.noise_scale * math.sqrt(2.0 * math.pi)))
         half = 0.5 * 10.0**-self.decimals / self.noise_scale
         z = -np.abs(z)
-        upper, lower = (_log_cdf(self.noise, z + step) for step in (half, -half))
+        upper, lower = (LOG_CDF[self.noise](z + step) for step in (half, -half))
         return np.asarray(upper + np.log(-np.expm1(lower - upper)))
 
     def _checked(self, dataset: Dataset) -> Study | NDArray[np.uint8]:
@@ -303,11 +298,3 @@ class ColumnMeans(Mechanism):
                 argument="n_records",
             )
         return people
-
-
-def _log_cdf(noise: str, z: Floats) -> Floats:
-    """Return the log distribution function of standard noise."""
-    if noise == "gaussian":
-        return np.asarray(special.log_ndtr(z))
-    with np.errstate(over="ignore"):
-        return np.where(z < 0.0, z - math.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(z, 0.0))))

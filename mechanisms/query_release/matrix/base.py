@@ -21,7 +21,7 @@ from ...core.constraints import one_of_names
 from ...core.errors import ParameterError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.additive.additive import AdditiveNoise
+from ...noise.base import AdditiveNoise
 from ...noise.queries.domain import Domain
 from ...noise.queries.workload import Workload
 from .errors import reconstruction

@@ -13,7 +13,7 @@ from ...core.arrays import Floats
 from ...core.constraints import check_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.gaussian import Gaussian
+from ...noise.gaussian import Gaussian
 from ...noise.queries.workload import Workload
 from .base import MatrixMechanism, sixteen_prefixes
 from .strategies import Optimised, Strategy

@@ -11,7 +11,7 @@ from ...accounting import LaplaceDP, LaplaceVectorDP
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.laplace import Laplace
+from ...noise.laplace import Laplace
 from ...noise.queries.workload import Workload
 from .base import MatrixMechanism, sixteen_prefixes
 from .strategies import Optimised, Strategy

@@ -11,7 +11,7 @@ from ...accounting import ConcentratedDP, PureDP
 from ...core.arrays import Floats
 from ...core.constraints import OpenUnit, Positive
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.threshold_integral import panels
 from .gaussian_choice import GaussianChoiceDP

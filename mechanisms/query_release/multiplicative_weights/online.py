@@ -15,7 +15,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.numerical import NumericalSparseVector
 from .base import WorkloadRelease, shown

@@ -17,7 +17,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.discrete.geometric import Geometric
+from ...noise.geometric import Geometric
 from .census import census_tables
 from .statistics import GroupCount
 from .tables import Tables

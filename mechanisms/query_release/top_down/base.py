@@ -22,8 +22,8 @@ from ...core.constraints import one_of_names
 from ...core.errors import NeighboursError, ParameterError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.discrete.discrete_gaussian import DiscreteGaussian
-from ...noise.discrete.geometric import Geometric
+from ...noise.discrete_gaussian import DiscreteGaussian
+from ...noise.geometric import Geometric
 from ...noise.queries.domain import Domain
 from .geography import LEVELS, Geography
 from .neighbouring_moves import Moves

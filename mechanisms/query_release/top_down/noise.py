@@ -15,8 +15,8 @@ from ...core.arrays import Floats
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...noise.discrete.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
-from ...noise.discrete.geometric import Geometric
+from ...noise.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
+from ...noise.geometric import Geometric
 from .base import TopDown
 from .queries import LevelQuery
 

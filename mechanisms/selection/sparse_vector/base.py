@@ -23,7 +23,7 @@ from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Finite, Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from ...noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ...noise.queries.base import AnyQuery
 from .answers import ABOVE, STOPPED, Answers, all_patterns, as_answers, distinct, possible

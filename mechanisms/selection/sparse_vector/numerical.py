@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from .answers import Answers
 from .released_values import ReleasesValues
 

@@ -17,7 +17,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
-from ...noise.additive.laplace import laplace_log_density
+from ...noise.laplace import laplace_log_density
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
 from .base import MOST_PATTERNS, SparseVector
 from .threshold_integral import FAR, REACH, panels

@@ -22,7 +22,7 @@ from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.answers import check_distance
 from .base import OutcomeCells, TuningTrial
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
-from ...noise.discrete.geometric import Geometric
+from ...noise.geometric import Geometric
 from ...noise.queries.counts import Histogram
 from .mondrian import band_of
 from .table import Places, check_columns

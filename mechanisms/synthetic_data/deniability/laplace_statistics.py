@@ -14,7 +14,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
-from ...noise.additive.laplace import Laplace, draw_laplace, laplace_log_density
+from ...noise.laplace import Laplace, draw_laplace, laplace_log_density
 
 
 class LaplaceParts(Mechanism):

@@ -16,7 +16,7 @@ from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from ...noise.additive.laplace import draw_laplace
+from ...noise.laplace import draw_laplace
 from .definition import buckets
 from .seeds import SeedBasedSynthesis, SeedGenerator
 from .theorem import DeniabilityDP, pass_log_probability

@@ -19,7 +19,7 @@ from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import positive, whole
-from ...noise.additive.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.domain import Domain
 from .laplace_statistics import LaplaceParts
 

@@ -17,8 +17,8 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import positive
-from ...noise.additive.gaussian import Gaussian
-from ...noise.additive.laplace import Laplace
+from ...noise.gaussian import Gaussian
+from ...noise.laplace import Laplace
 from ...noise.queries.domain import Domain
 from ...noise.queries.marginals import Marginals
 from ..base import NOISES, Generator, Marginal, MarginalSelection, Measured, Table, checked_marginals

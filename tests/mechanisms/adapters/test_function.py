@@ -531,7 +531,7 @@ def test_target_in_a_file_is_found_and_runs_in_workers(source):
 
 def test_target_in_a_module_is_found(source):
     assert load_target("math:sqrt")(4.0) == 2.0
-    assert load_target("dpassay.mechanisms.noise.additive.laplace:Laplace").__name__ == "Laplace"
+    assert load_target("dpassay.mechanisms.noise.laplace:Laplace").__name__ == "Laplace"
     assert load_target("my_release:SCALE") == 2.0
 
 

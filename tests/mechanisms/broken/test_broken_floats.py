@@ -19,7 +19,7 @@ from dpassay.mechanisms.broken.floats import (
 )
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 

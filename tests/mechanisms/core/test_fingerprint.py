@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.core.display_names import display_name
 from dpassay.mechanisms.core.fingerprint import describe, fingerprint, identity, opaque
+from dpassay.mechanisms.core.printable import display_name
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.selection import BernoulliParameter
 
 FALSE_ALARM = 1e-6

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.additive.laplace import laplace_log_cdf
+from dpassay.mechanisms.noise.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection import NoisyMaxWithGap, ReportNoisyMax
 from dpassay.mechanisms.selection.laws import nodes_between, pieces
 

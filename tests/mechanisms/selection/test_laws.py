@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dpassay.mechanisms.noise.additive.laplace import laplace_log_cdf
+from dpassay.mechanisms.noise.laplace import laplace_log_cdf
 from dpassay.mechanisms.selection import LaplaceTopK, PermuteAndFlip, ReportNoisyMax
 from dpassay.mechanisms.selection.laws import (
     log_all_below,

@@ -14,7 +14,7 @@ from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.membership.synthetic_data import LearnedAttack, TableAttack
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AttackError
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace
 
 ATTACKS = [name for name in catalogue if issubclass(catalogue.get(name), TableAttack)]
 every_attack = pytest.mark.parametrize("name", ATTACKS)

@@ -28,7 +28,7 @@ from dpassay.experiments.data.mails import mails
 from dpassay.mechanisms.accounting import GaussianDP, PureDP
 from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from dpassay.mechanisms.learning.ngrams import Alphabet, NGramCounts, NGramModel
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.laplace import Laplace
 
 FALSE_ALARM = 1e-6
 CODES = [f"{code:06d}" for code in np.random.default_rng(7).integers(10**6, size=12)]

@@ -20,7 +20,7 @@ from dpassay.mechanisms.local import (
     UnaryEncoding,
 )
 from dpassay.mechanisms.local.shuffle import Shuffled, learning_samples, uniformity_samples
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 

@@ -9,8 +9,8 @@ import pytest
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.noise.additive.gaussian import Gaussian
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.gaussian import Gaussian
+from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Domain, Marginals, Query, Workload
 from dpassay.mechanisms.noise.queries.catalogue import build
 

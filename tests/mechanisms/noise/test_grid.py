@@ -8,7 +8,7 @@ from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.noise.discrete.grid import GridLaplace
+from dpassay.mechanisms.noise.grid import GridLaplace
 
 FALSE_ALARM = 1e-6
 

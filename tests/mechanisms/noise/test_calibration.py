@@ -8,8 +8,8 @@ import pytest
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.additive.calibration import concentrated_budget, laplace_scale
-from dpassay.mechanisms.noise.additive.laplace import Laplace
+from dpassay.mechanisms.noise.calibration import concentrated_budget, laplace_scale
+from dpassay.mechanisms.noise.laplace import Laplace
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,15 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ...accounting import GaussianDP
-from ...core.arrays import Floats
-from ...core.constraints import check_fields, one_of_names
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import delta_range, positive
-from ..queries.base import AnyQuery
-from .additive import AdditiveNoise
+from ..accounting import GaussianDP
+from ..core.arrays import Floats
+from ..core.constraints import Delta, Positive, one_of_names
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import AdditiveNoise
 from .calibration import CALIBRATIONS, noise_multiplier
+from .queries.base import AnyQuery
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Gaussian(AdditiveNoise):
         delta: target delta, strictly between 0 and 1: Gaussian noise is not private at delta 0.
         noise_multiplier: standard deviation / sensitivity, > 0; instead of epsilon and delta.
         calibration: "analytic" (the smallest sufficient noise), "classic", "classic-log-1" or "classic-log-2"; see
-            `dpassay.mechanisms.noise.additive.calibration`.
+            `dpassay.mechanisms.noise.calibration`.
         sensitivity: largest L2 distance between the answers on neighbours, > 0.
         n_queries: number of answers, >= 1.
         query: computes the answers from the dataset; None when the dataset is the vector of answers.
@@ -55,10 +54,10 @@ class Gaussian(AdditiveNoise):
         0.751
     """
 
-    epsilon: float | None = None
-    delta: float | None = None
+    epsilon: Positive | None = None
+    delta: Delta | None = None
     _: KW_ONLY
-    noise_multiplier: float | None = None
+    noise_multiplier: Positive | None = None
     calibration: Annotated[str, one_of_names(*CALIBRATIONS)] = "analytic"
     sensitivity: float = 1.0
     n_queries: int = 1
@@ -68,22 +67,17 @@ class Gaussian(AdditiveNoise):
     norm: ClassVar[float] = 2.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if self.noise_multiplier is not None:
             if self.epsilon is not None or self.delta is not None:
                 raise ParameterError("give either noise_multiplier, or epsilon and delta, but not both.")
-            positive(noise_multiplier=self.noise_multiplier)
         elif self.epsilon is None or self.delta is None:
             raise ParameterError("give epsilon and delta, such as epsilon=1.0, delta=1e-5, or noise_multiplier.")
-        else:
-            positive(epsilon=self.epsilon)
-            delta_range(delta=self.delta)
-            if self.delta == 0.0:
-                raise ParameterError(
-                    "delta is 0, but Gaussian noise is private at no epsilon with delta 0. Try delta=1e-5.",
-                    argument="delta",
-                )
-        super().__post_init__()
+        elif self.delta == 0.0:
+            raise ParameterError(
+                "delta is 0, but Gaussian noise is private at no epsilon with delta 0. Try delta=1e-5.",
+                argument="delta",
+            )
         _ = self.standard_deviation
 
     @classmethod
@@ -123,6 +117,10 @@ class Gaussian(AdditiveNoise):
     def guarantee(self) -> Guarantee:
         """Return `GaussianDP(mu)`, exact; quoted at the delta of the calibration, if there was one."""
         return GaussianDP(self.mu, relation=self.relation).calibrated_at(self.delta)
+
+    def exact_curve(self, n_moved: int) -> Guarantee:
+        """Return the claim: only the L2 distance matters, and not how many answers share it."""
+        return self.guarantee()
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         noise = rng.standard_normal(shape)

@@ -9,7 +9,7 @@ from scipy import stats
 from dpassay.audit import audit
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.additive.staircase import Staircase
+from dpassay.mechanisms.noise.staircase import Staircase
 
 FALSE_ALARM = 1e-6
 

@@ -7,14 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from ...accounting import GaussianDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.errors import NeighboursError, ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import non_negative
+from ..accounting import GaussianDP
+from ..core.arrays import Floats
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive
+from ..core.errors import NeighboursError, ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import non_negative
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,6 @@ class GaussianCounters(Mechanism):
                 argument="dataset",
             )
         return counts
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output, shape `(size,)`; -inf where a counter without noise is not exact."""

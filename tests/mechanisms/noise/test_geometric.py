@@ -1,5 +1,6 @@
 """Geometric: sampler against law, truncation, exact curve for numbers and vectors by brute force, refusals."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 
@@ -140,3 +141,15 @@ def test_whole_sensitivity_may_be_written_as_a_float():
 def test_answers_that_are_not_whole_are_refused():
     with pytest.raises(ParameterError, match="Use Laplace for real numbers"):
         Geometric(1.0).bind(Neighbours(0.0, 0.5, "add_remove"))
+
+
+@pytest.mark.parametrize("n_moved", [1, 2])
+def test_answers_that_move_by_one_have_the_curve_of_their_joint_law(n_moved):
+    noise = Geometric(2.0, sensitivity=n_moved)
+    outputs = Outputs(np.array(list(itertools.product(range(-20, 22), repeat=n_moved))))
+    densities = (noise.log_density_around(answers, outputs) for answers in (np.zeros(n_moved), np.ones(n_moved)))
+    law0, law1 = map(np.exp, densities)
+    for epsilon in (0.0, 0.5, 1.5):
+        delta = np.maximum(law1 - math.exp(epsilon) * law0, 0.0).sum()
+        assert noise.exact_curve(n_moved).delta(epsilon) == pytest.approx(delta, abs=1e-7)
+    assert Geometric(2.0, sensitivity=7).exact_curve(2) is None

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...accounting import ExactDP, PureDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..queries.base import AnyQuery
-from .additive import AdditiveNoise
+from ..accounting import ExactDP
+from ..core.arrays import Floats
+from ..core.base import Neighbours, Outputs
+from ..core.constraints import Positive
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import PureNoise, sum_of_answers
 from .laplace import laplace_log_density, log_laplace_mass
-from .uniforms import full_precision_uniform
+from .queries.base import AnyQuery
 
 ROUNDING = 2.0**-49
 """Increase of the sensitivity of an answer by floating-point arithmetic, as a share of `bound` (Mironov 2012)."""
+BITS = 52
+"""Number of bits of the fraction of a float."""
 MOST_CELLS = 10_000_000
 """Largest number of rounding cells between two answers for which the exact curve is computed."""
 
 
 @dataclass(frozen=True)
-class Snapping(AdditiveNoise):
+class Snapping(PureNoise):
     """Snapping mechanism: clamp, add Laplace noise, round to a multiple of a power of two, and clamp again.
 
         release = clamp(round(clamp(answer) + scale * sign * ln(U))),     scale = (sensitivity + 2^-49 bound) / epsilon
@@ -71,8 +70,6 @@ class Snapping(AdditiveNoise):
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
-    norm: ClassVar[float] = 1.0
-
     def __post_init__(self) -> None:
         super().__post_init__()
         low = self.sensitivity * (1.0 + 1.0 / self.epsilon)
@@ -99,10 +96,6 @@ class Snapping(AdditiveNoise):
         """Edge of the last rounding cell: sums above it become `bound`."""
         return (math.ceil(self.bound / self.granularity) - 0.5) * self.granularity
 
-    def guarantee(self) -> Guarantee:
-        """Return the claim, `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
-
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of the worst case; None where it has more than ten million rounding cells.
 
@@ -125,9 +118,9 @@ class Snapping(AdditiveNoise):
         start[(0,) * start.ndim] = 0.5 * self.granularity
         return Neighbours(np.add(pair.d0, start)[()], np.add(pair.d1, start)[()], pair.relation)
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` snapped answers: shape `(size,)` for one query, `(size, n_queries)` for more."""
-        values = super().release(dataset, size, rng).values
+    def add_to(self, answers: Floats, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` snapped copies of `answers`, shape `(size, *answers.shape)`."""
+        values = super().add_to(answers, size, rng).values
         values /= self.granularity
         np.rint(values, out=values)
         values *= self.granularity
@@ -136,17 +129,17 @@ class Snapping(AdditiveNoise):
     def _centre(self, answers: Floats) -> Floats:
         return np.clip(answers, -self.bound, self.bound)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
+    def log_density_around(self, answers: Floats, outputs: Outputs) -> Floats:
+        """Return the log probability of each output, shape `(size,)`; -inf where impossible."""
         values, half = outputs.values, 0.5 * self.granularity
-        centre = self._centre(self.answers(dataset))
+        centre = self._centre(answers)
         inside, ends = np.abs(values) < self.bound, np.abs(values) == self.bound
         low = np.where(ends, self.last_edge, np.abs(values) - half)
         high = np.where(ends, np.inf, np.abs(values) + half)
         shift = np.where(values < 0.0, -centre, centre)
         each = log_laplace_mass(low - shift, high - shift, self.scale)
         each[~(ends | (inside & (values % self.granularity == 0.0)))] = -np.inf
-        return np.asarray(each.reshape(len(values), -1).sum(axis=1))
+        return sum_of_answers(each)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         noise = np.log(full_precision_uniform(shape, rng))
@@ -155,3 +148,14 @@ class Snapping(AdditiveNoise):
 
     def _noise_log_density(self, noise: Floats) -> Floats:
         return laplace_log_density(noise, self.scale)
+
+
+def full_precision_uniform(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Draw uniform floats in (0, 1), each with the probability of the gap above it (Mironov 2012).
+
+    `Generator.random` gives only multiples of 2^-53: below 1/2 it leaves out most floats, and so does -ln(U). Here the
+    exponent is the position of the first 1 among fair bits, and the fraction after it has all its 52 bits.
+    """
+    fraction = rng.integers(0, 1 << BITS, size=shape) * 2.0**-BITS
+    uniforms: Floats = np.ldexp(1.0 + fraction, -rng.geometric(0.5, size=shape))
+    return uniforms

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
-from ...accounting import ExactDP, PureDP
-from ...core.arrays import Floats
-from ...core.constraints import OpenUnit, Positive, check_fields
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..queries.base import AnyQuery
-from .additive import AdditiveNoise
+from ..accounting import ExactDP
+from ..core.arrays import Floats
+from ..core.constraints import OpenUnit, Positive
+from ..core.errors import ParameterError
+from ..core.relation import Relation
+from .base import PureNoise
+from .queries.base import AnyQuery
 
 
 @dataclass(frozen=True)
-class Staircase(AdditiveNoise):
+class Staircase(PureNoise):
     """Staircase mechanism: one answer plus noise whose density falls in steps, by e^epsilon every `sensitivity`.
 
         density(z) = a e^(-k epsilon)          for z in [k, k + gamma) sensitivities
@@ -60,14 +58,10 @@ class Staircase(AdditiveNoise):
     relation: Relation = Relation.ADD_REMOVE
     n_queries: int = field(default=1, init=False)
 
-    norm: ClassVar[float] = 1.0
-
     def __post_init__(self) -> None:
-        check_fields(self)
-        check_fields(self)
+        super().__post_init__()
         if self.epsilon > 700.0:
             raise ParameterError(argument="epsilon", value=self.epsilon, allowed="be at most 700")
-        super().__post_init__()
 
     @property
     def step(self) -> float:
@@ -81,11 +75,7 @@ class Staircase(AdditiveNoise):
         within = 0.5 * (gamma**2 + b * (1.0 - gamma**2)) / (gamma + b * (1.0 - gamma))
         return self.sensitivity * (b / -math.expm1(-self.epsilon) + within)
 
-    def guarantee(self) -> Guarantee:
-        """Return the claim, `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
-
-    def exact_guarantee(self) -> Guarantee:
+    def exact_guarantee(self) -> ExactDP:
         """Return the exact curve of answers `sensitivity` apart.
 
         Between the answers, both densities are constant on at most three pieces; outside, they differ by e^epsilon.

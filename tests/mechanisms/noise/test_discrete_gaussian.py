@@ -12,15 +12,15 @@ from dpassay.audit import audit
 from dpassay.mechanisms.accounting import ConcentratedDP, GaussianDP
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.discrete.discrete_gaussian import DiscreteGaussian
-from dpassay.mechanisms.noise.discrete.exact_samplers import (
+from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian
+from dpassay.mechanisms.noise.exact_samplers import (
     bernoulli,
     bernoulli_exp,
     discrete_gaussian,
     discrete_laplace,
     uniform_below,
 )
-from dpassay.mechanisms.noise.discrete.geometric import Geometric
+from dpassay.mechanisms.noise.geometric import Geometric
 
 FALSE_ALARM = 1e-6
 

@@ -11,7 +11,7 @@ from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.noise.additive.gaussian import Gaussian
+from dpassay.mechanisms.noise.gaussian import Gaussian
 from dpassay.mechanisms.noise.queries import Histogram
 
 FALSE_ALARM = 1e-6

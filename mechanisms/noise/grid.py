@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...accounting import PureDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive, check_fields
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..additive.additive import LARGEST, AdditiveNoise
-from ..queries.answers import refuse_worst_case
-from ..queries.base import AnyQuery
+from ..core.arrays import Floats
+from ..core.base import Mechanism, Neighbours, Outputs
+from ..core.constraints import Positive
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import LARGEST, PureNoise
 from .geometric import Geometric
+from .queries.answers import refuse_worst_case
+from .queries.base import AnyQuery
 
 FINEST = 2.0**30
 """Largest scale of the noise in steps of the grid."""
@@ -29,7 +26,7 @@ LISTED = 4096
 
 
 @dataclass(frozen=True)
-class GridLaplace(AdditiveNoise):
+class GridLaplace(PureNoise):
     """Laplace noise on a grid: answer, noise and output are multiples of one power of two.
 
     The answer is rounded down to a multiple of `granularity`, and two-sided geometric noise is added in such multiples.
@@ -64,11 +61,8 @@ class GridLaplace(AdditiveNoise):
     relation: Relation = Relation.ADD_REMOVE
     n_queries: int = field(default=1, init=False)
 
-    norm: ClassVar[float] = 1.0
-
     def __post_init__(self) -> None:
-        check_fields(self)
-        check_fields(self)
+        super().__post_init__()
         if math.frexp(self.granularity)[0] != 0.5:
             nearest = 2.0 ** round(math.log2(self.granularity))
             raise ParameterError(
@@ -76,7 +70,6 @@ class GridLaplace(AdditiveNoise):
                 f"Set granularity={nearest!r}.",
                 argument="granularity",
             )
-        super().__post_init__()
         finest = self.sensitivity / self.epsilon / FINEST
         if self.granularity < finest:
             raise ParameterError(
@@ -95,7 +88,7 @@ class GridLaplace(AdditiveNoise):
     def guarantee(self) -> Guarantee:
         """Return the exact curve of `Geometric` at ceil(sensitivity / granularity); on fine grids, `PureDP`."""
         if self.on_grid.sensitivity > LISTED:
-            return PureDP(self.epsilon, relation=self.relation)
+            return super().guarantee()
         return self.on_grid.guarantee()
 
     def _centre(self, answers: Floats) -> Floats:
@@ -118,13 +111,13 @@ class GridLaplace(AdditiveNoise):
         upper = self.on_grid.sensitivity * self.granularity
         return Neighbours(upper - self.sensitivity, upper, self.relation)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf off the grid."""
-        centre = self._centre(self.answers(dataset))
-        return self.on_grid.log_density(Outputs(outputs.values / self.granularity), centre / self.granularity)
+    def log_density_around(self, answers: Floats, outputs: Outputs) -> Floats:
+        """Return the log probability of each output, shape `(size,)`; -inf off the grid."""
+        steps = Outputs(outputs.values / self.granularity)
+        return self.on_grid.log_density_around(self._centre(answers) / self.granularity, steps)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return self.on_grid.release(0.0, math.prod(shape), rng).values.reshape(shape) * self.granularity
+        return self.on_grid._draw(shape, rng) * self.granularity
 
     def _noise_log_density(self, noise: Floats) -> Floats:
-        return self.on_grid.log_density(Outputs(noise / self.granularity), 0.0)
+        return self.on_grid._noise_log_density(noise / self.granularity)

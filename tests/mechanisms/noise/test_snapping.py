@@ -10,9 +10,8 @@ from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.noise.additive.laplace import log_laplace_mass
-from dpassay.mechanisms.noise.additive.snapping import Snapping
-from dpassay.mechanisms.noise.additive.uniforms import full_precision_uniform
+from dpassay.mechanisms.noise.laplace import log_laplace_mass
+from dpassay.mechanisms.noise.snapping import Snapping, full_precision_uniform
 
 FALSE_ALARM = 1e-6
 EVERY = np.append(np.arange(-96.0, 97.0, 16.0), [-100.0, 100.0])

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...accounting import ExactDP, PureDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import Positive, PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ...core.validation import whole
-from ..additive.additive import LARGEST, AdditiveNoise, check_whole
-from ..queries.base import AnyQuery
+from ..accounting import ExactDP
+from ..accounting.numerics.binomial import response_logs
+from ..core.arrays import Floats
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import Positive, PositiveInt
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from ..core.validation import whole
+from .base import LARGEST, PureNoise, check_whole, sum_of_answers
+from .queries.base import AnyQuery
 
 LARGEST_SCALE = 2.0**30
 """Largest noise scale, sensitivity / epsilon: above it, rounded exponentials of 53 bits leave out integers."""
@@ -27,7 +26,7 @@ LONGEST_CURVE = 1_000_000
 
 
 @dataclass(frozen=True)
-class Geometric(AdditiveNoise):
+class Geometric(PureNoise):
     """Geometric mechanism: each integer answer plus independent two-sided geometric noise, optionally clamped.
 
     The noise is also called discrete Laplace noise.
@@ -74,8 +73,6 @@ class Geometric(AdditiveNoise):
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
-    norm: ClassVar[float] = 1.0
-
     def __post_init__(self) -> None:
         sensitivity: object = self.sensitivity
         if isinstance(sensitivity, float) and sensitivity.is_integer():
@@ -115,11 +112,26 @@ class Geometric(AdditiveNoise):
         The curve is that of the law with merged tails: outputs <= 0, 1, ..., sensitivity - 1, >= sensitivity.
         """
         if self.sensitivity > LONGEST_CURVE:
-            return PureDP(self.epsilon, relation=self.relation)
+            return super().guarantee()
         powers = -self.rate * np.arange(self.sensitivity + 1) - math.log1p(self.ratio)
         law = powers + math.log(-math.expm1(-self.rate))
         law[[0, -1]] = powers[[0, -1]]
         return ExactDP.of_logs(law, law[::-1], relation=self.relation)
+
+    def exact_curve(self, n_moved: int) -> Guarantee | None:
+        """Return the curve of `n_moved` answers that share the sensitivity: one answer, or several that move by 1."""
+        if n_moved == self.sensitivity:
+            return self.unit_curve()
+        return self.exact_guarantee() if n_moved == 1 else None
+
+    def unit_curve(self) -> ExactDP:
+        """Return the exact curve of `sensitivity` answers that move by 1 each.
+
+        Each is a randomised response of epsilon / sensitivity: only two outcomes matter, at most the smaller answer or
+        above it. The number of responses that point to side 1 is binomial.
+        """
+        law = response_logs(self.sensitivity, self.rate)
+        return ExactDP.of_logs(law[::-1], law, relation=self.relation)
 
     def answers(self, dataset: Dataset) -> Floats:
         return check_whole(super().answers(dataset), instead="Laplace")
@@ -136,16 +148,16 @@ class Geometric(AdditiveNoise):
             return self.lower
         return 0 if self.upper is None else min(0, self.upper - self.sensitivity)
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for several."""
-        values = super().release(dataset, size, rng).values
+    def add_to(self, answers: Floats, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` noisy copies of `answers`, int64, shape `(size, *answers.shape)`."""
+        values = super().add_to(answers, size, rng).values
         if self.lower is not None or self.upper is not None:
             np.clip(values, self.lower, self.upper, out=values)
         return Outputs(values.astype(np.int64))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf where impossible."""
-        values, answers = outputs.values, self.answers(dataset)
+    def log_density_around(self, answers: Floats, outputs: Outputs) -> Floats:
+        """Return the log probability of each output, shape `(size,)`; -inf where impossible."""
+        values = outputs.values
         noise = np.subtract(values, answers, dtype=np.float64)
         whole_numbers = values.dtype.kind in "iu" or noise == np.rint(noise)
         each = self._noise_log_density(noise)
@@ -156,7 +168,7 @@ class Geometric(AdditiveNoise):
             each = np.where(values == self.upper, self._log_tail(self.upper - answers), each)
             each[values > self.upper] = -np.inf
         each = np.where(whole_numbers, each, -np.inf) if whole_numbers is not True else each
-        return each if each.ndim == 1 else each.sum(axis=tuple(range(1, each.ndim)))
+        return sum_of_answers(each)
 
     def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw differences of two geometric variables, each an exponential rounded down."""

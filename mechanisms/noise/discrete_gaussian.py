@@ -8,17 +8,16 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...accounting import ConcentratedDP, ExactDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, Outputs
-from ...core.constraints import Positive, PositiveInt
-from ...core.errors import ParameterError
-from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from ..additive.additive import AdditiveNoise, check_whole
-from ..queries.base import AnyQuery
+from ..accounting import ConcentratedDP, ExactDP
+from ..core.arrays import Floats
+from ..core.base import Dataset, Outputs
+from ..core.constraints import Positive, PositiveInt
+from ..core.errors import ParameterError
+from ..core.guarantee import Guarantee
+from ..core.relation import Relation
+from .base import AdditiveNoise, check_whole
+from .queries.base import AnyQuery
 
 LARGEST_SIGMA = 2.0**17
 LARGEST_SENSITIVITY = 10_000_000
@@ -105,13 +104,13 @@ class DiscreteGaussian(AdditiveNoise):
     def answers(self, dataset: Dataset) -> Floats:
         return check_whole(super().answers(dataset), instead="Gaussian")
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` noisy copies of the answers, int64: shape `(size,)`, or `(size, n_queries)` for several."""
-        return Outputs(super().release(dataset, size, rng).values.astype(np.int64))
+    def add_to(self, answers: Floats, size: int, rng: np.random.Generator) -> Outputs:
+        """Return `size` noisy copies of `answers`, int64, shape `(size, *answers.shape)`."""
+        return Outputs(super().add_to(answers, size, rng).values.astype(np.int64))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if it is not an integer."""
-        log_probability = super().log_density(outputs, dataset)
+    def log_density_around(self, answers: Floats, outputs: Outputs) -> Floats:
+        """Return the log probability of each output, shape `(size,)`; -inf if it is not an integer."""
+        log_probability = super().log_density_around(answers, outputs)
         if outputs.values.dtype.kind in "iu":
             return log_probability
         fractional = (outputs.values != np.rint(outputs.values)).reshape(len(log_probability), -1).any(axis=1)

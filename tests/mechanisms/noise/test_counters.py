@@ -10,7 +10,7 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.broken.noise import ZeroSensitivityCounters
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.noise.additive.counters import GaussianCounters
+from dpassay.mechanisms.noise.counters import GaussianCounters
 
 
 def test_shares_add_up_to_the_claim():
