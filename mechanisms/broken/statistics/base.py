@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import PureDP
-from ...accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
+from ...accounting.kinds.two_laws import log_laplace, two_laplaces
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
-from ...accounting.kinds.two_laws.laplace import log_laplace
+from ...accounting.kinds.two_laws import log_laplace
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting.conversion.convert import to_renyi
-from ...accounting.kinds.pure import PureDP
+from ...accounting.kinds.approximate import PureDP
 from ...accounting.kinds.renyi import RenyiDP
 from ...core.arrays import Floats
 from ...core.constraints import Finite, OpenUnit, Options, Positive, check_fields
