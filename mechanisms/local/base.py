@@ -12,7 +12,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.errors import NeighboursError, ParameterError, plural
 from ..core.relation import Relation
 
@@ -79,10 +79,6 @@ class LocalMechanism(Mechanism):
         """Perform `size` independent rounds, `(size, *message_shape)`, or `(size, n_users, *message_shape)`."""
         values = self.values(dataset)
         return Outputs(self._randomize(values, (size, *values.shape), rng))
-
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log probability of each output, summed over the users, shape `(size,)`; -inf if impossible."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..accounting import ExactDP
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..noise.additive.laplace import laplace_log_cdf
@@ -65,10 +65,6 @@ class NoisyMaxWithGap(Selection):
         with np.errstate(over="ignore"):
             gap = utilities[first] - utilities[second] + (noise[runs, first] - noise[runs, second]) / self.rate
         return Outputs(np.column_stack([first, np.clip(gap, 0.0, np.finfo(np.float64).max)]))
-
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log of P(index) times the density of the gap, shape `(size,)`; -inf if impossible."""

@@ -13,16 +13,16 @@ from scipy.special import gammaln, log_expit
 from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Neighbours, Outputs
-from ..core.constraints import OpenUnit
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import OpenUnit, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.additive.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..noise.queries.answers import refuse_worst_case
-from .base import Selection
+from .base import Selection, rare_lead
 from .laws import log_top_set_laplace
-from .noisy_max import NOISES, RARE
+from .noisy_max import NOISES
 from .peeling import check_k, log_ranking
 
 _LARGEST_EPSILON, _LARGEST_DELTA = 0.2, 0.05
@@ -55,7 +55,7 @@ class LaplaceTopK(Selection):
         1628.674
     """
 
-    k: int
+    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
@@ -91,10 +91,6 @@ class LaplaceTopK(Selection):
         chosen = np.sort(np.argpartition(-noisy, self.k - 1, axis=1)[:, : self.k], axis=1)
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(1.0 / self.rate, chosen.shape, rng)]))
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of the set, and of the counts given the set, under `dataset`, shape `(size,)`.
 
@@ -121,11 +117,8 @@ class LaplaceTopK(Selection):
         refuse_worst_case(type(self).__name__, self.query)
         if self.k == self.n_candidates:
             return self.leading(self.k, 0.0)
-        low, high = -60.0, 60.0
-        for _ in range(30):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._log_leaders(middle)[-1] < math.log(RARE) else (low, middle)
-        return self.leading(self.k, high)
+        lead = rare_lead(lambda lead: float(self._log_leaders(lead)[-1]), largest=60.0, steps=30)
+        return self.leading(self.k, lead)
 
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`.
@@ -230,7 +223,7 @@ class GumbelTopKCounts(Selection):
         (151.022, 333.052)
     """
 
-    k: int
+    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
@@ -270,10 +263,6 @@ class GumbelTopKCounts(Selection):
         noisy += self.scores(dataset)
         chosen = np.argsort(-noisy, axis=1)[:, : self.k]
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(self.count_scale, chosen.shape, rng)]))
-
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of the ranking, and of the counts given it, under `dataset`, shape `(size,)`."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..accounting import ApproximateDP
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -58,10 +58,6 @@ class PublishRandomRecord(Mechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the published record of each run, shape `(size,)`."""
         return Outputs(self.records(dataset)[rng.integers(self.n_records, size=size)])
-
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log of the share of records equal to each output, shape `(size,)`; -inf if there is none."""

@@ -11,8 +11,8 @@ import numpy as np
 from ...accounting import ExactDP
 from ...core.base import Neighbours
 from ...core.guarantee import Guarantee
+from ...selection.sparse_vector.above_threshold import MOST_PATTERNS, SparseVector
 from ...selection.sparse_vector.answers import ABOVE, BELOW
-from ...selection.sparse_vector.base import MOST_PATTERNS, SparseVector
 
 
 @dataclass(frozen=True)

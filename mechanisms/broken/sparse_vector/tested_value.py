@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Floats
 from ...core.base import Neighbours
 from ...selection.sparse_vector.answers import BELOW, Answers
-from ...selection.sparse_vector.released_values import ReleasesValues
+from ...selection.sparse_vector.numerical import ReleasesValues
 
 
 @dataclass(frozen=True)

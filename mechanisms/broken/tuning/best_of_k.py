@@ -10,7 +10,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
-from ...selection.tuning.chooses_run import ChoosesRun, best_of
+from ...selection.tuning.private_selection import ChoosesRun, best_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...accounting import ClonesDP, ExactDP
 from ...accounting.numerics.binomial import binomial_logs, convolved_logs
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import at_least
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
@@ -171,10 +171,6 @@ class Shuffled(Mechanism):
         common = gammaln(self.n_users + 1) - gammaln(counts + 1).sum(axis=1) + counts @ mass
         log0, log1 = (common + logsumexp(part - mass, b=counts, axis=1) for part in (first, second))
         return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
-
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log probability of the counts, shape `(size,)`; -inf if they do not sum to the users.

@@ -14,7 +14,6 @@ median_sensitivity.py       how far the median of bounded values can move
 laplace_choice.py           the exact curve of a random choice that is seen, and a number with noise that goes with it
 """
 
-from ...selection.quantile import Quantile as Quantile
 from .laplace_choice import LaplaceChoiceDP as LaplaceChoiceDP
 from .mean import SumAndCount as SumAndCount
 from .median_sensitivity import BoundedMedian as BoundedMedian
