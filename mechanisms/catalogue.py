@@ -20,7 +20,7 @@ catalogue = Catalogue(
         "bernoulli-parameter": "dpassay.mechanisms.selection.bernoulli:BernoulliParameter",
         "publish-random-record": "dpassay.mechanisms.selection.random_record:PublishRandomRecord",
         "randomized-response": "dpassay.mechanisms.local.randomized_response:RandomizedResponse",
-        "k-ary-randomized-response": "dpassay.mechanisms.local.k_ary:KAryRandomizedResponse",
+        "k-ary-randomized-response": "dpassay.mechanisms.local.randomized_response:KAryRandomizedResponse",
         "unary-encoding": "dpassay.mechanisms.local.unary_encoding:UnaryEncoding",
         "local-hashing": "dpassay.mechanisms.local.hashing:LocalHashing",
         "subset-selection": "dpassay.mechanisms.local.subset_selection:SubsetSelection",

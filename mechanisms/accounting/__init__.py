@@ -8,6 +8,7 @@ conversion/     from one kind to another, from epsilon to noise
 composition/    compose, group: several releases, several records
 amplification/  shuffled messages of local mechanisms, secret samples of the records
 dp_sgd/         noisy steps on batches of the records
+claims.py       base classes of mechanisms, from which a claim and an exact curve are inherited
 """
 
 from ..core.guarantee import Guarantee as Guarantee

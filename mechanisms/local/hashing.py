@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting import ExactDP
-from ..core.constraints import Positive, at_least
+from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from .frequency import FrequencyOracle
+from .base import FrequencyOracle, curve_of_two_values
 
 MERSENNE = 2**31 - 1
 """Size of the default field: a prime, such that products of two elements fit a 64-bit number."""
@@ -48,12 +46,9 @@ class LocalHashing(FrequencyOracle):
         (4, 0.475367, 0.25)
     """
 
-    epsilon: Positive
-    k: Annotated[int, at_least(2)]
     _: KW_ONLY
     n_buckets: Annotated[int, at_least(2)] | None = None
     prime: Annotated[int, at_least(2)] = MERSENNE
-    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,10 +79,6 @@ class LocalHashing(FrequencyOracle):
     def p_true(self) -> float:
         """Probability of sending the bucket of the value."""
         return 1.0 / (1.0 + (self.g - 1) * math.exp(-self.epsilon))
-
-    @property
-    def n_categories(self) -> int:
-        return self.k
 
     @property
     def n_messages(self) -> int:
@@ -128,8 +119,7 @@ class LocalHashing(FrequencyOracle):
             separate, others, collided = np.log([1.0 - self.collision, self.g - 2.0, self.collision])
         p = separate + math.log(self.p_true)
         q = p - self.epsilon
-        rest = [others + q, collided]
-        return ExactDP.of_logs([p, q, *rest], [q, p, *rest], relation=self.relation)
+        return curve_of_two_values(p, q, others + q, collided)
 
     def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.asarray(((messages < 0) | (messages >= [self.prime, self.prime, self.g])).any(axis=-1))

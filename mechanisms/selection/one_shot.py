@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, log_expit
+from scipy.special import log_expit
 
 from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..accounting.kinds.profile import ProfileGuarantee
+from ..accounting.numerics.binomial import log_choose
 from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import OpenUnit, PositiveInt
@@ -144,7 +145,7 @@ class LaplaceTopK(Selection):
         scores = np.where(np.arange(n) < k, lead, 0.0)
         m = np.arange(max(0, 2 * k - n), k + 1)
         sets = np.array([[*range(k - i, k), *range(k, 2 * k - i)] for i in m])
-        ways = _log_choose(k, m) + _log_choose(n - k, k - m)
+        ways = log_choose(k, m) + log_choose(n - k, k - m)
         return np.concatenate([np.full(k + 1 - len(m), -np.inf), self._log_sets(scores, sets) + ways])
 
 
@@ -317,7 +318,3 @@ def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArr
         keys = keys * n + column
     _, first, where = np.unique(keys, return_index=True, return_inverse=True)
     return rows[first], where
-
-
-def _log_choose(n: int, m: NDArray[np.int64]) -> Floats:
-    return np.asarray(gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0))

@@ -8,13 +8,14 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import gammaln, log_expit
+from scipy.special import log_expit
 
 from ...core.arrays import Floats
 from ...core.constraints import Positive, PositiveInt
 from ...core.relation import Relation
 from ...core.validation import delta_range, non_negative, whole
 from ..kinds.profile import ProfileGuarantee
+from ..numerics.binomial import log_choose
 from ..numerics.losses import LossProfile
 
 
@@ -77,9 +78,8 @@ class OptimalComposition(ProfileGuarantee):
     def profile(self) -> LossProfile:
         k, e = self.count, self.nominal_epsilon
         j = np.arange(k + 1.0)
-        log_binomial = gammaln(k + 1.0) - gammaln(j + 1.0) - gammaln(k - j + 1.0)
         log_finite = k * math.log1p(-self.nominal_delta)
-        log_probability = log_binomial + j * log_expit(e) + (k - j) * log_expit(-e) + log_finite
+        log_probability = log_choose(k, j) + j * log_expit(e) + (k - j) * log_expit(-e) + log_finite
         return LossProfile.of((2.0 * j - k) * e, np.exp(log_probability), -math.expm1(log_finite))
 
     def _parameters(self) -> Mapping[str, float]:

@@ -30,9 +30,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
 from ...core.arrays import Floats
+from .binomial import log_choose
 
 _REACH = 14.0
 """Range of the integral on both sides of both centres, in standard deviations of the noise."""
@@ -83,9 +83,8 @@ def sampled_divergence(order: float, sampling_probability: float, noise_multipli
 def _whole(order: float, q: float, s: float) -> float:
     """Return log sum_j C(order, j) (1 - q)^(order - j) q^j e^(j (j - 1) / (2 s^2))."""
     j = np.arange(order + 1.0)
-    log_binomial = gammaln(order + 1.0) - gammaln(j + 1.0) - gammaln(order - j + 1.0)
     log_weight = (order - j) * math.log1p(-q) + j * math.log(q)
-    return _log_sum(log_binomial + log_weight + j * (j - 1.0) / (2.0 * s * s))
+    return _log_sum(log_choose(order, j) + log_weight + j * (j - 1.0) / (2.0 * s * s))
 
 
 def _integrated(order: float, q: float, s: float) -> float:

@@ -20,9 +20,9 @@ from ...core.arrays import Floats
 from ...core.constraints import OpenUnit, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
 from ...noise.additive.laplace import draw_laplace
-from ..frequency import FrequencyOracle
+from ..base import FrequencyOracle
 from ..hadamard import HadamardResponse
-from ..k_ary import KAryRandomizedResponse
+from ..randomized_response import KAryRandomizedResponse
 from ..subset_selection import SubsetSelection
 from .sample_sizes import check_model
 

@@ -13,15 +13,16 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...accounting import ClonesDP, ExactDP
 from ...accounting.numerics.binomial import binomial_logs, convolved_logs
+from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import at_least
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..base import LocalMechanism
-from .histograms import classes, histograms
 
 _MOST_MESSAGES = 4096
+_MOST_HISTOGRAMS = 1_000_000
 _BLOCK = 2_000_000
 """Largest number of integers in the messages in memory at once."""
 
@@ -235,3 +236,29 @@ def _keys_of(rows: NDArray[np.integer]) -> NDArray[np.void]:
     """Return each row of whole numbers as one key of bytes, which can be sorted and compared."""
     wide = np.ascontiguousarray(rows, dtype=np.int64)
     return wide.view(np.dtype((np.void, wide.itemsize * wide.shape[1]))).ravel()
+
+
+def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return three laws on the same messages, with messages of equal likelihood ratios merged, without any loss.
+
+    Takes log probabilities, each `(n_messages,)` and finite; returns log probabilities `(n_classes,)`.
+    """
+    ratios = np.round(np.stack([first - common, second - common], axis=1), 9)
+    distinct, kind = np.unique(ratios, axis=0, return_inverse=True)
+    merged = np.full((3, len(distinct)), -np.inf)
+    for law, into in zip((common, first, second), merged, strict=True):
+        np.logaddexp.at(into, kind.ravel(), law)
+    return merged[0], merged[1], merged[2]
+
+
+def histograms(n: int, kinds: int) -> NDArray[np.int64] | None:
+    """Return all counts of n messages of `kinds` kinds, `(n_ways, kinds)`; None if more than a million."""
+    if math.comb(n + kinds - 1, kinds - 1) > _MOST_HISTOGRAMS:
+        return None
+    ways = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(kinds - 1):
+        n_left = n - ways.sum(axis=1)
+        repeated = np.repeat(ways, n_left + 1, axis=0)
+        starts = np.repeat(np.cumsum(n_left + 1) - (n_left + 1), n_left + 1)
+        ways = np.column_stack([repeated, np.arange(len(repeated)) - starts])
+    return np.column_stack([ways, n - ways.sum(axis=1)])

@@ -9,8 +9,7 @@ from scipy import stats
 
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
-from dpassay.mechanisms.local.k_ary import KAryRandomizedResponse
-from dpassay.mechanisms.local.randomized_response import RandomizedResponse
+from dpassay.mechanisms.local.randomized_response import KAryRandomizedResponse, RandomizedResponse
 
 FALSE_ALARM = 1e-6
 

@@ -10,7 +10,7 @@ from scipy import stats
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.local import RAPPOR, OneTimeRAPPOR
-from dpassay.mechanisms.local.murmur import murmur3
+from dpassay.mechanisms.local.rappor import murmur3
 
 FALSE_ALARM = 1e-6
 
