@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import ExactDP
+from ..core.arrays import Bools, Floats, Ints
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, at_least
 from ..core.errors import NeighboursError, ParameterError, plural
@@ -49,13 +50,11 @@ class LocalMechanism(Mechanism):
         return ()
 
     @abstractmethod
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw independent messages, `(*shape, *message_shape)`; `shape` is `(size,)`, or ends with the users."""
 
     @abstractmethod
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         """Return the log probability of each message given the value of its user, summed over the axes of a message.
 
         The result for impossible messages is arbitrary.
@@ -69,11 +68,11 @@ class LocalMechanism(Mechanism):
         """
         return np.arange(self.n_messages)
 
-    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         """Return a mask of the messages that no user ever sends."""
         return np.asarray((messages < 0) | (messages >= self.n_messages))
 
-    def channel(self) -> NDArray[np.float64]:
+    def channel(self) -> Floats:
         """Return the law of one message under each value, `(n_categories, n_messages)`: row v is Pr[message | v].
 
         Raises:
@@ -87,7 +86,7 @@ class LocalMechanism(Mechanism):
         values = self.values(dataset)
         return Outputs(self._randomize(values, (size, *values.shape), rng))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output, summed over the users, shape `(size,)`; -inf if impossible."""
         messages = outputs.values
         log_p = self._message_log_probability(messages, self.values(dataset))
@@ -114,7 +113,7 @@ class LocalMechanism(Mechanism):
             argument="neighbours",
         )
 
-    def values(self, dataset: Dataset) -> NDArray[np.int64]:
+    def values(self, dataset: Dataset) -> Ints:
         """Return the values of the users, checked: shape `()` or `(n_users,)`, whole numbers in 0..k-1."""
         values = np.asarray(dataset)
         must = f"the dataset of {type(self).__name__} must be whole numbers from 0 to {self.n_categories - 1}"
@@ -159,7 +158,7 @@ class FrequencyOracle(LocalMechanism):
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the number of messages that support each value: `(..., n_users, *message_shape)` -> `(..., k)`."""
 
-    def estimate_frequencies(self, messages: ArrayLike) -> NDArray[np.float64]:
+    def estimate_frequencies(self, messages: ArrayLike) -> Floats:
         """Return the unbiased estimate of the share of users with each value.
 
         Args:
@@ -201,7 +200,7 @@ def curve_of_two_values(first: float, second: float, *common: float) -> ExactDP:
     return ExactDP.of_logs([first, second, *common], [second, first, *common], relation=Relation.REPLACE_ONE)
 
 
-def message_counts(messages: NDArray[np.integer], n_messages: int) -> NDArray[np.int64]:
+def message_counts(messages: NDArray[np.integer], n_messages: int) -> Ints:
     """Return the count of each whole number below `n_messages`: `(..., n_users)` -> `(..., n_messages)`."""
     rows = messages.reshape(-1, messages.shape[-1]).astype(np.int64)
     offset = n_messages * np.arange(len(rows))[:, None]

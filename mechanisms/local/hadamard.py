@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
+from ..core.arrays import Bools, Floats, Ints
 from ..core.guarantee import Guarantee
 from .base import FrequencyOracle, curve_of_two_values, message_counts
 
@@ -57,9 +58,7 @@ class HadamardResponse(FrequencyOracle):
         outside = inside - self.epsilon
         return curve_of_two_values(inside, outside, inside, outside)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw a uniform column; if its sign is not the drawn sign, flip its bit at the lowest set bit of v + 1."""
         columns = rng.integers(self.n_messages, size=shape)
         minus = rng.random(shape) >= self.p_support
@@ -67,7 +66,7 @@ class HadamardResponse(FrequencyOracle):
         wrong = _minus(columns, rows) != minus
         return np.asarray(np.where(wrong, columns ^ (rows & -rows), columns))
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         log_plus = math.log(2.0 * self.p_support / self.n_messages)
         return np.where(_minus(messages, values + 1), log_plus - self.epsilon, log_plus)
 
@@ -77,7 +76,7 @@ class HadamardResponse(FrequencyOracle):
         return np.asarray(message_counts(messages, self.n_messages) @ plus.T)
 
 
-def _minus(columns: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _minus(columns: NDArray[np.integer], rows: Ints) -> Bools:
     """Return True where the Hadamard matrix, (-1)^(number of common bits), is -1 (Sylvester 1867)."""
     common = np.asarray(columns & rows)
     for half in (32, 16, 8, 4, 2, 1):  # the parity of a word is the parity of the XOR of its halves

@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arrays import Bools, Floats, Ints
 from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -121,17 +122,15 @@ class LocalHashing(FrequencyOracle):
         q = p - self.epsilon
         return curve_of_two_values(p, q, others + q, collided)
 
-    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         return np.asarray(((messages < 0) | (messages >= [self.prime, self.prime, self.g])).any(axis=-1))
 
-    def _hash(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _hash(self, messages: NDArray[np.integer], values: Ints) -> Ints:
         """Return the buckets of the values under the functions of the messages."""
         functions = messages.astype(np.int64, copy=False)
         return (functions[..., 0] * values + functions[..., 1]) % self.prime % self.g
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         sent = np.empty((*shape, 3), dtype=np.int64)
         sent[..., :2] = rng.integers(self.prime, size=(*shape, 2))
         other = rng.integers(1, self.g, size=shape)
@@ -139,7 +138,7 @@ class LocalHashing(FrequencyOracle):
         sent[..., 2] = (self._hash(sent, values) + np.where(lies, other, 0)) % self.g
         return sent
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         log_true = math.log(self.p_true) - 2.0 * math.log(self.prime)
         return np.where(self._hash(messages, values) == messages[..., 2], log_true, log_true - self.epsilon)
 

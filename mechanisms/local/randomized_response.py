@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import PureDP
+from ..core.arrays import Floats, Ints
 from ..core.constraints import Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -36,7 +37,7 @@ class SymmetricRandomizer(LocalMechanism):
     def p_other(self) -> float:
         """Probability of sending any given other value."""
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         log_true = math.log(self.p_true)
         return np.where(messages == values, log_true, log_true - self.epsilon)
 
@@ -106,7 +107,7 @@ class RandomizedResponse(SymmetricRandomizer):
         """Return `PureDP(epsilon)`, which is attained."""
         return PureDP(self.epsilon, relation=self.relation, exact=True)
 
-    def estimate_mean(self, answers: ArrayLike) -> NDArray[np.float64]:
+    def estimate_mean(self, answers: ArrayLike) -> Floats:
         """Return the unbiased estimate of the share of users who hold 1: (mean(answers) - r) / (1 - 2 r).
 
         Args:
@@ -147,9 +148,7 @@ class RandomizedResponse(SymmetricRandomizer):
         if_yes, if_no = (self.p_true, self.p_other) if answer else (self.p_other, self.p_true)
         return prior * if_yes / (prior * if_yes + (1.0 - prior) * if_no)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         lies = rng.random(shape) < self.lying_probability
         return np.not_equal(lies, values.astype(np.bool_)).view(np.int8)
 
@@ -208,9 +207,7 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
         return message_counts(messages, self.k)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Move each value by each of 1..k-1 with probability q, else by k, which is no move; one draw per answer."""
         draws = rng.random(shape)
         draws /= max(self.p_other, _LEAST)

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..accounting import PureDP
+from ..core.arrays import Bools, Floats
 from ..core.base import Neighbours
 from ..core.constraints import OpenUnit, PositiveInt, UnitInterval, at_least
 from ..core.errors import ParameterError, plural
@@ -40,7 +41,7 @@ class _BloomReports(BitReports):
         return self.k
 
     @cached_property
-    def codes(self) -> NDArray[np.bool_]:
+    def codes(self) -> Bools:
         """Bloom filter of each value, `(k, n_bits)`."""
         codes = np.zeros((self.k, self.n_bits), dtype=np.bool_)
         for value, seed in np.ndindex(self.k, self.n_hashes):
@@ -61,7 +62,7 @@ class _BloomReports(BitReports):
         one_bit_each = math.log(p) + math.log1p(-q) - math.log(q) - math.log1p(-p)
         return PureDP(self.n_hashes * one_bit_each, relation=self.relation)
 
-    def estimate_frequencies(self, messages: ArrayLike) -> NDArray[np.float64]:
+    def estimate_frequencies(self, messages: ArrayLike) -> Floats:
         """Return the unbiased estimate of the share of users with each value, by least squares over the bits.
 
         The share of filters with bit j set is (share of ones - q) / (p - q); the shares of the values are fitted to
@@ -81,7 +82,7 @@ class _BloomReports(BitReports):
         bits = (sent.mean(axis=-2) - self.q_one) / (self.p_one - self.q_one)
         return np.asarray(bits @ self._solution)
 
-    def frequency_covariance(self, frequencies: ArrayLike, n_users: int) -> NDArray[np.float64]:
+    def frequency_covariance(self, frequencies: ArrayLike, n_users: int) -> Floats:
         """Return the covariance of `estimate_frequencies`, `(k, k)`, for these shares `(k,)` of `n_users` users.
 
         The values are fixed; only the messages are random.
@@ -93,7 +94,7 @@ class _BloomReports(BitReports):
         return np.asarray(self._solution.T @ (bits[:, None] * self._solution))
 
     @cached_property
-    def _solution(self) -> NDArray[np.float64]:
+    def _solution(self) -> Floats:
         """Matrix that maps shares of set bits to shares of the values, `(n_bits, k)`."""
         if np.linalg.matrix_rank(self.codes) < self.k:
             raise ParameterError(

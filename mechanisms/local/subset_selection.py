@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.numerics.binomial import log_choose
+from ..core.arrays import Bools, Floats, Ints
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
@@ -104,13 +105,11 @@ class SubsetSelection(FrequencyOracle):
             both = np.log(rest)
         return curve_of_two_values(inside, outside, both)
 
-    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         bits = ((messages == 0) | (messages == 1)).all(axis=-1)
         return np.asarray(~bits | (messages.sum(axis=-1, dtype=np.int64) != self.d))
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw the d largest of k uniform numbers; the number of the user's value is above or below all others."""
         keys = rng.random((*shape, self.k))
         place = np.where(rng.random(shape) < self.p_support, 2.0, -1.0)[..., None]
@@ -120,7 +119,7 @@ class SubsetSelection(FrequencyOracle):
         np.put_along_axis(sent, members, 1, axis=-1)
         return sent
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         own = np.broadcast_to(values, messages.shape[:-1])[..., None]
         inside = np.take_along_axis(messages, own, axis=-1)[..., 0]
         log_inside = math.log(self.p_support) - float(log_choose(self.k - 1, self.d - 1))

@@ -14,6 +14,7 @@ from scipy import special
 
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
+from ..core.arrays import Bools, Floats, Ints
 from ..core.constraints import one_of_names
 from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
@@ -28,7 +29,7 @@ class BitReports(LocalMechanism):
 
     @cached_property
     @abstractmethod
-    def codes(self) -> NDArray[np.bool_]:
+    def codes(self) -> Bools:
         """Bits of each value, `(n_categories, m)`."""
 
     @property
@@ -90,19 +91,17 @@ class BitReports(LocalMechanism):
         not0, not1 = (response_logs(second, sent) for sent in odds[::-1])
         return ExactDP.of_logs(set0, set1, self.relation).product(ExactDP.of_logs(not0, not1))
 
-    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         return np.asarray(((messages != 0) & (messages != 1)).any(axis=-1))
 
-    def _chances(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _chances(self, values: Ints) -> Floats:
         """Return Pr[bit sent as 1] for each value, `(*values.shape, m)`."""
         return np.where(self.codes[values], self.p_one, self.q_one)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         return (rng.random((*shape, *self.message_shape)) < self._chances(values)).view(np.int8)
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         log_odds = np.where(self.codes[values], self.log_odds_one, self.log_odds_zero)
         none = special.log_expit(-log_odds).sum(axis=-1)
         return np.asarray(np.einsum("...m,...m->...", messages, log_odds) + none)
@@ -139,7 +138,7 @@ class UnaryEncoding(BitReports, FrequencyOracle):
     kind: Annotated[str, one_of_names("optimized", "symmetric")] = "optimized"
 
     @cached_property
-    def codes(self) -> NDArray[np.bool_]:
+    def codes(self) -> Bools:
         """Identity matrix: value v sets bit v."""
         return np.eye(self.k, dtype=np.bool_)
 

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
 from ..accounting import BoundedRange, ExactDP, PureDP
@@ -91,7 +90,7 @@ class BernoulliParameter(PureMechanism):
         """Return `size` estimates, shape `(size,)`, by rejection from an envelope of the density."""
         return Outputs(_CutBeta.of(self, dataset).draw(size, rng))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each estimate under `dataset`, shape `(size,)`; -inf outside the interval."""
         law = _CutBeta.of(self, dataset)
         inside = (outputs.values >= self.lower) & (outputs.values <= self.upper)

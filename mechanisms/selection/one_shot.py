@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..accounting.numerics.binomial import log_choose
-from ..core.arrays import Floats
+from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import OpenUnit, PositiveInt
 from ..core.errors import ParameterError
@@ -92,7 +91,7 @@ class LaplaceTopK(Selection):
         chosen = np.sort(np.argpartition(-noisy, self.k - 1, axis=1)[:, : self.k], axis=1)
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(1.0 / self.rate, chosen.shape, rng)]))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the set, and of the counts given the set, under `dataset`, shape `(size,)`.
 
         -inf if the indices are not distinct candidates in increasing order.
@@ -132,7 +131,7 @@ class LaplaceTopK(Selection):
         moved = np.arange(self.k + 1) if self.monotone else np.full(self.k + 1, self.k)
         return _LaplaceTopKDP(law0, law1, moved, self.rate * self.sensitivity, self.relation)
 
-    def _log_sets(self, scores: Floats, sets: NDArray[np.int64]) -> Floats:
+    def _log_sets(self, scores: Floats, sets: Ints) -> Floats:
         """Return the log probability of each row of indices; `scores` are utilities in units of the noise scale."""
         if self.k == self.n_candidates:
             return np.zeros(len(sets))
@@ -162,12 +161,12 @@ class _LaplaceTopKDP(ProfileGuarantee):
     """
 
     log_laws: tuple[Floats, Floats]
-    moved: NDArray[np.int64]
+    moved: Ints
     step: float
     relation: Relation | None
     exact = True
 
-    def __init__(self, law0: Floats, law1: Floats, moved: NDArray[np.int64], step: float, relation: Relation) -> None:
+    def __init__(self, law0: Floats, law1: Floats, moved: Ints, step: float, relation: Relation) -> None:
         possible = np.isfinite(law0)
         self._set(log_laws=(law0[possible], law1[possible]), moved=moved[possible], step=step, relation=relation)
 
@@ -265,7 +264,7 @@ class GumbelTopKCounts(Selection):
         chosen = np.argsort(-noisy, axis=1)[:, : self.k]
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(self.count_scale, chosen.shape, rng)]))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the ranking, and of the counts given it, under `dataset`, shape `(size,)`."""
         chosen, noisy = outputs.values[:, : self.k], outputs.values[:, self.k :]
         counts = self.utilities(dataset)
@@ -308,7 +307,7 @@ class GumbelTopKCounts(Selection):
         return reached[:-1] + log_expit(log_odds), float(reached[-1])
 
 
-def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _distinct(rows: Ints, n: int) -> tuple[Ints, Ints]:
     """Return the distinct rows of numbers below n, and the index of each row among them."""
     if n ** rows.shape[1] >= 2**63:
         distinct, where = np.unique(rows, axis=0, return_inverse=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import BoundedRange, ConcentratedDP, ExactDP, compose
-from ..core.arrays import Floats
+from ..core.arrays import Bools, Floats, Ints
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
@@ -63,7 +63,7 @@ class PeelingTopK(Selection):
             left[rows, chosen[:, turn]] = -np.inf
         return Outputs(chosen)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each ranking under `dataset`, shape `(size,)`; -inf if impossible."""
         return log_ranking(self.scores(dataset), outputs.values)
 
@@ -101,9 +101,9 @@ class PeelingTopK(Selection):
     def _n_leaders(self) -> int:
         return min(self.k, self.n_candidates - 1)
 
-    def _log_orders(self, lead: float, orders: NDArray[np.bool_]) -> Floats:
+    def _log_orders(self, lead: float, orders: Bools) -> Floats:
         """Return the log probability of each order of leaders (True) with score `lead` and others with score 0."""
-        gone: NDArray[np.int64] = np.cumsum(orders, axis=1) - orders
+        gone: Ints = np.cumsum(orders, axis=1) - orders
         rounds = np.arange(orders.shape[1])
         leaders = self._n_leaders - gone
         others = self.n_candidates - self._n_leaders - (rounds - gone)

@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import ExactDP
@@ -81,7 +80,7 @@ class Quantile(PureMechanism):
         steps = np.append(0.0, np.cumsum(masses))
         return Outputs(np.interp(rng.random(size), steps / steps[-1], ends))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf outside [lower, upper]."""
         ends, log_density = self.intervals(dataset)
         values = np.asarray(outputs.values, dtype=np.float64)

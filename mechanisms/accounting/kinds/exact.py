@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ..numerics.losses import LossProfile
@@ -108,7 +108,7 @@ class ExactDP(ProfileGuarantee):
         return self.p0.tobytes(), self.p1.tobytes(), *logs, self.relation, self.exact
 
     @property
-    def _possible(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _possible(self) -> tuple[Bools, Bools]:
         """Outputs that side 0 and side 1 can produce, as masks of shape `(n_outputs,)`."""
         if self.logs is None:
             return self.p0 > 0.0, self.p1 > 0.0

@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...accounting import ClonesDP, ExactDP
 from ...accounting.numerics.binomial import binomial_logs, convolved_logs
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import at_least
 from ...core.errors import NeighboursError, ParameterError, plural
@@ -85,13 +85,13 @@ class Shuffled(Mechanism):
             )
 
     @cached_property
-    def _channel(self) -> NDArray[np.float64]:
+    def _channel(self) -> Floats:
         """Law of one message under each value, scaled to sum to 1."""
         channel = self.randomizer.channel()
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
     @cached_property
-    def _keys(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    def _keys(self) -> tuple[NDArray[np.void], Ints]:
         """Sorted keys of all messages, and their indices in `randomizer.messages()`."""
         keys = _keys_of(self.randomizer.messages().reshape(self.randomizer.n_messages, -1))
         order = np.argsort(keys)
@@ -111,7 +111,7 @@ class Shuffled(Mechanism):
             counts[start : start + n] = self._counts(self.randomizer.release(values, n, rng).values)
         return Outputs(counts)
 
-    def _counts(self, sent: NDArray[np.integer]) -> NDArray[np.int64]:
+    def _counts(self, sent: NDArray[np.integer]) -> Ints:
         """Return the count of each message in each run of `(n_runs, n_users, *message_shape)`."""
         n_runs, n_messages = len(sent), self.randomizer.n_messages
         rows = sent.reshape(n_runs * self.n_users, -1)
@@ -173,7 +173,7 @@ class Shuffled(Mechanism):
         log0, log1 = (common + logsumexp(part - mass, b=counts, axis=1) for part in (first, second))
         return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of the counts, shape `(size,)`; -inf if they do not sum to the users.
 
         Raises:
@@ -195,9 +195,7 @@ class Shuffled(Mechanism):
         possible = (counts >= 0).all(axis=1) & (counts.sum(axis=1) == self.n_users)
         return np.where(possible, log_p, -np.inf)
 
-    def _of_two(
-        self, counts: NDArray[np.int64], held: NDArray[np.int64], users: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _of_two(self, counts: Ints, held: Ints, users: Ints) -> Floats:
         """Return the log probability for two messages: the count of the second is a sum of binomials, one per value."""
         law, sent = np.zeros(1), Outputs(self.randomizer.messages())
         for value, n in zip(held, users, strict=True):
@@ -205,7 +203,7 @@ class Shuffled(Mechanism):
             law = convolved_logs(law, binomial_logs(int(n), log_hit, log_miss))
         return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])
 
-    def _of_one_apart(self, counts: NDArray[np.int64], common: int, other: int) -> NDArray[np.float64]:
+    def _of_one_apart(self, counts: Ints, common: int, other: int) -> Floats:
         """Return the log probability if all users but one hold `common`.
 
         The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:
@@ -215,7 +213,7 @@ class Shuffled(Mechanism):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(_log_multinomial(counts, law) + np.log(counts @ ratio / self.n_users))
 
-    def _values(self, dataset: Dataset) -> NDArray[np.int64]:
+    def _values(self, dataset: Dataset) -> Ints:
         values = self.randomizer.values(dataset)
         if values.shape != (self.n_users,):
             raise ParameterError(
@@ -226,7 +224,7 @@ class Shuffled(Mechanism):
         return values
 
 
-def _log_multinomial(counts: NDArray[np.int64], law: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_multinomial(counts: Ints, law: Floats) -> Floats:
     """Return the log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
     ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
     return np.asarray(ways + xlogy(counts, law).sum(axis=1))
@@ -251,7 +249,7 @@ def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floa
     return merged[0], merged[1], merged[2]
 
 
-def histograms(n: int, kinds: int) -> NDArray[np.int64] | None:
+def histograms(n: int, kinds: int) -> Ints | None:
     """Return all counts of n messages of `kinds` kinds, `(n_ways, kinds)`; None if more than a million."""
     if math.comb(n + kinds - 1, kinds - 1) > _MOST_HISTOGRAMS:
         return None

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...accounting.claims import PureMechanism
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Finite, Positive, PositiveInt
 from ...core.guarantee import Guarantee
@@ -117,9 +117,7 @@ class SparseVector(PureMechanism):
         """Return the outputs of runs before any answer."""
         return np.full((size, self.n_queries), STOPPED, dtype=np.int8)
 
-    def _said(
-        self, above: NDArray[np.bool_], noisy: Floats, exact: float, rng: np.random.Generator
-    ) -> NDArray[np.generic]:
+    def _said(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> NDArray[np.generic]:
         """Return the released values of a query: only whether it is above, unless a subclass releases more."""
         return above
 
@@ -142,7 +140,7 @@ class SparseVector(PureMechanism):
         check_pair(neighbours, self.query, self.answers, sensitivity=self.sensitivity, norm=np.inf)
         return self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if impossible."""
         answers, known = as_answers(outputs.values)
         patterns, place = distinct(answers)
@@ -160,7 +158,7 @@ class SparseVector(PureMechanism):
         log_p[~possible(patterns, self.stops_after)] = -np.inf
         return log_p
 
-    def _log_stretch(self, below: NDArray[np.bool_], above: NDArray[np.bool_], queries: Floats) -> Floats:
+    def _log_stretch(self, below: Bools, above: Bools, queries: Floats) -> Floats:
         """Return the log probability that the `below` queries are below and the `above` queries above one threshold."""
         values, group = np.unique(queries, return_inverse=True)
         member = (group.reshape(-1, 1) == np.arange(len(values))).astype(np.int64)

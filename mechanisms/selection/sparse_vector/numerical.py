@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import PositiveInt
 from ...core.guarantee import Guarantee
@@ -63,7 +63,7 @@ class ReleasesValues(SparseVector):
     def _nothing(self, size: int) -> NDArray[np.generic]:
         return np.zeros((size, self.n_queries))
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf if too many numbers."""
         values, queries = outputs.values, self.answers(dataset)
         released, place = distinct((values != 0.0).astype(np.int8))
@@ -170,7 +170,7 @@ class NumericalSparseVector(ReleasesValues):
     def value_scale(self) -> float:
         return 3.0 * self.stop_after * self.sensitivity / self.epsilon
 
-    def _said(self, above: NDArray[np.bool_], noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
+    def _said(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
         released = np.zeros(len(above))
         released[above] = exact + draw_laplace(self.value_scale, (int(np.count_nonzero(above)),), rng)
         return released

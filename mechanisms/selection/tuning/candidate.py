@@ -228,7 +228,7 @@ class RandomMechanism(TuningTrial):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the index of the mechanism, its output in one row, and the score, `(size, 1 + k + 1)`."""
         chosen = rng.integers(len(self.mechanisms), size=size)
-        rows: NDArray[np.float64] | None = None
+        rows: Floats | None = None
         for number, mechanism in enumerate(self.mechanisms):
             runs = np.flatnonzero(chosen == number)
             if not runs.size and (size or number):

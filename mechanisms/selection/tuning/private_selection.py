@@ -12,11 +12,10 @@ from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP, PureDP
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law, unknown_law
 from ...core.constraints import Finite, OpenUnit
 from ...core.errors import ParameterError
@@ -91,7 +90,7 @@ class ChoosesRun(Mechanism):
         known = self.run.output_law() is not None
         return self if known and self.run.chances(np.zeros(1), self.worst_case().d0) is not None else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the published output: of one run, times the weight of being published.
 
         Returns:
@@ -132,7 +131,7 @@ class ChoosesRun(Mechanism):
         return self if fitted is self.run else replace(self, base=fitted)
 
 
-def best_of(base: TuningTrial, times: NDArray[np.int64], dataset: Dataset, rng: np.random.Generator) -> Outputs:
+def best_of(base: TuningTrial, times: Ints, dataset: Dataset, rng: np.random.Generator) -> Outputs:
     """Return the best of `times[i]` runs for each i, from one sorted batch of all runs.
 
     Ties of the score are broken by the other numbers of the output, so that the best value does not depend on the order
