@@ -176,12 +176,6 @@ def test_lying_probability_outside_its_range_is_refused(r):
         RandomizedResponse.with_lying_probability(r)
 
 
-@pytest.mark.parametrize("k", [1, 2.5, 0, True])
-def test_number_of_categories_below_two_is_refused(k):
-    with pytest.raises(ParameterError, match="k must be a whole number >= 2"):
-        KAryRandomizedResponse(1.0, k)
-
-
 def test_answers_outside_the_categories_are_refused_by_the_estimator():
     with pytest.raises(ParameterError, match=r"messages must be .* are impossible"):
         KAryRandomizedResponse(1.0, 3).estimate_frequencies([0, 3])
