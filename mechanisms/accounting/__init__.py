@@ -1,4 +1,4 @@
-"""Accounting: guarantees, and the theorems that turn guarantees into others. It imports no mechanism.
+"""Accounting: guarantees, and the theorems that turn guarantees into others. It knows no concrete mechanism.
 
 Imports run one way: numerics < kinds < conversion < composition < amplification < dp_sgd.
 
@@ -14,6 +14,7 @@ claims.py       base classes of mechanisms, from which a claim and an exact curv
 from ..core.guarantee import Guarantee as Guarantee
 from .amplification.clones import ClonesDP as ClonesDP
 from .amplification.subsampling import subsample as subsample
+from .claims import FiniteMechanism as FiniteMechanism, PureMechanism as PureMechanism
 from .composition.advanced import AdvancedComposition as AdvancedComposition
 from .composition.compose import common_relation as common_relation, compose as compose, self_composed as self_composed
 from .composition.grouping import group as group

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ..accounting.claims import PureMechanism
+from ..accounting import PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours
 from ..core.constraints import Positive, at_least

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logit
 
-from ..accounting import BoundedRange, ExactDP, PureDP
-from ..accounting.claims import PureMechanism
+from ..accounting import BoundedRange, ExactDP, PureDP, PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_expit, log_softmax
 
-from ..accounting import BoundedRange, ExactDP
-from ..accounting.claims import FiniteMechanism
+from ..accounting import BoundedRange, ExactDP, FiniteMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.guarantee import Guarantee

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..accounting import ApproximateDP, ExactDP
-from ..accounting.claims import FiniteMechanism
+from ..accounting import ApproximateDP, ExactDP, FiniteMechanism
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import OpenUnit, PositiveInt

@@ -9,8 +9,7 @@ from typing import Annotated
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from ..accounting import ExactDP
-from ..accounting.claims import FiniteMechanism
+from ..accounting import ExactDP, FiniteMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import one_of_names

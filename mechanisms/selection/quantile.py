@@ -8,8 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 from scipy.special import logsumexp
 
-from ..accounting import ExactDP
-from ..accounting.claims import PureMechanism
+from ..accounting import ExactDP, PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive

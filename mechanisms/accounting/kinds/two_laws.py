@@ -126,7 +126,7 @@ class TwoGaussiansDP(TwoLawsDP):
 
 
 def _grown(epsilon: Floats, log_p: Floats) -> Floats:
-    """Return e^epsilon times a probability, capped at 1, where delta is 0 anyway."""
+    """Return e^epsilon times a probability, capped at 1, where delta is 0."""
     return np.asarray(np.exp(np.minimum(epsilon + log_p, 0.0)))
 
 

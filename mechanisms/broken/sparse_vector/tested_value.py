@@ -53,7 +53,7 @@ class ReleasesTestedValue(ReleasesValues):
         """Return queries at the threshold that all move up."""
         return self._moved(np.ones(self.n_queries))
 
-    def _said(self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator) -> Floats:
+    def _released(self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator) -> Floats:
         return np.where(above, seen, 0.0)
 
     def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:

@@ -185,7 +185,7 @@ class Shuffled(Mechanism):
             log_p = self._of_two(counts, held, users)
         elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
             most = int(np.argmax(users))
-            log_p = self._of_one_apart(counts, held[most], held[len(held) - 1 - most])
+            log_p = self._with_one_other_value(counts, held[most], held[len(held) - 1 - most])
         else:
             raise ParameterError(
                 f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed only if all users "
@@ -203,7 +203,7 @@ class Shuffled(Mechanism):
             law = convolved_logs(law, binomial_logs(int(n), log_hit, log_miss))
         return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])
 
-    def _of_one_apart(self, counts: Ints, common: int, other: int) -> Floats:
+    def _with_one_other_value(self, counts: Ints, common: int, other: int) -> Floats:
         """Return the log probability if all users but one hold `common`.
 
         The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:

@@ -21,8 +21,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...accounting import ExactDP
-from ...accounting.claims import PureMechanism
+from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Bools, Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Finite, Positive, PositiveInt
@@ -97,14 +96,14 @@ class SparseVector(PureMechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Perform `size` independent runs, shape `(size, n_queries)`: query by query, all runs at once."""
         queries = self.answers(dataset)
-        outputs = self._nothing(size)
+        outputs = self._unanswered(size)
         rows = np.arange(size)
         bar = self.threshold + draw_laplace(self.threshold_scale, (size,), rng)
         n_left = np.full(size, self.stops_after)
         for place, exact in enumerate(queries):
             noisy = exact + draw_laplace(self.query_scale, (len(rows),), rng)
             above = noisy >= bar
-            outputs[rows, place] = self._said(above, noisy, exact, rng)
+            outputs[rows, place] = self._released(above, noisy, exact, rng)
             if self.redraws:
                 bar[above] = self.threshold + draw_laplace(self.threshold_scale, (int(np.count_nonzero(above)),), rng)
             n_left -= above
@@ -113,11 +112,11 @@ class SparseVector(PureMechanism):
             rows, bar, n_left = rows[running], bar[running], n_left[running]
         return Outputs(outputs)
 
-    def _nothing(self, size: int) -> NDArray[np.generic]:
+    def _unanswered(self, size: int) -> NDArray[np.generic]:
         """Return the outputs of runs before any answer."""
         return np.full((size, self.n_queries), STOPPED, dtype=np.int8)
 
-    def _said(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> NDArray[np.generic]:
+    def _released(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> NDArray[np.generic]:
         """Return the released values of a query: only whether it is above, unless a subclass releases more."""
         return above
 

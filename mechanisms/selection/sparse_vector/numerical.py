@@ -60,7 +60,7 @@ class ReleasesValues(SparseVector):
             Shape `(size,)`.
         """
 
-    def _nothing(self, size: int) -> NDArray[np.generic]:
+    def _unanswered(self, size: int) -> NDArray[np.generic]:
         return np.zeros((size, self.n_queries))
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
@@ -170,7 +170,7 @@ class NumericalSparseVector(ReleasesValues):
     def value_scale(self) -> float:
         return 3.0 * self.stop_after * self.sensitivity / self.epsilon
 
-    def _said(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
+    def _released(self, above: Bools, noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
         released = np.zeros(len(above))
         released[above] = exact + draw_laplace(self.value_scale, (int(np.count_nonzero(above)),), rng)
         return released

@@ -43,7 +43,7 @@ class ChoosesRun(Mechanism):
         run = NoisyCandidate(self.epsilon, self.n_candidates) if self.base is None else self.base
         if not isinstance(run, TuningTrial):
             raise ParameterError(
-                f"base must be a Trial, whose outputs end with a score, such as NoisyCandidate(0.5, 10) or "
+                f"base must be a TuningTrial, whose outputs end with a score, such as NoisyCandidate(0.5, 10) or "
                 f"RandomMechanism(...), but is {run!r}.",
                 argument="base",
             )
