@@ -47,8 +47,10 @@ from .core.base import Mechanism as Mechanism, Neighbours as Neighbours, Outputs
 from .core.relation import Relation as Relation
 from .learning.base import TrainingData as TrainingData
 from .learning.dp_sgd.mechanism import DPSGD as DPSGD
-from .local.k_ary import KAryRandomizedResponse as KAryRandomizedResponse
-from .local.randomized_response import RandomizedResponse as RandomizedResponse
+from .local.randomized_response import (
+    KAryRandomizedResponse as KAryRandomizedResponse,
+    RandomizedResponse as RandomizedResponse,
+)
 from .noise.gaussian import Gaussian as Gaussian
 from .noise.geometric import Geometric as Geometric
 from .noise.laplace import Laplace as Laplace

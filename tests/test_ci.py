@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dpassay.mechanisms.accounting.numerics import search
+from dpassay.audit.search.search import search
 
 ROOT = Path(__file__).parents[1]
 DAY = 24 * 3600

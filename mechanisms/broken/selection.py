@@ -25,7 +25,7 @@ from ..selection.exponential import Exponential
 from ..selection.laws import TAIL
 from ..selection.noisy_max import NOISES, ReportNoisyMax
 from ..selection.tuning import BestOfRepetitions
-from ..selection.tuning.chooses_run import ChoosesRun, best_of
+from ..selection.tuning.private_selection import ChoosesRun, best_of
 from .base import Broken, BrokenPureDP
 
 _CELLS = 5_000

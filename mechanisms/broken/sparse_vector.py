@@ -18,10 +18,9 @@ from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.queries.base import AnyQuery
 from ..selection.sparse_vector import NumericalSparseVector
-from ..selection.sparse_vector.above_threshold import AboveThreshold
+from ..selection.sparse_vector.above_threshold import MOST_PATTERNS, AboveThreshold, SparseVector
 from ..selection.sparse_vector.answers import ABOVE, BELOW, Answers
-from ..selection.sparse_vector.base import MOST_PATTERNS, SparseVector
-from ..selection.sparse_vector.released_values import ReleasesValues
+from ..selection.sparse_vector.numerical import ReleasesValues
 from ..selection.sparse_vector.threshold_integral import log_cdf
 from .base import Broken
 

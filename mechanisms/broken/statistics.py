@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import multigammaln
 
 from ..accounting import ExactDP, LaplaceDP
-from ..accounting.kinds.two_laws.laplace import log_laplace, two_laplaces
+from ..accounting.kinds.two_laws import log_laplace, two_laplaces
 from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ..core.constraints import Finite, Flag, Positive, PositiveInt, check_fields, one_of_names

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..core.arrays import Floats
 from ..core.errors import ParameterError
 from ..core.validation import non_negative
 
@@ -70,13 +71,13 @@ def local_epsilon(channel: ArrayLike) -> float:
         return float(np.max(np.log(sent.max(axis=0)) - np.log(sent.min(axis=0))))
 
 
-def _grown(law: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+def _grown(law: Floats, epsilon: float) -> Floats:
     """Return e^epsilon times probabilities, capped at e, which no probability exceeds."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.minimum(epsilon + np.log(law), 1.0)))
 
 
-def _channel(channel: ArrayLike) -> NDArray[np.float64]:
+def _channel(channel: ArrayLike) -> Floats:
     laws = np.asarray(channel, dtype=np.float64)
     if laws.ndim != 2 or laws.size == 0 or not (laws >= 0.0).all() or np.abs(laws.sum(axis=1) - 1.0).max() > 1e-9:
         raise ParameterError(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
-from ..accounting import ExactDP
-from ..core.constraints import Positive, at_least
+from ..core.arrays import Bools, Floats, Ints
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from .frequency import FrequencyOracle
+from .base import FrequencyOracle, curve_of_two_values, message_counts
 
 
 @dataclass(frozen=True)
@@ -40,14 +37,6 @@ class HadamardResponse(FrequencyOracle):
         (8, 0.731059, 0.5)
     """
 
-    epsilon: Positive
-    k: Annotated[int, at_least(2)]
-    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    @property
-    def n_categories(self) -> int:
-        return self.k
-
     @property
     def n_messages(self) -> int:
         """Number of possible messages: K, the least power of two above k."""
@@ -67,12 +56,9 @@ class HadamardResponse(FrequencyOracle):
         """Return the exact curve, from the law of the signs of the column in the two rows."""
         inside = math.log(0.5 * self.p_support)
         outside = inside - self.epsilon
-        agree = [inside, outside]
-        return ExactDP.of_logs([inside, outside, *agree], [outside, inside, *agree], relation=self.relation)
+        return curve_of_two_values(inside, outside, inside, outside)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw a uniform column; if its sign is not the drawn sign, flip its bit at the lowest set bit of v + 1."""
         columns = rng.integers(self.n_messages, size=shape)
         minus = rng.random(shape) >= self.p_support
@@ -80,20 +66,17 @@ class HadamardResponse(FrequencyOracle):
         wrong = _minus(columns, rows) != minus
         return np.asarray(np.where(wrong, columns ^ (rows & -rows), columns))
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         log_plus = math.log(2.0 * self.p_support / self.n_messages)
         return np.where(_minus(messages, values + 1), log_plus - self.epsilon, log_plus)
 
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the supports, computed from the counts of the columns."""
-        rows = messages.reshape(-1, messages.shape[-1]).astype(np.int64)
-        offset = self.n_messages * np.arange(len(rows))[:, None]
-        counts = np.bincount((rows + offset).ravel(), minlength=self.n_messages * len(rows))
         plus = (hadamard(self.n_messages)[1 : self.k + 1] + 1) // 2
-        return np.asarray(counts.reshape(*messages.shape[:-1], self.n_messages) @ plus.T)
+        return np.asarray(message_counts(messages, self.n_messages) @ plus.T)
 
 
-def _minus(columns: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _minus(columns: NDArray[np.integer], rows: Ints) -> Bools:
     """Return True where the Hadamard matrix, (-1)^(number of common bits), is -1 (Sylvester 1867)."""
     common = np.asarray(columns & rows)
     for half in (32, 16, 8, 4, 2, 1):  # the parity of a word is the parity of the XOR of its halves

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting import ExactDP
-from ..core.constraints import Positive, at_least
+from ..core.arrays import Bools, Floats, Ints
+from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from .frequency import FrequencyOracle
+from .base import FrequencyOracle, curve_of_two_values
 
 MERSENNE = 2**31 - 1
 """Size of the default field: a prime, such that products of two elements fit a 64-bit number."""
@@ -48,12 +47,9 @@ class LocalHashing(FrequencyOracle):
         (4, 0.475367, 0.25)
     """
 
-    epsilon: Positive
-    k: Annotated[int, at_least(2)]
     _: KW_ONLY
     n_buckets: Annotated[int, at_least(2)] | None = None
     prime: Annotated[int, at_least(2)] = MERSENNE
-    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,10 +80,6 @@ class LocalHashing(FrequencyOracle):
     def p_true(self) -> float:
         """Probability of sending the bucket of the value."""
         return 1.0 / (1.0 + (self.g - 1) * math.exp(-self.epsilon))
-
-    @property
-    def n_categories(self) -> int:
-        return self.k
 
     @property
     def n_messages(self) -> int:
@@ -128,20 +120,17 @@ class LocalHashing(FrequencyOracle):
             separate, others, collided = np.log([1.0 - self.collision, self.g - 2.0, self.collision])
         p = separate + math.log(self.p_true)
         q = p - self.epsilon
-        rest = [others + q, collided]
-        return ExactDP.of_logs([p, q, *rest], [q, p, *rest], relation=self.relation)
+        return curve_of_two_values(p, q, others + q, collided)
 
-    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         return np.asarray(((messages < 0) | (messages >= [self.prime, self.prime, self.g])).any(axis=-1))
 
-    def _hash(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _hash(self, messages: NDArray[np.integer], values: Ints) -> Ints:
         """Return the buckets of the values under the functions of the messages."""
         functions = messages.astype(np.int64, copy=False)
         return (functions[..., 0] * values + functions[..., 1]) % self.prime % self.g
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         sent = np.empty((*shape, 3), dtype=np.int64)
         sent[..., :2] = rng.integers(self.prime, size=(*shape, 2))
         other = rng.integers(1, self.g, size=shape)
@@ -149,7 +138,7 @@ class LocalHashing(FrequencyOracle):
         sent[..., 2] = (self._hash(sent, values) + np.where(lies, other, 0)) % self.g
         return sent
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         log_true = math.log(self.p_true) - 2.0 * math.log(self.prime)
         return np.where(self._hash(messages, values) == messages[..., 2], log_true, log_true - self.epsilon)
 

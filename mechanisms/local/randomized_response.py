@@ -1,20 +1,45 @@
-"""Randomized response: each user answers a yes/no question, and lies with a known probability."""
+"""Randomized response, with two or with k possible answers."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import PureDP
+from ..core.arrays import Floats, Ints
 from ..core.constraints import Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..core.validation import unit_interval, whole
-from .base import SymmetricRandomizer
+from .base import FrequencyOracle, LocalMechanism, curve_of_two_values, message_counts
+
+
+class SymmetricRandomizer(LocalMechanism):
+    """A mechanism that sends the true value with probability `p_true`, and each other one with `p_other`.
+
+    `p_other` = e^-epsilon `p_true`.
+    """
+
+    epsilon: float
+
+    @property
+    @abstractmethod
+    def p_true(self) -> float:
+        """Probability of sending the true value."""
+
+    @property
+    @abstractmethod
+    def p_other(self) -> float:
+        """Probability of sending any given other value."""
+
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
+        log_true = math.log(self.p_true)
+        return np.where(messages == values, log_true, log_true - self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -82,7 +107,7 @@ class RandomizedResponse(SymmetricRandomizer):
         """Return `PureDP(epsilon)`, which is attained."""
         return PureDP(self.epsilon, relation=self.relation, exact=True)
 
-    def estimate_mean(self, answers: ArrayLike) -> NDArray[np.float64]:
+    def estimate_mean(self, answers: ArrayLike) -> Floats:
         """Return the unbiased estimate of the share of users who hold 1: (mean(answers) - r) / (1 - 2 r).
 
         Args:
@@ -123,8 +148,69 @@ class RandomizedResponse(SymmetricRandomizer):
         if_yes, if_no = (self.p_true, self.p_other) if answer else (self.p_other, self.p_true)
         return prior * if_yes / (prior * if_yes + (1.0 - prior) * if_no)
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         lies = rng.random(shape) < self.lying_probability
         return np.not_equal(lies, values.astype(np.bool_)).view(np.int8)
+
+
+_LEAST = 1e-300
+"""Least probability of a false answer: below it none is drawn, since uniform draws are 0 or at least 2^-53."""
+
+
+@dataclass(frozen=True)
+class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
+    """k-ary randomized response: the true value with probability e^epsilon / (e^epsilon + k - 1), else another one.
+
+    The other k - 1 values are equally likely. The dataset is one user's value in 0..k-1, or `(n_users,)` values.
+    (Kairouz, Bonawitz and Ramage 2016, "k-RR"; also called direct encoding.)
+
+    Args:
+        epsilon: the claim, per user, > 0.
+        k: number of possible values, >= 2.
+
+    Guarantees:
+        * epsilon-DP for each user under `replace_one`; the claim is the exact curve of two different values, in which
+          all other answers are merged.
+
+    Example:
+        >>> mechanism = KAryRandomizedResponse(epsilon=1.0, k=4)
+        >>> round(mechanism.p_true, 6), round(mechanism.p_other, 6)
+        (0.475367, 0.174878)
+        >>> KAryRandomizedResponse(epsilon=9.0, k=3).estimate_frequencies([0, 2, 2, 2]).round(2).tolist()
+        [0.25, -0.0, 0.75]
+    """
+
+    @property
+    def p_true(self) -> float:
+        return 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))
+
+    @property
+    def p_other(self) -> float:
+        return math.exp(-self.epsilon) * self.p_true
+
+    def guarantee(self) -> Guarantee:
+        """Return the exact curve, from the law of (first value, second value, any other)."""
+        p_true, p_other = math.log(self.p_true), math.log(self.p_true) - self.epsilon
+        rest = [math.log(self.k - 2) + p_other] if self.k > 2 else []
+        return curve_of_two_values(p_true, p_other, *rest)
+
+    @property
+    def p_support(self) -> float:
+        """Probability `p_true`: an answer supports itself."""
+        return self.p_true
+
+    @property
+    def q_support(self) -> float:
+        """Probability `p_other`."""
+        return self.p_other
+
+    def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
+        return message_counts(messages, self.k)
+
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
+        """Move each value by each of 1..k-1 with probability q, else by k, which is no move; one draw per answer."""
+        draws = rng.random(shape)
+        draws /= max(self.p_other, _LEAST)
+        move = np.minimum(draws, self.k - 1).astype(np.int64) + 1
+        move += values
+        return np.remainder(move, self.k, out=move)

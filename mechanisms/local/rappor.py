@@ -6,20 +6,23 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..accounting import PureDP
+from ..core.arrays import Bools, Floats
 from ..core.base import Neighbours
-from ..core.constraints import OpenUnit, UnitInterval
+from ..core.constraints import OpenUnit, PositiveInt, UnitInterval, at_least
 from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..core.validation import whole
-from .bits import BitReports
-from .frequency import checked_messages
-from .murmur import murmur3
+from .base import checked_messages
+from .unary_encoding import BitReports
+
+_MASK = 0xFFFFFFFF
 
 
 class _BloomReports(BitReports):
@@ -38,7 +41,7 @@ class _BloomReports(BitReports):
         return self.k
 
     @cached_property
-    def codes(self) -> NDArray[np.bool_]:
+    def codes(self) -> Bools:
         """Bloom filter of each value, `(k, n_bits)`."""
         codes = np.zeros((self.k, self.n_bits), dtype=np.bool_)
         for value, seed in np.ndindex(self.k, self.n_hashes):
@@ -59,7 +62,7 @@ class _BloomReports(BitReports):
         one_bit_each = math.log(p) + math.log1p(-q) - math.log(q) - math.log1p(-p)
         return PureDP(self.n_hashes * one_bit_each, relation=self.relation)
 
-    def estimate_frequencies(self, messages: ArrayLike) -> NDArray[np.float64]:
+    def estimate_frequencies(self, messages: ArrayLike) -> Floats:
         """Return the unbiased estimate of the share of users with each value, by least squares over the bits.
 
         The share of filters with bit j set is (share of ones - q) / (p - q); the shares of the values are fitted to
@@ -79,7 +82,7 @@ class _BloomReports(BitReports):
         bits = (sent.mean(axis=-2) - self.q_one) / (self.p_one - self.q_one)
         return np.asarray(bits @ self._solution)
 
-    def frequency_covariance(self, frequencies: ArrayLike, n_users: int) -> NDArray[np.float64]:
+    def frequency_covariance(self, frequencies: ArrayLike, n_users: int) -> Floats:
         """Return the covariance of `estimate_frequencies`, `(k, k)`, for these shares `(k,)` of `n_users` users.
 
         The values are fixed; only the messages are random.
@@ -91,7 +94,7 @@ class _BloomReports(BitReports):
         return np.asarray(self._solution.T @ (bits[:, None] * self._solution))
 
     @cached_property
-    def _solution(self) -> NDArray[np.float64]:
+    def _solution(self) -> Floats:
         """Matrix that maps shares of set bits to shares of the values, `(n_bits, k)`."""
         if np.linalg.matrix_rank(self.codes) < self.k:
             raise ParameterError(
@@ -102,8 +105,6 @@ class _BloomReports(BitReports):
         return np.asarray(np.linalg.pinv(self.codes.astype(np.float64)))
 
     def _check_filter(self) -> None:
-        whole(2, k=self.k, n_bits=self.n_bits)
-        whole(1, n_hashes=self.n_hashes)
         if len(np.unique(self.codes, axis=0)) == 1:
             raise ParameterError(
                 f"n_bits is {self.n_bits}: all values have the same filter, and reports carry no information. "
@@ -147,9 +148,9 @@ class OneTimeRAPPOR(_BloomReports):
     """
 
     f: OpenUnit = 0.95
-    k: int = 3
-    n_bits: int = 20
-    n_hashes: int = 4
+    k: Annotated[int, at_least(2)] = 3
+    n_bits: Annotated[int, at_least(2)] = 20
+    n_hashes: PositiveInt = 4
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
@@ -198,9 +199,9 @@ class RAPPOR(_BloomReports):
     f: UnitInterval = 0.75
     p: OpenUnit = 0.45
     q: OpenUnit = 0.55
-    k: int = 3
-    n_bits: int = 20
-    n_hashes: int = 4
+    k: Annotated[int, at_least(2)] = 3
+    n_bits: Annotated[int, at_least(2)] = 20
+    n_hashes: PositiveInt = 4
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
@@ -223,3 +224,38 @@ class RAPPOR(_BloomReports):
     def q_one(self) -> float:
         """Probability p* = f (p + q) / 2 + (1 - f) p that a bit 0 is reported as 1."""
         return 0.5 * self.f * (self.p + self.q) + (1.0 - self.f) * self.p
+
+
+def murmur3(data: bytes, seed: int = 0) -> int:
+    """Return MurmurHash3_x86_32 of `data` as a signed number, in -2^31..2^31-1, the form used by most programs.
+
+    Args:
+        data: any bytes.
+        seed: in 0..2^32-1.
+
+    References:
+        Appleby (2011), MurmurHash3, variant x86_32: fast and well distributed, but not a cryptographic hash.
+
+    Example:
+        >>> murmur3(b"hello", seed=0)
+        613153351
+    """
+    hashed, whole = seed, len(data) - len(data) % 4
+    for start in range(0, whole, 4):
+        hashed ^= _scrambled(data[start : start + 4])
+        hashed = (_rotated(hashed, 13) * 5 + 0xE6546B64) & _MASK
+    hashed ^= _scrambled(data[whole:])
+    hashed ^= len(data)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        hashed = ((hashed ^ (hashed >> shift)) * factor) & _MASK
+    hashed ^= hashed >> 16
+    return hashed - ((hashed & 0x80000000) << 1)
+
+
+def _scrambled(block: bytes) -> int:
+    """Return the scrambled word of up to four bytes, the lowest first."""
+    return (_rotated((int.from_bytes(block, "little") * 0xCC9E2D51) & _MASK, 15) * 0x1B873593) & _MASK
+
+
+def _rotated(word: int, by: int) -> int:
+    return ((word << by) | (word >> (32 - by))) & _MASK

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from ..accounting import ExactDP
-from ..core.constraints import Positive, at_least
+from ..accounting.numerics.binomial import log_choose
+from ..core.arrays import Bools, Floats, Ints
+from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from ..core.validation import whole
-from .frequency import FrequencyOracle
+from .base import FrequencyOracle, curve_of_two_values
 
 _LARGEST_TABLE = 100_000
 
@@ -46,31 +43,22 @@ class SubsetSelection(FrequencyOracle):
         (2, 0.475367, 0.217805)
     """
 
-    epsilon: Positive
-    k: Annotated[int, at_least(2)]
     _: KW_ONLY
-    subset_size: int | None = None
-    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
+    subset_size: PositiveInt | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.subset_size is not None:
-            whole(1, subset_size=self.subset_size)
-            if self.subset_size >= self.k:
-                raise ParameterError(
-                    f"subset_size must be below k = {self.k}, but is {self.subset_size}: the set of all values carries "
-                    "no information.",
-                    argument="subset_size",
-                )
+        if self.subset_size is not None and self.subset_size >= self.k:
+            raise ParameterError(
+                f"subset_size must be below k = {self.k}, but is {self.subset_size}: the set of all values carries "
+                "no information.",
+                argument="subset_size",
+            )
 
     @property
     def d(self) -> int:
         """Size of the sets."""
         return self.subset_size or max(1, round(self.k * math.exp(-self.epsilon) / (1.0 + math.exp(-self.epsilon))))
-
-    @property
-    def n_categories(self) -> int:
-        return self.k
 
     @property
     def n_messages(self) -> int:
@@ -115,15 +103,13 @@ class SubsetSelection(FrequencyOracle):
         rest = max(0.0, 1.0 - math.exp(inside) - math.exp(outside))
         with np.errstate(divide="ignore"):
             both = np.log(rest)
-        return ExactDP.of_logs([inside, outside, both], [outside, inside, both], relation=self.relation)
+        return curve_of_two_values(inside, outside, both)
 
-    def _impossible(self, messages: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         bits = ((messages == 0) | (messages == 1)).all(axis=-1)
         return np.asarray(~bits | (messages.sum(axis=-1, dtype=np.int64) != self.d))
 
-    def _randomize(
-        self, values: NDArray[np.int64], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> NDArray[np.integer]:
+    def _randomize(self, values: Ints, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw the d largest of k uniform numbers; the number of the user's value is above or below all others."""
         keys = rng.random((*shape, self.k))
         place = np.where(rng.random(shape) < self.p_support, 2.0, -1.0)[..., None]
@@ -133,15 +119,11 @@ class SubsetSelection(FrequencyOracle):
         np.put_along_axis(sent, members, 1, axis=-1)
         return sent
 
-    def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _message_log_probability(self, messages: NDArray[np.integer], values: Ints) -> Floats:
         own = np.broadcast_to(values, messages.shape[:-1])[..., None]
         inside = np.take_along_axis(messages, own, axis=-1)[..., 0]
-        log_inside = math.log(self.p_support) - _log_choose(self.k - 1, self.d - 1)
+        log_inside = math.log(self.p_support) - float(log_choose(self.k - 1, self.d - 1))
         return np.where(inside == 1, log_inside, log_inside - self.epsilon)
 
     def _support(self, messages: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.asarray(messages.sum(axis=-2, dtype=np.int64))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

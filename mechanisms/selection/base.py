@@ -1,34 +1,32 @@
-"""Base classes of mechanisms that choose among finitely many candidates by their utilities.
-
-Selection      the shared options, and the check of a pair
-ChoosesOne     mechanisms whose output is the index of one candidate, with a known probability each
-"""
+"""Base class of mechanisms that choose among finitely many candidates by their utilities."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..accounting import ExactDP, PureDP
+from ..accounting import PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours
 from ..core.constraints import Positive, at_least
 from ..core.errors import NeighboursError, ParameterError
-from ..core.guarantee import Guarantee
 from ..core.relation import Relation
+from ..core.root_finding import bisect
 from ..noise.queries.answers import check_pair, check_query, evaluate, refuse_worst_case
 from ..noise.queries.base import AnyQuery, Query
 
 _WIDEST_GAP = 1e7
 
+RARE = 0.01
+"""Probability of the rare event of a worst case, on `d0`."""
+
 
 @dataclass(frozen=True)
-class Selection(Mechanism):
+class Selection(PureMechanism):
     """A mechanism on one utility per candidate, higher = better, each of which changes by at most `sensitivity`.
 
     Args:
@@ -94,10 +92,6 @@ class Selection(Mechanism):
         scores[order[1:]] = -np.cumsum(2.0 * np.minimum(gaps, 0.5 * _WIDEST_GAP))
         return scores
 
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
-
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
         check_pair(neighbours, self.query, self.utilities, sensitivity=self.sensitivity, norm=math.inf)
@@ -126,30 +120,9 @@ class Selection(Mechanism):
         return Neighbours(start, start + step, self.relation)
 
 
-@dataclass(frozen=True)
-class ChoosesOne(Selection):
-    """A mechanism that returns the index of one candidate; arguments as for `Selection`."""
+def rare_lead(log_probability: Callable[[float], float], *, largest: float, steps: int) -> float:
+    """Return the least lead, up to `largest`, at which the log probability of an event is at least that of `RARE`.
 
-    @abstractmethod
-    def log_probabilities(self, dataset: Dataset) -> Floats:
-        """Return the log probability of each candidate, shape `(n_candidates,)`."""
-
-    def probabilities(self, dataset: Dataset) -> Floats:
-        """Return the probability of each candidate, shape `(n_candidates,)`."""
-        return np.exp(self.log_probabilities(dataset))
-
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if it is not a candidate."""
-        chosen = outputs.values
-        table = np.append(self.log_probabilities(dataset), -np.inf)
-        possible = (chosen >= 0) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))
-        return np.asarray(table[np.where(possible, chosen, self.n_candidates).astype(np.int64)])
-
-    def exact_guarantee(self) -> Guarantee:
-        """Return the exact curve of `worst_case()`, from the probabilities of all candidates."""
-        pair = self.worst_case()
-        return ExactDP.of_logs(self.log_probabilities(pair.d0), self.log_probabilities(pair.d1), self.relation)
+    By bisection between -`largest` and `largest`; the log probability must grow with the lead.
+    """
+    return bisect(lambda lead: log_probability(lead) >= math.log(RARE), -largest, largest, steps=steps)[1]

@@ -7,24 +7,24 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logit
 
-from ..accounting import BoundedRange, ExactDP, PureDP
+from ..accounting import BoundedRange, ExactDP, PureDP, PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
+from ..core.root_finding import bisect
 
 _PIECES, _NODES = 40, 512
 _LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0
 
 
 @dataclass(frozen=True)
-class BernoulliParameter(Mechanism):
+class BernoulliParameter(PureMechanism):
     """Estimate of the parameter of a coin by the exponential mechanism, with the log likelihood as utility.
 
     The density of the estimate t on (lower, upper) is proportional to t^(c n_heads) (1 - t)^(c n_tails), a Beta law
@@ -89,11 +89,7 @@ class BernoulliParameter(Mechanism):
         """Return `size` estimates, shape `(size,)`, by rejection from an envelope of the density."""
         return Outputs(_CutBeta.of(self, dataset).draw(size, rng))
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each estimate under `dataset`, shape `(size,)`; -inf outside the interval."""
         law = _CutBeta.of(self, dataset)
         inside = (outputs.values >= self.lower) & (outputs.values <= self.upper)
@@ -107,10 +103,6 @@ class BernoulliParameter(Mechanism):
         mass = weights * np.exp(law.log_ratio(at) - law.log_total)
         mean = float(at @ mass)
         return mean, math.sqrt(float((at - mean) ** 2 @ mass))
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def bounded_range(self) -> BoundedRange:
         """Return the bounded range: c times the range over the interval of the change of the log likelihood."""
@@ -185,14 +177,13 @@ class _CutBeta:
 
         At most |longest|, and in the direction of its sign.
         """
-        low, high = 0.0, abs(longest)
-        if high == 0.0 or self.log_ratio(np.array(self.mode + longest)) >= -1.0:
-            return high
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            fallen = self.log_ratio(np.array(self.mode + math.copysign(middle, longest))) < -1.0
-            low, high = (low, middle) if fallen else (middle, high)
-        return high
+        if longest == 0.0 or self.log_ratio(np.array(self.mode + longest)) >= -1.0:
+            return abs(longest)
+
+        def fallen(distance: float) -> bool:
+            return bool(self.log_ratio(np.array(self.mode + math.copysign(distance, longest))) < -1.0)
+
+        return bisect(fallen, 0.0, abs(longest), steps=60)[1]
 
     def log_ratio(self, at: Floats) -> Floats:
         """Return the log of the density relative to the mode; at most 0."""

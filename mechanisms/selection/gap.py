@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting import ExactDP
-from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.arrays import Floats, Ints
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..noise.laplace import laplace_log_cdf
@@ -66,11 +65,7 @@ class NoisyMaxWithGap(Selection):
             gap = utilities[first] - utilities[second] + (noise[runs, first] - noise[runs, second]) / self.rate
         return Outputs(np.column_stack([first, np.clip(gap, 0.0, np.finfo(np.float64).max)]))
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log of P(index) times the density of the gap, shape `(size,)`; -inf if impossible."""
         index, gap = outputs.values[:, 0], outputs.values[:, 1]
         possible = (index >= 0) & (index < self.n_candidates) & (index == np.floor(index)) & (gap >= 0.0)
@@ -134,7 +129,7 @@ class _LeadLaw:
 
     ends: Floats
     coefficients: Floats
-    which: NDArray[np.int64]
+    which: Ints
 
     @classmethod
     def of(cls, scores: Floats) -> _LeadLaw:
@@ -155,7 +150,7 @@ class _LeadLaw:
             coefficients[some] = _log_smoothed(log_h, ends) @ _legendre()[2].T
         return cls(ends, coefficients, which.ravel())
 
-    def log_density(self, index: NDArray[np.int64], x: Floats) -> Floats:
+    def log_density(self, index: Ints, x: Floats) -> Floats:
         """Return log D_i(x) for each pair of index and x; below the first piece D_i falls like e^x."""
         inside = np.clip(x, self.ends[0], self.ends[-1])
         piece = np.clip(np.searchsorted(self.ends, inside, side="right") - 1, 0, len(self.ends) - 2)
@@ -191,7 +186,7 @@ def _legendre() -> tuple[Floats, Floats, Floats]:
     return np.asarray(0.5 * weights), np.asarray(0.5 * np.stack(integrals, axis=1), dtype=np.float64), fit
 
 
-def _log_next_best(knots: Floats, counts: NDArray[np.int64], some: NDArray[np.int64], ends: Floats) -> Floats:
+def _log_next_best(knots: Floats, counts: Ints, some: Ints, ends: Floats) -> Floats:
     """Return log H_i at the nodes of all pieces for each of `some` scores, shape `(n_some, n_pieces, n_nodes)`.
 
     H_i(y) is the product of F(y - score) over the other candidates, times the sum of f / F over them, which is 1 for

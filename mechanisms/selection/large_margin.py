@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..accounting import ApproximateDP, ExactDP
-from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Neighbours, Outputs
-from ..core.constraints import OpenUnit
+from ..accounting import ApproximateDP, ExactDP, FiniteMechanism
+from ..core.arrays import Floats, Ints
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import OpenUnit, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from .base import Selection
-from .noisy_max import RARE
+from .base import RARE, Selection
 from .peeling import check_k
 
 ABSTAINED = -1
@@ -24,7 +24,7 @@ ABSTAINED = -1
 
 
 @dataclass(frozen=True)
-class LargeMargin(Selection):
+class LargeMargin(Selection, FiniteMechanism):
     """Exponential mechanism on the candidates that lead the (k + 1)-th best, or no candidate.
 
     With a = `rate`, q the (k + 1)-th largest utility and W = k (e^epsilon - 1) / delta,
@@ -64,7 +64,7 @@ class LargeMargin(Selection):
         1.0
     """
 
-    k: int
+    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
@@ -92,10 +92,6 @@ class LargeMargin(Selection):
         log_weights[leads] = lead[leads] + np.log(-np.expm1(-lead[leads]))
         return np.asarray(log_weights - logsumexp(log_weights))
 
-    def probabilities(self, dataset: Dataset) -> Floats:
-        """Return the probability of each candidate and of none, shape `(n_candidates + 1,)`; none is last."""
-        return np.exp(self.log_probabilities(dataset))
-
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the index of the chosen candidate, or -1 for none, of `size` runs, shape `(size,)`."""
         probabilities = self.probabilities(dataset)
@@ -104,17 +100,9 @@ class LargeMargin(Selection):
         chosen = possible[np.searchsorted(steps[:-1], rng.random(size) * steps[-1], side="right")]
         return Outputs(np.where(chosen == self.n_candidates, ABSTAINED, chosen))
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, shape `(size,)`; -inf if impossible."""
-        chosen = outputs.values
-        table = np.append(self.log_probabilities(dataset), -np.inf)
-        possible = (chosen >= ABSTAINED) & (chosen < self.n_candidates) & (chosen == np.floor(chosen))
-        index = np.where(chosen == ABSTAINED, self.n_candidates, np.where(possible, chosen, self.n_candidates + 1))
-        return np.asarray(table[index.astype(np.int64)])
+    def _positions(self, values: NDArray[Any], n_outputs: int) -> Ints:
+        candidates = super()._positions(values, self.n_candidates)
+        return np.where(values == ABSTAINED, self.n_candidates, candidates)
 
     def guarantee(self) -> Guarantee:
         """Return `ApproximateDP(epsilon, delta)`."""

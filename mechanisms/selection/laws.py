@@ -17,10 +17,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..core.arrays import Floats
+from ..core.arrays import Floats, Ints
 from ..noise.laplace import laplace_log_cdf
 
 TAIL = 45.0
@@ -91,7 +90,7 @@ def log_largest_laplace(scores: Floats) -> Floats:
     return np.asarray(np.logaddexp(below, logsumexp(beyond, axis=1))[where.ravel()])
 
 
-def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: NDArray[np.int64]) -> Floats:
+def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: Ints) -> Floats:
     """Return the log of the integral of G q^m from each score to the next one, `(n_knots, n_powers)`."""
     log_integrals = np.empty((len(knots), len(_POWERS)))
     ends = np.append(starts[1:], len(z))
@@ -106,7 +105,7 @@ def _log_powers(z: Floats, log_mass: Floats, knots: Floats, starts: NDArray[np.i
     return log_integrals
 
 
-def _log_sums(terms: Floats, starts: NDArray[np.int64]) -> Floats:
+def _log_sums(terms: Floats, starts: Ints) -> Floats:
     """Return the log of the sum of e^terms over non-empty groups of rows that begin at `starts`."""
     largest = np.maximum.reduceat(terms, starts, axis=0)
     rows = np.diff(np.append(starts, len(terms)))
@@ -114,7 +113,7 @@ def _log_sums(terms: Floats, starts: NDArray[np.int64]) -> Floats:
     return np.asarray(largest + np.log(sums))
 
 
-def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats:
+def log_all_below(z: Floats, knots: Floats, counts: Ints) -> Floats:
     """Return the log of the product of all F(z - score), with F the CDF of standard Laplace noise.
 
     Args:
@@ -133,7 +132,7 @@ def log_all_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats
     return np.asarray(-np.where(place < len(knots), above, 0.0) - np.exp(log_q) * total)
 
 
-def log_hazards_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Floats:
+def log_hazards_below(z: Floats, knots: Floats, counts: Ints) -> Floats:
     """Return the log of the sum of f(z - score) / F(z - score) over the scores up to z; -inf if there are none.
 
     Arguments as for `log_all_below`; each ratio is q + q^2 + q^3 + ...
@@ -142,7 +141,7 @@ def log_hazards_below(z: Floats, knots: Floats, counts: NDArray[np.int64]) -> Fl
     return np.asarray(log_q + np.log(np.maximum(total, 1e-300)))
 
 
-def _sum_of_powers(z: Floats, knots: Floats, counts: NDArray[np.int64], factors: Floats) -> tuple[Floats, Floats]:
+def _sum_of_powers(z: Floats, knots: Floats, counts: Ints, factors: Floats) -> tuple[Floats, Floats]:
     """Return log q, and the sum over all scores up to z and all m >= 1 of factors[m - 1] q_score^m / q.
 
     q_score = e^-(z - score) / 2, and q is q_score of the nearest score up to z; log q is -inf if there is none. The sum
@@ -166,7 +165,7 @@ def _sum_of_powers(z: Floats, knots: Floats, counts: NDArray[np.int64], factors:
     return log_q, total
 
 
-def log_top_set_laplace(scores: Floats, sets: NDArray[np.int64]) -> Floats:
+def log_top_set_laplace(scores: Floats, sets: Ints) -> Floats:
     """Return log P(these candidates have the largest scores plus standard Laplace noise), shape `(n_sets,)`.
 
     This is the integral over z, the least noisy score of the set S, of

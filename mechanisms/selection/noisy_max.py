@@ -1,8 +1,7 @@
-"""Report noisy max: add noise to every utility, and release the index of the largest."""
+"""Report noisy max, and permute-and-flip, which has the law of report noisy max with exponential noise."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
@@ -10,18 +9,15 @@ from typing import Annotated
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from ..accounting import ExactDP
+from ..accounting import ExactDP, FiniteMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import one_of_names
 from ..core.guarantee import Guarantee
 from ..noise.queries.answers import refuse_worst_case
-from .base import ChoosesOne
+from .base import Selection, rare_lead
 from .exponential import Exponential
 from .laws import log_largest_exponential, log_largest_laplace
-
-RARE = 0.01
-"""Probability of the rare event of a worst case, on `d0`."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ NOISES = {
 
 
 @dataclass(frozen=True)
-class ReportNoisyMax(ChoosesOne):
+class ReportNoisyMax(Selection, FiniteMechanism):
     """Report noisy max: add independent noise to each utility, and release the index of the largest sum.
 
     The noise has scale 2 sensitivity / epsilon, or sensitivity / epsilon if `monotone`. (Dwork and Roth 2014, section
@@ -126,12 +122,55 @@ class ReportNoisyMax(ChoosesOne):
         return self.leading(1, -self.epsilon if self.noise == "exponential" else self._rare_lead())
 
     def _rare_lead(self) -> float:
-        """Return the lead of candidate 0 at which its probability is `RARE`, by bisection."""
-        low, high = -60.0, 60.0
-        for _ in range(30):
-            middle = 0.5 * (low + high)
+        """Return the lead of candidate 0 at which its probability is `RARE`."""
+
+        def log_probability(lead: float) -> float:
             scores = np.zeros(self.n_candidates)
-            scores[0] = middle
-            rare = log_largest_laplace(scores)[0] < math.log(RARE)
-            low, high = (middle, high) if rare else (low, middle)
-        return high
+            scores[0] = lead
+            return float(log_largest_laplace(scores)[0])
+
+        return rare_lead(log_probability, largest=60.0, steps=30)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(Selection, FiniteMechanism):
+    """Permute-and-flip: visit the candidates in random order, and choose the first that passes its coin toss.
+
+    Candidate y passes with probability exp(epsilon (u_y - u*) / (2 sensitivity)), where u* is the largest utility, so
+    that a best candidate is chosen when it is visited. With `monotone=True` the factor 2 is dropped. (McKenna and
+    Sheldon 2020, algorithm 1.) Its law is that of report noisy max with exponential noise (Ding, Kifer, Steinke, Wang,
+    Xiao and Zhang 2021), and its expected utility is never below that of `Exponential`.
+
+    Args:
+        epsilon, n_candidates, sensitivity, monotone, query, relation: as for `Exponential`.
+
+    Guarantees:
+        * epsilon-DP, attained by the pair of `worst_case`.
+        * Not of bounded range epsilon: the log ratios of two candidates that are equal on one side, with the largest
+          possible lead of one on the other side, differ by epsilon + log(2 - e^-epsilon).
+
+    Example:
+        >>> mechanism = PermuteAndFlip(epsilon=1.0, n_candidates=2, monotone=True)
+        >>> mechanism.probabilities([0.0, 1.0]).round(6)  # e^-1 / 2
+        array([0.18394, 0.81606])
+        >>> round(mechanism.exact_guarantee().epsilon(0.0), 9)
+        1.0
+    """
+
+    def log_probabilities(self, dataset: Dataset) -> Floats:
+        """Return the log probability of each candidate, shape `(n_candidates,)`.
+
+        The average over all orders of the product of (1 - w_j) over the candidates before y, times w_y, with w the
+        probability to pass: an integral of a polynomial, see `laws`.
+        """
+        return log_largest_exponential(self.scores(dataset))
+
+    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
+        """Return the indices of `size` runs, shape `(size,)`: the first in random order that passes its coin toss."""
+        passes = rng.random((size, self.n_candidates)) < np.exp(self.scores(dataset))
+        turn = rng.random((size, self.n_candidates))
+        return Outputs(np.where(passes, turn, np.inf).argmin(axis=1))
+
+    def worst_case(self) -> Neighbours:
+        """Return a pair on which the probability of candidate 0 grows from e^-epsilon / n to 1 / n."""
+        return self.leading(1, -self.epsilon)

@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaln, log_expit
+from scipy.special import log_expit
 
 from ..accounting import ApproximateDP, ConcentratedDP, ExactDP, LaplaceVectorDP
 from ..accounting.kinds.profile import ProfileGuarantee
-from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Neighbours, Outputs
-from ..core.constraints import OpenUnit
+from ..accounting.numerics.binomial import log_choose
+from ..core.arrays import Floats, Ints
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import OpenUnit, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..noise.queries.answers import refuse_worst_case
-from .base import Selection
+from .base import Selection, rare_lead
 from .laws import log_top_set_laplace
-from .noisy_max import NOISES, RARE
+from .noisy_max import NOISES
 from .peeling import check_k, log_ranking
 
 _LARGEST_EPSILON, _LARGEST_DELTA = 0.2, 0.05
@@ -55,7 +55,7 @@ class LaplaceTopK(Selection):
         1628.674
     """
 
-    k: int
+    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
@@ -91,11 +91,7 @@ class LaplaceTopK(Selection):
         chosen = np.sort(np.argpartition(-noisy, self.k - 1, axis=1)[:, : self.k], axis=1)
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(1.0 / self.rate, chosen.shape, rng)]))
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the set, and of the counts given the set, under `dataset`, shape `(size,)`.
 
         -inf if the indices are not distinct candidates in increasing order.
@@ -121,11 +117,8 @@ class LaplaceTopK(Selection):
         refuse_worst_case(type(self).__name__, self.query)
         if self.k == self.n_candidates:
             return self.leading(self.k, 0.0)
-        low, high = -60.0, 60.0
-        for _ in range(30):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._log_leaders(middle)[-1] < math.log(RARE) else (low, middle)
-        return self.leading(self.k, high)
+        lead = rare_lead(lambda lead: float(self._log_leaders(lead)[-1]), largest=60.0, steps=30)
+        return self.leading(self.k, lead)
 
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`.
@@ -138,7 +131,7 @@ class LaplaceTopK(Selection):
         moved = np.arange(self.k + 1) if self.monotone else np.full(self.k + 1, self.k)
         return _LaplaceTopKDP(law0, law1, moved, self.rate * self.sensitivity, self.relation)
 
-    def _log_sets(self, scores: Floats, sets: NDArray[np.int64]) -> Floats:
+    def _log_sets(self, scores: Floats, sets: Ints) -> Floats:
         """Return the log probability of each row of indices; `scores` are utilities in units of the noise scale."""
         if self.k == self.n_candidates:
             return np.zeros(len(sets))
@@ -151,7 +144,7 @@ class LaplaceTopK(Selection):
         scores = np.where(np.arange(n) < k, lead, 0.0)
         m = np.arange(max(0, 2 * k - n), k + 1)
         sets = np.array([[*range(k - i, k), *range(k, 2 * k - i)] for i in m])
-        ways = _log_choose(k, m) + _log_choose(n - k, k - m)
+        ways = log_choose(k, m) + log_choose(n - k, k - m)
         return np.concatenate([np.full(k + 1 - len(m), -np.inf), self._log_sets(scores, sets) + ways])
 
 
@@ -168,12 +161,12 @@ class _LaplaceTopKDP(ProfileGuarantee):
     """
 
     log_laws: tuple[Floats, Floats]
-    moved: NDArray[np.int64]
+    moved: Ints
     step: float
     relation: Relation | None
     exact = True
 
-    def __init__(self, law0: Floats, law1: Floats, moved: NDArray[np.int64], step: float, relation: Relation) -> None:
+    def __init__(self, law0: Floats, law1: Floats, moved: Ints, step: float, relation: Relation) -> None:
         possible = np.isfinite(law0)
         self._set(log_laws=(law0[possible], law1[possible]), moved=moved[possible], step=step, relation=relation)
 
@@ -230,7 +223,7 @@ class GumbelTopKCounts(Selection):
         (151.022, 333.052)
     """
 
-    k: int
+    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
@@ -271,11 +264,7 @@ class GumbelTopKCounts(Selection):
         chosen = np.argsort(-noisy, axis=1)[:, : self.k]
         return Outputs(np.hstack([chosen, counts[chosen] + draw_laplace(self.count_scale, chosen.shape, rng)]))
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of the ranking, and of the counts given it, under `dataset`, shape `(size,)`."""
         chosen, noisy = outputs.values[:, : self.k], outputs.values[:, self.k :]
         counts = self.utilities(dataset)
@@ -318,7 +307,7 @@ class GumbelTopKCounts(Selection):
         return reached[:-1] + log_expit(log_odds), float(reached[-1])
 
 
-def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _distinct(rows: Ints, n: int) -> tuple[Ints, Ints]:
     """Return the distinct rows of numbers below n, and the index of each row among them."""
     if n ** rows.shape[1] >= 2**63:
         distinct, where = np.unique(rows, axis=0, return_inverse=True)
@@ -328,7 +317,3 @@ def _distinct(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArr
         keys = keys * n + column
     _, first, where = np.unique(keys, return_index=True, return_inverse=True)
     return rows[first], where
-
-
-def _log_choose(n: int, m: NDArray[np.int64]) -> Floats:
-    return np.asarray(gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,14 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..accounting import BoundedRange, ConcentratedDP, ExactDP, compose
-from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.arrays import Bools, Floats, Ints
+from ..core.base import Dataset, Neighbours, Outputs
+from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.validation import whole
 from ..noise.queries.answers import refuse_worst_case
-from .base import Selection
-from .noisy_max import NOISES, RARE
+from .base import Selection, rare_lead
+from .noisy_max import NOISES
 
 _MOST_ROUNDS = 14  # 2^14 orders of leaders and others
 
@@ -47,7 +46,7 @@ class PeelingTopK(Selection):
         array([0.428358, 0.19988 ])
     """
 
-    k: int
+    k: PositiveInt
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,11 +63,7 @@ class PeelingTopK(Selection):
             left[rows, chosen[:, turn]] = -np.inf
         return Outputs(chosen)
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each ranking under `dataset`, shape `(size,)`; -inf if impossible."""
         return log_ranking(self.scores(dataset), outputs.values)
 
@@ -88,12 +83,9 @@ class PeelingTopK(Selection):
         this happens once in 100 runs on `d0`.
         """
         refuse_worst_case(type(self).__name__, self.query)
-        low, high = -200.0, 200.0
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            rare = self._log_orders(middle, np.ones((1, self._n_leaders), dtype=np.bool_))[0] < math.log(RARE)
-            low, high = (middle, high) if rare else (low, middle)
-        return self.leading(self._n_leaders, high)
+        leaders_first = np.ones((1, self._n_leaders), dtype=np.bool_)
+        lead = rare_lead(lambda lead: float(self._log_orders(lead, leaders_first)[0]), largest=200.0, steps=60)
+        return self.leading(self._n_leaders, lead)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()`, from the 2^k orders of leaders and others; None for k > 14."""
@@ -109,9 +101,9 @@ class PeelingTopK(Selection):
     def _n_leaders(self) -> int:
         return min(self.k, self.n_candidates - 1)
 
-    def _log_orders(self, lead: float, orders: NDArray[np.bool_]) -> Floats:
+    def _log_orders(self, lead: float, orders: Bools) -> Floats:
         """Return the log probability of each order of leaders (True) with score `lead` and others with score 0."""
-        gone: NDArray[np.int64] = np.cumsum(orders, axis=1) - orders
+        gone: Ints = np.cumsum(orders, axis=1) - orders
         rounds = np.arange(orders.shape[1])
         leaders = self._n_leaders - gone
         others = self.n_candidates - self._n_leaders - (rounds - gone)
@@ -151,8 +143,7 @@ class GumbelTopK(PeelingTopK):
 
 
 def check_k(k: int, most: int) -> None:
-    """Check that k is a whole number from 1 to `most`."""
-    whole(1, k=k)
+    """Check that k is at most `most`."""
     if k > most:
         raise ParameterError(f"k must be at most {most} with so many candidates, but is {k}.", argument="k")
 

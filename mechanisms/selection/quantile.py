@@ -6,12 +6,11 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..accounting import ExactDP, PureDP
+from ..accounting import ExactDP, PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive
 from ..core.guarantee import Guarantee
 from ..core.records import check_records, check_worst_case
@@ -23,7 +22,7 @@ NARROW = 0.02
 
 
 @dataclass(frozen=True)
-class Quantile(Mechanism):
+class Quantile(PureMechanism):
     """A number in [lower, upper] with density proportional to exp(-(epsilon / 2) |#{x_i < y} - t|), t = round(q n).
 
     The density is constant between two adjacent values: the mechanism chooses an interval by its length and its rank,
@@ -80,20 +79,12 @@ class Quantile(Mechanism):
         steps = np.append(0.0, np.cumsum(masses))
         return Outputs(np.interp(rng.random(size), steps / steps[-1], ends))
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`; -inf outside [lower, upper]."""
         ends, log_density = self.intervals(dataset)
         values = np.asarray(outputs.values, dtype=np.float64)
         interval = np.searchsorted(ends[1:-1], values, side="left")
         return np.where((values >= self.lower) & (values <= self.upper), log_density[interval], -np.inf)
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`, an upper bound that is approached but not attained."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
         """Return a pair in which one record moves from the upper to the lower bound, which changes every rank.

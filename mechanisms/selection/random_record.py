@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting import ApproximateDP
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
@@ -59,11 +58,7 @@ class PublishRandomRecord(Mechanism):
         """Return the published record of each run, shape `(size,)`."""
         return Outputs(self.records(dataset)[rng.integers(self.n_records, size=size)])
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log of the share of records equal to each output, shape `(size,)`; -inf if there is none."""
         values, counts = np.unique(self.records(dataset), return_counts=True)
         at = np.minimum(np.searchsorted(values, outputs.values), len(values) - 1)

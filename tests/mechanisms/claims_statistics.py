@@ -27,7 +27,6 @@ from dpassay.mechanisms.broken.statistics import (
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.statistics import (
     ProposeTestRelease,
-    Quantile,
     RestrictedEdgeCount,
     SmoothSensitivityMedian,
     StabilityHistogram,
@@ -35,6 +34,7 @@ from dpassay.mechanisms.noise.statistics import (
     TriangleCount,
 )
 from dpassay.mechanisms.noise.studies import ColumnMeans
+from dpassay.mechanisms.selection.quantile import Quantile
 
 FINE = 2e-5
 ROUNDING = 1e-9

@@ -33,8 +33,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
+from ....mechanisms.accounting.kinds.approximate import PureDP
 from ....mechanisms.accounting.kinds.gaussian import GaussianDP
-from ....mechanisms.accounting.kinds.pure import PureDP
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores

@@ -1,16 +1,18 @@
-"""Messages of local mechanisms in random order: what is promised when nobody knows who sent which.
+"""Amplification by shuffling the messages of local mechanisms, and by sampling the records.
 
-clones.py        ClonesDP       the numerical bound: a message hides among those that might be its clones
-closed_form.py   shuffled_epsilon, and the two regimes in which it behaves simply
-local_epsilon.py     Local epsilon for a target guarantee after shuffling
-subsampling.py       Privacy amplification by subsampling
+clones.py       ClonesDP: the numerical bound for shuffled messages; local_epsilon_for: its inverse
+closed_form.py  shuffled_epsilon: closed-form bounds for shuffled messages, and their two asymptotic regimes
+subsampling.py  subsample: an (epsilon, delta)-DP mechanism on a secret random sample
 """
 
-from .clones import ClonesDP as ClonesDP
+from .clones import (
+    ClonesDP as ClonesDP,
+    local_epsilon_for as local_epsilon_for,
+    local_epsilon_rule as local_epsilon_rule,
+)
 from .closed_form import (
     large_epsilon_regime as large_epsilon_regime,
     largest_local_epsilon as largest_local_epsilon,
     shuffled_epsilon as shuffled_epsilon,
     small_epsilon_regime as small_epsilon_regime,
 )
-from .local_epsilon import local_epsilon_for as local_epsilon_for, local_epsilon_rule as local_epsilon_rule

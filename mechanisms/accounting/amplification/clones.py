@@ -1,10 +1,10 @@
-"""Amplification by shuffling: the numerical bound, by which a message hides among its clones."""
+"""Amplification by shuffling: the numerical bound, by which a message hides among its clones, and its inverse."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from scipy import special
 
 from ...core.arrays import Floats
+from ...core.constraints import Positive, PositiveInt
 from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core.root_finding import bisect, bracket
+from ...core.validation import open_unit, positive, whole
 from ..kinds.profile import LARGEST, ProfileGuarantee
 from ..numerics.binomial import binomial_cdf, binomial_pmf, binomial_sf
 
@@ -24,7 +26,7 @@ _GRID = 2001
 _BLOCK = 1_000_000
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class ClonesDP(ProfileGuarantee):
     """The guarantee of n users whose epsilon_0-private messages are shuffled, by "hiding among the clones".
 
@@ -64,27 +66,18 @@ class ClonesDP(ProfileGuarantee):
         (0.16977, 4.0)
     """
 
-    local_epsilon: float
-    n_users: int
-    step: int
-    relation: Relation | None
-    exact: bool
+    local_epsilon: Positive
+    n_users: PositiveInt
+    _: KW_ONLY
+    step: PositiveInt | None = None
+    relation: Relation | None = Relation.REPLACE_ONE
+    exact = False
 
-    def __init__(
-        self,
-        local_epsilon: float,
-        n_users: int,
-        *,
-        step: int | None = None,
-        relation: str | Relation | None = Relation.REPLACE_ONE,
-    ) -> None:
-        positive(local_epsilon=local_epsilon)
-        whole(1, n_users=n_users)
-        if step is not None:
-            whole(1, step=step)
-        self._set(local_epsilon=float(local_epsilon), n_users=int(n_users), relation=relation, exact=False)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(local_epsilon=float(self.local_epsilon), n_users=int(self.n_users))
         low, high = self._likely
-        self._set(step=step or 1 + (high - low) // _MOST_COUNTS)
+        self._set(step=self.step or 1 + (high - low) // _MOST_COUNTS)
 
     @property
     def _likely(self) -> tuple[int, int]:
@@ -98,6 +91,7 @@ class ClonesDP(ProfileGuarantee):
     @cached_property
     def _clones(self) -> tuple[Floats, Floats]:
         """Least count of each group, and its probability; the last group includes all larger counts."""
+        assert self.step is not None
         low, high = self._likely
         counts = np.arange(low, high + 1, self.step, dtype=np.float64)
         below = binomial_cdf(counts - 1, self.n_users - 1, math.exp(-self.local_epsilon))
@@ -145,3 +139,52 @@ def divergence(counts: Floats, epsilon: Floats, local_epsilon: float) -> Floats:
     # Pr[a >= t] is p (at + above) + q above on one side and q (at + above) + p above on the other
     growth = np.expm1(np.minimum(epsilon, LARGEST))  # smaller only rounds delta up
     return np.asarray(np.maximum(0.0, at * p * -np.expm1(epsilon - local_epsilon) - above * growth))
+
+
+def local_epsilon_for(epsilon: float, delta: float, n_users: int) -> float:
+    """Return the largest local epsilon whose shuffled messages are (epsilon, delta)-DP by `ClonesDP`.
+
+    Args:
+        epsilon: the target after shuffling, > 0.
+        delta: strictly between 0 and 1.
+        n_users: number of users, >= 1.
+
+    Returns:
+        At least `epsilon`, since shuffling never weakens the guarantee; rounded down by bisection with relative
+        accuracy 1e-6, so that the target holds.
+
+    Example:
+        >>> local = local_epsilon_for(0.2, 1e-6, 100_000)
+        >>> round(local, 3), round(ClonesDP(local, 100_000).epsilon(1e-6), 4)
+        (4.286, 0.2)
+    """
+    positive(epsilon=epsilon)
+    open_unit(delta=delta)
+    whole(1, n_users=n_users)
+
+    def exceeds_target(local_epsilon: float) -> bool:
+        return ClonesDP(local_epsilon, n_users).delta(epsilon) > delta
+
+    low, high = bracket(exceeds_target, epsilon, 2.0 * epsilon)
+    return bisect(exceeds_target, low, high, close=lambda low, high: high - low <= 1e-6 * low)[0]
+
+
+def local_epsilon_rule(epsilon: float, delta: float, n_users: int) -> float:
+    """Return an approximate local epsilon for a target after shuffling, by a rule of thumb without constants.
+
+    With r = epsilon^2 n / ln(1/delta):
+
+        epsilon_0 = sqrt(r)    if r <= 1
+        epsilon_0 = ln r       if r > 1 and the result is above 1; else 1
+
+    An approximation of the growth only: not a guarantee, and it may be wrong by a factor of several.
+
+    Example:
+        >>> round(local_epsilon_rule(0.2, 1e-6, 100_000), 3)
+        5.668
+    """
+    positive(epsilon=epsilon)
+    open_unit(delta=delta)
+    whole(1, n_users=n_users)
+    ratio = epsilon**2 * n_users / -math.log(delta)
+    return math.sqrt(ratio) if ratio <= 1.0 else max(1.0, math.log(ratio))

@@ -9,8 +9,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of, positive, unit_interval
 from ..conversion.convert import nominal
-from ..kinds.approximate import ApproximateDP
-from ..kinds.pure import PureDP
+from ..kinds.approximate import ApproximateDP, PureDP
 
 _RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
 

@@ -1,10 +1,8 @@
-"""Several releases on the same data, several records that differ, and secret samples of the records.
+"""Composition of several releases on the same data, and group privacy.
 
-compose.py        compose                  several releases on the same data
-advanced.py       AdvancedComposition      what compose(..., accounting="advanced") returns
-optimal.py        OptimalComposition       what compose(..., accounting="optimal") returns
-bounded_range.py  BoundedRangeComposition  the same, of guarantees of bounded range
-grouping.py       group                    several records differ
-laplace_vector.py    Curve of Laplace noise on a vector whose entries all differ between the sides
-self_composition.py  The exact curve of several independent releases with the same exact curve
+compose.py         compose, by any accounting; self_composed, the exact curve of equal releases
+advanced.py        AdvancedComposition: the result of compose(..., accounting="advanced")
+optimal.py         OptimalComposition, BoundedRangeComposition: the results of compose(..., accounting="optimal")
+laplace_vector.py  LaplaceVectorDP: Laplace noise on a vector whose entries all differ between the sides
+grouping.py        group: the guarantee for datasets that differ in several records
 """

@@ -76,7 +76,7 @@ class AdvancedComposition(ProfileGuarantee):
                 argument="epsilons",
             )
         delta_range(sum_of_deltas=math.fsum(deltas))
-        self._set(epsilons=epsilons, deltas=deltas, relation=self.relation)
+        self._set(epsilons=epsilons, deltas=deltas)
 
     @cached_property
     def basic(self) -> ApproximateDP:

@@ -14,26 +14,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError, RelationError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of
 from ..conversion.convert import nominal, to_privacy_loss, to_renyi
-from ..kinds.approximate import ApproximateDP
+from ..kinds.approximate import ApproximateDP, PureDP
 from ..kinds.bounded_range import BoundedRange
 from ..kinds.concentrated import ConcentratedDP
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP, composed_reach, fitting_interval
 from ..kinds.profile import ProfileGuarantee
-from ..kinds.pure import PureDP
 from ..kinds.renyi import RenyiDP
 from .advanced import AdvancedComposition
-from .bounded_range import BoundedRangeComposition
-from .optimal import OptimalComposition
+from .optimal import BoundedRangeComposition, OptimalComposition
 
 Parts: TypeAlias = Sequence[Guarantee]
 
@@ -270,3 +270,39 @@ def _check_sum(deltas: Iterable[float]) -> None:
     total = math.fsum(deltas)
     if total >= 1.0:
         raise AccountingError(f"the deltas add up to {total:g}, and a delta of 1 or more guarantees nothing.")
+
+
+def self_composed(curve: Guarantee, times: int) -> Guarantee:
+    """Return the exact curve of `times` independent releases on a pair, each of which has the exact curve `curve`.
+
+    Args:
+        curve: exact on the pair, with the sides in this order.
+        times: number of releases, >= 1.
+
+    Returns:
+        Exact for one release and for Gaussian noise; else exact up to the grid of the privacy-loss distribution (1e-4
+        in epsilon per release), and 0 from the largest possible loss, `times` epsilon(0), on.
+    """
+    if times == 1 or isinstance(curve, GaussianDP):
+        return compose([curve] * times)
+    composed = compose([curve] * times, accounting="privacy-loss", fixed_sides=True)
+    return _Capped(composed, largest=times * curve.epsilon(0.0), relation=curve.relation)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Capped(ProfileGuarantee):
+    """A curve with the exact largest loss, which the grid of a privacy-loss distribution only approximates."""
+
+    curve: Guarantee
+    largest: float
+    relation: Relation | None = None
+    exact = True
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return np.where(epsilon < self.largest, self.curve.delta(epsilon), 0.0)
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return np.minimum(self.curve.epsilon(delta), self.largest)
+
+    def _parameters(self) -> dict[str, object]:
+        return {"curve": str(self.curve), "largest": self.largest}

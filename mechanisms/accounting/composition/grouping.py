@@ -11,12 +11,11 @@ import numpy as np
 from ...core.errors import AccountingError
 from ...core.guarantee import Guarantee
 from ...core.validation import whole
-from ..kinds.approximate import ApproximateDP
+from ..kinds.approximate import ApproximateDP, PureDP
 from ..kinds.bounded_range import BoundedRange
 from ..kinds.concentrated import ConcentratedDP
 from ..kinds.gaussian import GaussianDP
 from ..kinds.laplace import LaplaceDP
-from ..kinds.pure import PureDP
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:

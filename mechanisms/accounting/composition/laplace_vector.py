@@ -16,6 +16,7 @@ from ...core.relation import Relation
 from ...core.validation import positive
 from ..kinds.laplace import LaplaceDP
 from ..kinds.profile import ProfileGuarantee
+from .compose import compose
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -73,6 +74,4 @@ class LaplaceVectorDP(ProfileGuarantee):
 @lru_cache(maxsize=64)
 def _composed(moves: tuple[float, ...]) -> Guarantee:
     """Return the composition of the privacy losses of the entries."""
-    from .compose import compose
-
     return compose([LaplaceDP(move) for move in moves], accounting="privacy-loss")

@@ -1,6 +1,6 @@
-"""From one kind of guarantee to another, and from a wanted epsilon to noise.
+"""Conversion between kinds of guarantees, calibration of noise, and a Bayesian interpretation.
 
-convert.py        to_...                   from one kind to another
-calibration.py    least_noise_multiplier   the least noise for a wanted epsilon, for any accountant
-belief.py         posterior_interval       how far a release can move what an observer believes
+convert.py      to_approximate, to_concentrated, to_renyi, to_privacy_loss
+calibration.py  least_noise_multiplier: the noise for a target (epsilon, delta), with any accountant
+belief.py       posterior_interval: how far one release can change an observer's belief
 """

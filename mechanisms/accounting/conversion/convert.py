@@ -23,7 +23,7 @@ from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.validation import delta_range
-from ..kinds.approximate import ApproximateDP
+from ..kinds.approximate import ApproximateDP, PureDP
 from ..kinds.bounded_range import BoundedRange
 from ..kinds.concentrated import ConcentratedDP
 from ..kinds.exact import SMALL, ExactDP, log_ratio
@@ -31,7 +31,6 @@ from ..kinds.gaussian import GaussianDP
 from ..kinds.laplace import LaplaceDP
 from ..kinds.privacy_loss import INTERVAL, PrivacyLossDP, checked_interval
 from ..kinds.profile import LARGEST
-from ..kinds.pure import PureDP
 from ..kinds.renyi import ORDERS, RenyiDP
 
 

@@ -1,7 +1,6 @@
-"""Many noisy steps on batches of the records: what DP-SGD is accounted by.
+"""Accounting of many noisy steps on batches of the records.
 
-fixed_size.py               Gaussian noise on samples of fixed size
-deterministic_batches.py    Gaussian noise on shuffled and cyclic batches
-moments.py                  MomentsDP            Renyi divergences, converted as the moments accountant does
-noisy_sgd.py                strong_composition   noisy SGD before the moments accountant, and curves to compare
+fixed_size.py             fixed_size_gaussian: samples of fixed size
+deterministic_batches.py  deterministic_batches: shuffled and cyclic batches
+noisy_sgd.py              strong_composition: the accounting before the moments accountant, and curves to compare
 """

@@ -41,6 +41,7 @@ from ...core.errors import AccountingError
 from ...core.relation import Relation
 from ...core.validation import positive, unit_interval, whole
 from ..kinds.renyi import RenyiDP
+from ..numerics.binomial import log_choose
 
 LARGEST_ORDER = 256
 """Largest of the whole orders, which start at 2."""
@@ -137,7 +138,7 @@ def _log_even_moments(j: Floats, square: float, reach: float) -> Floats:
         k = np.arange(0.0, order + 1.0, 2.0)
         log_normal = gammaln(k + 1.0) - 0.5 * k * math.log(2.0) - gammaln(0.5 * k + 1.0)
         shift = (order - k) * math.log((order - 1.0) * reach * square)
-        log_moments[order] = logsumexp(_log_binomial(float(order), k) + shift + log_normal + 0.5 * k * math.log(square))
+        log_moments[order] = logsumexp(log_choose(float(order), k) + shift + log_normal + 0.5 * k * math.log(square))
     return log_moments
 
 
@@ -145,10 +146,6 @@ def _sampled_divergences(orders: Floats, probability: float, moments: Floats) ->
     divergences = np.empty(len(orders))
     for i, order in enumerate(orders):
         j = np.arange(2.0, order + 1.0)
-        terms = _log_binomial(order, j) + j * math.log(probability) + moments[2 : int(order) + 1]
+        terms = log_choose(order, j) + j * math.log(probability) + moments[2 : int(order) + 1]
         divergences[i] = np.logaddexp(0.0, logsumexp(terms)) / (order - 1.0)
     return divergences
-
-
-def _log_binomial(n: float, k: Floats) -> Floats:
-    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))

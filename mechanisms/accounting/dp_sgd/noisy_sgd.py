@@ -25,8 +25,7 @@ from ..composition.advanced import AdvancedComposition
 from ..kinds.approximate import ApproximateDP
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP
-from ..kinds.renyi import RenyiDP
-from .moments import MomentsDP
+from ..kinds.renyi import MomentsDP, RenyiDP
 
 ACCOUNTANTS = ("strong composition", "moments accountant", "Renyi", "privacy loss")
 """The accountants of `epsilon_curves`, from the loosest to the tightest."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Floats
+from ...core.constraints import Positive
 from ...core.relation import Relation
-from ...core.validation import positive
 from .profile import ProfileGuarantee
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class BoundedRange(ProfileGuarantee):
     """eta-bounded range: for each pair there is a t with log(p1(y) / p0(y)) in [t - eta, t] for every output y.
 
@@ -48,13 +48,13 @@ class BoundedRange(ProfileGuarantee):
         (1.0, 0.83431, 0.244919)
     """
 
-    eta: float
-    relation: Relation | None
+    eta: Positive
+    relation: Relation | None = None
     exact = False
 
-    def __init__(self, eta: float, relation: str | Relation | None = None) -> None:
-        positive(eta=eta)
-        self._set(eta=float(eta), relation=relation)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(eta=float(self.eta))
 
     @property
     def default_delta(self) -> float:

@@ -56,7 +56,7 @@ class ConcentratedDP(ProfileGuarantee):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(rho=float(self.rho), relation=self.relation)
+        self._set(rho=float(self.rho))
 
     @classmethod
     def for_budget(cls, *, epsilon: float, delta: float, relation: str | Relation | None = None) -> Self:

@@ -13,6 +13,7 @@ from scipy.special import erfcx, ndtr, ndtri
 from ...core.arrays import Floats
 from ...core.constraints import Positive
 from ...core.relation import Relation
+from ...core.root_finding import arithmetic, bisect, bracket, geometric
 from ...core.validation import open_unit, positive
 from .profile import ProfileGuarantee
 
@@ -59,7 +60,7 @@ class GaussianDP(ProfileGuarantee):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(mu=float(self.mu), relation=self.relation)
+        self._set(mu=float(self.mu))
 
     @classmethod
     def for_budget(cls, *, epsilon: float, delta: float, relation: str | Relation | None = None) -> Self:
@@ -70,15 +71,16 @@ class GaussianDP(ProfileGuarantee):
         """
         positive(epsilon=epsilon)
         open_unit(delta=delta)
-        low, high = 1e-100, 2.0
-        while _delta(high, np.array([epsilon]))[0] <= delta:
-            low, high = high, 2.0 * high
-        while True:
-            middle = 0.5 * (low + high) if high < 2.0 * low else math.sqrt(low * high)
-            if not low < middle < high:
-                return cls(low, None if relation is None else Relation.of(relation))
-            fits = _delta(middle, np.array([epsilon]))[0] <= delta
-            low, high = (middle, high) if fits else (low, middle)
+
+        def exceeds_budget(mu: float) -> bool:
+            return bool(_delta(mu, np.array([epsilon]))[0] > delta)
+
+        def middle(low: float, high: float) -> float:
+            return arithmetic(low, high) if high < 2.0 * low else geometric(low, high)
+
+        low, high = bracket(exceeds_budget, 1e-100, 2.0)
+        largest, _ = bisect(exceeds_budget, low, high, middle=middle)
+        return cls(largest, None if relation is None else Relation.of(relation))
 
     def _parameters(self) -> Mapping[str, float]:
         return {"mu": self.mu}

@@ -96,7 +96,6 @@ class PrivacyLossDP(ProfileGuarantee):
                 "Use PrivacyLossDP.gaussian(...), PrivacyLossDP.laplace(...), or one that dp_accounting.pld builds.",
                 argument="pld",
             )
-        self._set(relation=self.relation)
 
     def __eq__(self, other: object) -> bool:
         """Compare the recipes, so that results cached for a claim are found again."""

@@ -19,7 +19,7 @@ from ...core.arrays import Floats
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ..numerics.search import least_satisfying, maximise
+from ...core.root_finding import least_satisfying, maximise
 
 LARGEST = 700.0
 """Largest epsilon of any search: e^700 is about the largest float."""
@@ -31,6 +31,10 @@ class ProfileGuarantee(Guarantee):
     The hooks take and return one-dimensional arrays; they may divide by zero or overflow if the limit is correct, and
     leave clipping to the public methods.
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(relation=self.relation)
 
     @overload
     def epsilon(self, delta: float) -> float: ...

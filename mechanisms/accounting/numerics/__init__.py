@@ -1,9 +1,6 @@
-"""Numerics that the kinds share.
+"""Numerics that the kinds of guarantees share.
 
 binomial.py   probabilities of the binomial distribution
-losses.py     privacy losses of two finite distributions
-polygon.py    trade-off curves that are polygons
-search.py     roots of monotone functions
-renyi.py             Conversion from Renyi divergences to (epsilon, delta), one order at a time
-sampled_gaussian.py  Renyi divergence of Gaussian noise on a Poisson sample of the records, at any order
+losses.py     privacy profile of a privacy loss with finitely many values
+renyi.py      Renyi divergences: conversion to (epsilon, delta), and Gaussian noise on a Poisson sample
 """

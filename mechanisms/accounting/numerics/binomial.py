@@ -57,8 +57,13 @@ def response_logs(n: int, epsilon: float) -> Floats:
 def binomial_logs(n: int, log_hit: float, log_miss: float) -> Floats:
     """Return the log probabilities of 0, ..., n hits in n trials, from the log probabilities of a hit and a miss."""
     k = np.arange(n + 1.0)
-    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
-    return np.asarray(ways + k * log_hit + (n - k) * log_miss)
+    return np.asarray(log_choose(n, k) + k * log_hit + (n - k) * log_miss)
+
+
+def log_choose(n: ArrayLike, k: ArrayLike) -> Floats:
+    """Return the log of the binomial coefficient of n and k, for real n >= k >= 0; shapes broadcast."""
+    n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    return np.asarray(special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0))
 
 
 def convolved_logs(first: Floats, second: Floats) -> Floats:

@@ -29,7 +29,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...accounting.kinds.pure import PureDP
+from ...accounting.kinds.approximate import PureDP
 from .first_runs import BY_VALUE, INSTALLED, Address, Snapshot, digest_of, generators_of, is_users
 from .function import FunctionMechanism
 from .guard import Guard

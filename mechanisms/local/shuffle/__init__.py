@@ -1,9 +1,8 @@
-"""The shuffle model: users randomise their own messages, and the names are taken off.
+"""The shuffle model: users randomise their own messages, which are released in random order, without names.
 
-shuffled.py       Shuffled   a local mechanism of n users, whose messages are released in random order
-histograms.py     all counts of n messages of a few kinds, and which messages are of one kind
-distributions.py  learn a distribution, or test whether it is uniform, in each trust model
-sample_sizes.py   how many users each trust model needs, to learn a distribution or to test one
+shuffled.py       Shuffled: a local mechanism of n users, whose messages are released in random order
+distributions.py  estimators of a distribution and tests of uniformity, in each trust model
+sample_sizes.py   numbers of users that each trust model needs for these tasks
 """
 
 from .distributions import (

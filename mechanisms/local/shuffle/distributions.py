@@ -12,21 +12,20 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from ...accounting.amplification import local_epsilon_for
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.constraints import OpenUnit, PositiveInt, at_least, check_fields
 from ...core.errors import ParameterError
 from ...noise.laplace import draw_laplace
-from ..frequency import FrequencyOracle
+from ..base import FrequencyOracle
 from ..hadamard import HadamardResponse
-from ..k_ary import KAryRandomizedResponse
+from ..randomized_response import KAryRandomizedResponse
 from ..subset_selection import SubsetSelection
 from .sample_sizes import check_model
 
-Values = NDArray[np.int64]
+Values = Ints
 
 
 def oracle_for(epsilon: float, k: int, n_users: int) -> FrequencyOracle:

@@ -13,15 +13,16 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...accounting import ClonesDP, ExactDP
 from ...accounting.numerics.binomial import binomial_logs, convolved_logs
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.arrays import Floats, Ints
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import at_least
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ..base import LocalMechanism
-from .histograms import classes, histograms
 
 _MOST_MESSAGES = 4096
+_MOST_HISTOGRAMS = 1_000_000
 _BLOCK = 2_000_000
 """Largest number of integers in the messages in memory at once."""
 
@@ -84,13 +85,13 @@ class Shuffled(Mechanism):
             )
 
     @cached_property
-    def _channel(self) -> NDArray[np.float64]:
+    def _channel(self) -> Floats:
         """Law of one message under each value, scaled to sum to 1."""
         channel = self.randomizer.channel()
         return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
     @cached_property
-    def _keys(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    def _keys(self) -> tuple[NDArray[np.void], Ints]:
         """Sorted keys of all messages, and their indices in `randomizer.messages()`."""
         keys = _keys_of(self.randomizer.messages().reshape(self.randomizer.n_messages, -1))
         order = np.argsort(keys)
@@ -110,7 +111,7 @@ class Shuffled(Mechanism):
             counts[start : start + n] = self._counts(self.randomizer.release(values, n, rng).values)
         return Outputs(counts)
 
-    def _counts(self, sent: NDArray[np.integer]) -> NDArray[np.int64]:
+    def _counts(self, sent: NDArray[np.integer]) -> Ints:
         """Return the count of each message in each run of `(n_runs, n_users, *message_shape)`."""
         n_runs, n_messages = len(sent), self.randomizer.n_messages
         rows = sent.reshape(n_runs * self.n_users, -1)
@@ -172,11 +173,7 @@ class Shuffled(Mechanism):
         log0, log1 = (common + logsumexp(part - mass, b=counts, axis=1) for part in (first, second))
         return ExactDP.of_logs(log0 - logsumexp(log0), log1 - logsumexp(log1), relation=self.relation)
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of the counts, shape `(size,)`; -inf if they do not sum to the users.
 
         Raises:
@@ -188,7 +185,7 @@ class Shuffled(Mechanism):
             log_p = self._of_two(counts, held, users)
         elif len(held) == 1 or (len(held) == 2 and users.min() == 1):
             most = int(np.argmax(users))
-            log_p = self._of_one_apart(counts, held[most], held[len(held) - 1 - most])
+            log_p = self._with_one_other_value(counts, held[most], held[len(held) - 1 - most])
         else:
             raise ParameterError(
                 f"the law of the shuffled messages of {type(self.randomizer).__name__} is computed only if all users "
@@ -198,9 +195,7 @@ class Shuffled(Mechanism):
         possible = (counts >= 0).all(axis=1) & (counts.sum(axis=1) == self.n_users)
         return np.where(possible, log_p, -np.inf)
 
-    def _of_two(
-        self, counts: NDArray[np.int64], held: NDArray[np.int64], users: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _of_two(self, counts: Ints, held: Ints, users: Ints) -> Floats:
         """Return the log probability for two messages: the count of the second is a sum of binomials, one per value."""
         law, sent = np.zeros(1), Outputs(self.randomizer.messages())
         for value, n in zip(held, users, strict=True):
@@ -208,7 +203,7 @@ class Shuffled(Mechanism):
             law = convolved_logs(law, binomial_logs(int(n), log_hit, log_miss))
         return np.asarray(law[np.clip(counts[:, 1], 0, self.n_users)])
 
-    def _of_one_apart(self, counts: NDArray[np.int64], common: int, other: int) -> NDArray[np.float64]:
+    def _with_one_other_value(self, counts: Ints, common: int, other: int) -> Floats:
         """Return the log probability if all users but one hold `common`.
 
         The law if all held `common`, times the mean over the messages of Pr[message | other] / Pr[message | common]:
@@ -218,7 +213,7 @@ class Shuffled(Mechanism):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(_log_multinomial(counts, law) + np.log(counts @ ratio / self.n_users))
 
-    def _values(self, dataset: Dataset) -> NDArray[np.int64]:
+    def _values(self, dataset: Dataset) -> Ints:
         values = self.randomizer.values(dataset)
         if values.shape != (self.n_users,):
             raise ParameterError(
@@ -229,7 +224,7 @@ class Shuffled(Mechanism):
         return values
 
 
-def _log_multinomial(counts: NDArray[np.int64], law: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_multinomial(counts: Ints, law: Floats) -> Floats:
     """Return the log probability of counts `(size, n_messages)` of independent messages of one law, `(size,)`."""
     ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
     return np.asarray(ways + xlogy(counts, law).sum(axis=1))
@@ -239,3 +234,29 @@ def _keys_of(rows: NDArray[np.integer]) -> NDArray[np.void]:
     """Return each row of whole numbers as one key of bytes, which can be sorted and compared."""
     wide = np.ascontiguousarray(rows, dtype=np.int64)
     return wide.view(np.dtype((np.void, wide.itemsize * wide.shape[1]))).ravel()
+
+
+def classes(common: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return three laws on the same messages, with messages of equal likelihood ratios merged, without any loss.
+
+    Takes log probabilities, each `(n_messages,)` and finite; returns log probabilities `(n_classes,)`.
+    """
+    ratios = np.round(np.stack([first - common, second - common], axis=1), 9)
+    distinct, kind = np.unique(ratios, axis=0, return_inverse=True)
+    merged = np.full((3, len(distinct)), -np.inf)
+    for law, into in zip((common, first, second), merged, strict=True):
+        np.logaddexp.at(into, kind.ravel(), law)
+    return merged[0], merged[1], merged[2]
+
+
+def histograms(n: int, kinds: int) -> Ints | None:
+    """Return all counts of n messages of `kinds` kinds, `(n_ways, kinds)`; None if more than a million."""
+    if math.comb(n + kinds - 1, kinds - 1) > _MOST_HISTOGRAMS:
+        return None
+    ways = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(kinds - 1):
+        n_left = n - ways.sum(axis=1)
+        repeated = np.repeat(ways, n_left + 1, axis=0)
+        starts = np.repeat(np.cumsum(n_left + 1) - (n_left + 1), n_left + 1)
+        ways = np.column_stack([repeated, np.arange(len(repeated)) - starts])
+    return np.column_stack([ways, n - ways.sum(axis=1)])

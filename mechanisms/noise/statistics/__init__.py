@@ -11,7 +11,6 @@ restricted_sensitivity.py   edges of a graph: exact up to a maximum degree, of b
 laplace_choice.py           the exact curve of a released choice, and a number whose noise depends on it
 """
 
-from ...selection.quantile import Quantile as Quantile
 from .laplace_choice import LaplaceChoiceDP as LaplaceChoiceDP
 from .mean import SumAndCount as SumAndCount
 from .median_sensitivity import BoundedMedian as BoundedMedian

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 import numpy as np
 
 from ...accounting import ApproximateDP
-from ...accounting.kinds.two_laws.laplace import log_laplace
+from ...accounting.kinds.two_laws import log_laplace
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive

@@ -1,9 +1,7 @@
-"""Sparse vector technique: many queries against a noisy threshold, paid for by the few that are above it.
+"""Sparse vector technique: many queries against a noisy threshold, with a budget only for those above.
 
-base.py                what every sparse vector technique shares: read this first
-above_threshold.py     which queries are above a threshold
-numerical.py           which queries are above a threshold, and how large they are
-released_values.py     what those share that release a number where a query is above
+above_threshold.py     SparseVector, the base class, and AboveThreshold: read this first
+numerical.py           variants that release a number for each query above
 answers.py             answers as whole numbers, and the distinct patterns among many runs
 threshold_integral.py  probabilities of answers, integrated over the noise of the threshold
 """

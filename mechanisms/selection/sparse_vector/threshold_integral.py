@@ -20,16 +20,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.errors import AccountingError
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 NODES = 16
 """Gauss-Legendre nodes per panel."""

@@ -1,21 +1,23 @@
-"""Choosing the best of several private runs, as when hyper-parameters are tuned, and what that costs.
+"""Private selection: the best of several private runs, as in hyper-parameter tuning.
 
-base.py          one run, whose output ends with a score: read this first
-catalogue.py     names of the laws of a number of runs
-repetitions.py   how often to run: a random number, whose law decides what the choice costs
-candidate.py     one run: a candidate at random, and how good it looks
-best.py          the best of a random number of runs
-threshold.py     the first run that is good enough
-chooses_run.py       Base class of the mechanisms that choose among private runs
+candidate.py          TuningTrial, one run whose output ends with a score: read this first
+repetitions.py        the random number of runs, whose law determines the guarantee
+private_selection.py  the best of a random number of runs, and the first run that is good enough
+catalogue.py          names of the laws of a number of runs
 """
 
-from .base import TuningTrial as TuningTrial
-from .best import BestOfRepetitions as BestOfRepetitions
-from .candidate import NoisyCandidate as NoisyCandidate, RandomMechanism as RandomMechanism
-from .chooses_run import ChoosesRun as ChoosesRun
+from .candidate import (
+    NoisyCandidate as NoisyCandidate,
+    RandomMechanism as RandomMechanism,
+    TuningTrial as TuningTrial,
+)
+from .private_selection import (
+    BestOfRepetitions as BestOfRepetitions,
+    ChoosesRun as ChoosesRun,
+    FirstGoodEnough as FirstGoodEnough,
+)
 from .repetitions import (
     NegativeBinomialRepetitions as NegativeBinomialRepetitions,
     PoissonRepetitions as PoissonRepetitions,
     Repetitions as Repetitions,
 )
-from .threshold import FirstGoodEnough as FirstGoodEnough

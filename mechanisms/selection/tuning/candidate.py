@@ -1,5 +1,6 @@
-"""Runs of a private selection: a random candidate, its output, and its score as the last number.
+"""One run of a private selection: a random candidate, its output, and its score as the last number.
 
+TuningTrial        interface of one run
 NoisyCandidate     the index of a candidate, and its noisy score
 RandomMechanism    the output of one of several mechanisms, and a score that is a function of this output
 """
@@ -17,14 +18,37 @@ from scipy.special import ndtr
 from ...accounting import GaussianDP, LaplaceDP, PureDP, RenyiDP
 from ...accounting.conversion.convert import to_renyi
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
 from ...core.constraints import Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.answers import check_distance
-from .base import OutcomeCells, TuningTrial
+
+
+class TuningTrial(Mechanism):
+    """A mechanism whose outputs are rows `(size, k)` of numbers, the last of which is a score: higher is better."""
+
+    def chances(self, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats] | None:
+        """Return the probabilities that a run on `dataset` has a lower and a higher score; None if not known."""
+
+    def cells(self, pair: Neighbours, cuts: tuple[float, ...] = ()) -> OutcomeCells | None:
+        """Return the points of a numerical integral of the densities of both sides; None if not known.
+
+        Args:
+            pair: the pair whose outputs are integrated.
+            cuts: scores at which densities may jump.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeCells:
+    """Outputs `(n, k)` as the nodes of a numerical integral, and their weights `(n,)`."""
+
+    outputs: Floats
+    weights: Floats
+
 
 NOISES = ("laplace", "gaussian")
 MOST_SCALES = 1000.0
@@ -124,10 +148,6 @@ class NoisyCandidate(TuningTrial):
         outputs = np.column_stack([np.repeat(first, len(score)), np.tile(score, len(first))])
         return OutcomeCells(outputs.astype(np.float64), np.outer(times, weight).ravel())
 
-    def output_law(self) -> LogDensity:
-        """Return the mechanism, whose `log_density` is exact."""
-        return self
-
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of candidates and noisy scores, shape `(size,)`."""
         chosen = outputs.values[:, 0].astype(np.int64)
@@ -208,7 +228,7 @@ class RandomMechanism(TuningTrial):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the index of the mechanism, its output in one row, and the score, `(size, 1 + k + 1)`."""
         chosen = rng.integers(len(self.mechanisms), size=size)
-        rows: NDArray[np.float64] | None = None
+        rows: Floats | None = None
         for number, mechanism in enumerate(self.mechanisms):
             runs = np.flatnonzero(chosen == number)
             if not runs.size and (size or number):

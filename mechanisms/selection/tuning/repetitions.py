@@ -12,12 +12,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting.conversion.convert import to_renyi
-from ...accounting.kinds.pure import PureDP
+from ...accounting.kinds.approximate import PureDP
 from ...accounting.kinds.renyi import RenyiDP
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.constraints import Finite, OpenUnit, Options, Positive, check_fields
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
@@ -40,7 +39,7 @@ class Repetitions(Options):
         """Probability that the number of runs is 0."""
 
     @abstractmethod
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
         """Draw `size` independent numbers of runs."""
 
     @abstractmethod
@@ -109,7 +108,7 @@ class NegativeBinomialRepetitions(Repetitions):
         steps = -math.log(self.stopping)
         return 1.0 / steps if self.shape == 0.0 else self.shape / math.expm1(self.shape * steps)
 
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
         """Draw `size` numbers of runs: by numpy if it has the law, else by inversion of the distribution function."""
         if self.shape == 1.0:
             return rng.geometric(self.stopping, size)
@@ -119,14 +118,14 @@ class NegativeBinomialRepetitions(Repetitions):
             return self._positive(size, rng)
         return self._inverted(size, rng)
 
-    def _positive(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _positive(self, size: int, rng: np.random.Generator) -> Ints:
         """Draw negative binomial numbers, redrawing zeros."""
         numbers = rng.negative_binomial(self.shape, self.stopping, size)
         while (empty := np.flatnonzero(numbers == 0)).size:
             numbers[empty] = rng.negative_binomial(self.shape, self.stopping, empty.size)
         return numbers
 
-    def _inverted(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _inverted(self, size: int, rng: np.random.Generator) -> Ints:
         """Draw by inversion of the distribution function, summed until the tail is below 1e-17.
 
         P[K = k + 1] / P[K = k] = (1 - stopping) (k + shape) / (k + 1).
@@ -188,7 +187,7 @@ class PoissonRepetitions(Repetitions):
         """Probability of no run, e^-mean."""
         return math.exp(-self.expected)
 
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
         """Draw `size` independent Poisson numbers."""
         return rng.poisson(self.expected, size)
 

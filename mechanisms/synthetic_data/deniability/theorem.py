@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ...accounting.kinds.approximate import ApproximateDP
+from ...accounting.kinds.approximate import ApproximateDP, response_delta, response_epsilon
 from ...accounting.kinds.profile import ProfileGuarantee
-from ...accounting.kinds.pure import response_delta, response_epsilon
 from ...core.arrays import Floats
 from ...core.constraints import Positive, at_least
 from ...core.errors import ParameterError

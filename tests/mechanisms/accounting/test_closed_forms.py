@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, optimize, stats
 
 from dpassay.mechanisms.accounting import ApproximateDP, ConcentratedDP, GaussianDP, LaplaceDP, PureDP, RenyiDP
-from dpassay.mechanisms.accounting.dp_sgd.moments import MomentsDP
-from dpassay.mechanisms.accounting.kinds.renyi import INTEGER_ORDERS
+from dpassay.mechanisms.accounting.kinds.renyi import INTEGER_ORDERS, MomentsDP
 
 EPSILONS = np.array([0.0, 1e-6, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0, 1500.0])
 

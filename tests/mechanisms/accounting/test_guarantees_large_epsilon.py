@@ -24,9 +24,7 @@ from dpassay.mechanisms.accounting import (
     to_privacy_loss,
     to_renyi,
 )
-from dpassay.mechanisms.accounting.kinds.two_laws.cauchy import TwoCauchysDP
-from dpassay.mechanisms.accounting.kinds.two_laws.gaussian import TwoGaussiansDP
-from dpassay.mechanisms.accounting.kinds.two_laws.laplace import TwoLaplacesDP
+from dpassay.mechanisms.accounting.kinds.two_laws import TwoCauchysDP, TwoGaussiansDP, TwoLaplacesDP
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.synthetic_data.deniability import DeniabilityDP
 

@@ -215,7 +215,7 @@ def test_a_relation_is_adopted_and_kept(guarantee: ProfileGuarantee):
         ),
     ],
 )
-def test_what_a_guarantee_says_of_itself(guarantee, shown, default_delta, exact):
+def test_text_default_delta_and_exactness_of_each_kind(guarantee, shown, default_delta, exact):
     guarantee = guarantee() if guarantee is losses else guarantee
     assert str(guarantee) == shown
     assert guarantee.default_delta == default_delta
@@ -237,8 +237,6 @@ BAD = [-1.0, -1e-300, math.nan, math.inf, "1", None, True]
         (PureDP, "epsilon"),
         (LaplaceDP, "epsilon"),
         (lambda value: ApproximateDP(value, 0.1), "epsilon"),
-        (GaussianDP, "mu"),
-        (ConcentratedDP, "rho"),
         (lambda value: RenyiDP((2.0,), (value,)), "divergences"),
         (PrivacyLossDP.gaussian, "noise_multiplier"),
         (PrivacyLossDP.laplace, "epsilon"),
@@ -251,10 +249,9 @@ def test_bad_parameters_are_refused_by_name(kind, name, value):
         kind(value)
 
 
-@pytest.mark.parametrize("kind", [LaplaceDP, GaussianDP])
-def test_zero_is_refused_where_it_means_infinite_noise(kind):
+def test_zero_is_refused_where_it_means_infinite_noise():
     with pytest.raises(ParameterError, match="> 0, but is 0"):
-        kind(0)
+        LaplaceDP(0)
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
@@ -279,7 +276,7 @@ def test_bad_orders_are_refused(orders, divergences, message):
 
 
 @given(everything)
-def test_questions_out_of_range_are_refused(guarantee: Guarantee):
+def test_arguments_of_the_views_out_of_range_are_refused(guarantee: Guarantee):
     for view, name, bad in [
         (guarantee.epsilon, "delta", [-1e-9, 1.0, math.nan]),
         (guarantee.delta, "epsilon", [-1e-9, math.nan]),

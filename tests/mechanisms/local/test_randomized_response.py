@@ -9,8 +9,7 @@ from scipy import stats
 
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
-from dpassay.mechanisms.local.k_ary import KAryRandomizedResponse
-from dpassay.mechanisms.local.randomized_response import RandomizedResponse
+from dpassay.mechanisms.local.randomized_response import KAryRandomizedResponse, RandomizedResponse
 
 FALSE_ALARM = 1e-6
 
@@ -175,12 +174,6 @@ def test_pairs_in_which_several_users_differ_are_refused():
 def test_lying_probability_outside_its_range_is_refused(r):
     with pytest.raises(ParameterError, match="lying_probability must"):
         RandomizedResponse.with_lying_probability(r)
-
-
-@pytest.mark.parametrize("k", [1, 2.5, 0, True])
-def test_number_of_categories_below_two_is_refused(k):
-    with pytest.raises(ParameterError, match="k must be a whole number >= 2"):
-        KAryRandomizedResponse(1.0, k)
 
 
 def test_answers_outside_the_categories_are_refused_by_the_estimator():

@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.utils import murmurhash3_32
 
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.local import RAPPOR, OneTimeRAPPOR
-from dpassay.mechanisms.local.murmur import murmur3
+from dpassay.mechanisms.local.rappor import murmur3
 
 FALSE_ALARM = 1e-6
 
@@ -33,6 +34,14 @@ FALSE_ALARM = 1e-6
 def test_murmur_hash_has_the_values_of_its_reference_implementation(data, seed, expected):
     assert murmur3(data, seed) % 2**32 == expected
     assert -(2**31) <= murmur3(data, seed) < 2**31
+
+
+def test_murmur_hash_equals_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    for length in range(40):
+        data, seed = rng.bytes(length), int(rng.integers(2**32))
+        assert murmur3(data, seed) == murmurhash3_32(data, seed=seed)
+        assert murmur3(str(length).encode(), length) == murmurhash3_32(str(length).encode(), seed=length)
 
 
 def test_filters_of_the_first_three_numbers_are_the_known_ones():
@@ -108,20 +117,18 @@ def test_estimates_are_unbiased_and_have_their_covariance():
     assert np.all(np.abs(np.cov(estimates.T) - expected) < limit * 2 * scale / math.sqrt(rounds))
 
 
-def test_estimates_are_refused_where_the_filters_do_not_tell():
+def test_estimates_are_refused_if_the_filters_are_dependent():
     mechanism = OneTimeRAPPOR(k=25)
     reports = mechanism.release(np.arange(25), 1, np.random.default_rng(0)).values
     with pytest.raises(ParameterError, match="linearly dependent"):
         mechanism.estimate_frequencies(reports)
 
 
-def test_options_that_say_nothing_and_tables_too_large_are_refused():
+def test_options_without_information_and_tables_too_large_are_refused():
     with pytest.raises(ParameterError, match="p below q"):
         RAPPOR(p=0.6, q=0.5)
     with pytest.raises(ParameterError, match="f must be below 1"):
         RAPPOR(f=1.0)
-    with pytest.raises(ParameterError, match="f must lie strictly between 0 and 1"):
-        OneTimeRAPPOR(f=0.0)
     with pytest.raises(ParameterError, match="too many for a table"):
         OneTimeRAPPOR().channel()
     with pytest.raises(ParameterError, match=r"messages must be whole numbers of shape \(..., n_users, 20\)"):

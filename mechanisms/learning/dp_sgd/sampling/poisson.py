@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
-from ....accounting.dp_sgd.moments import MomentsDP
+from ....accounting.kinds.renyi import MomentsDP
 from ....core.constraints import Positive, check_fields
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee

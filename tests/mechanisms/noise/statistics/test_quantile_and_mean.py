@@ -10,7 +10,8 @@ from dpassay.mechanisms import Exponential, Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.noise.queries import Count, Histogram, MedianUtility, PrefixCounts
-from dpassay.mechanisms.noise.statistics import Quantile, SumAndCount
+from dpassay.mechanisms.noise.statistics import SumAndCount
+from dpassay.mechanisms.selection import Quantile
 
 FALSE_ALARM = 1e-6
 

@@ -15,12 +15,12 @@ from dpassay.mechanisms.noise.statistics import (
     BoundedMedian,
     LaplaceChoiceDP,
     ProposeTestRelease,
-    Quantile,
     RestrictedEdgeCount,
     SmoothSensitivityMedian,
     StabilityHistogram,
     TriangleCount,
 )
+from dpassay.mechanisms.selection.quantile import Quantile
 
 FALSE_ALARM = 1e-6
 GRID = (0.0, 0.3, 0.4, 1.0)
