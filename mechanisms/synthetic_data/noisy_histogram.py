@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
@@ -162,7 +161,7 @@ class NoisyHistogramTable(Mechanism):
         """Return self for the counts, whose `log_density` is exact; None for a table."""
         return self if self.view == "counts" else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of the counts under `dataset`, `(size,)`; -inf if they are impossible."""
         law = self.noise.log_density(Outputs(outputs.values[:, self.possible]), self.counts(dataset)[self.possible])
         elsewhere = np.delete(outputs.values, self.possible, axis=1).any(axis=1)

@@ -14,8 +14,8 @@ with warnings.catch_warnings():
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
 from dpassay.mechanisms.synthetic_data import GraphicalModel, Measured
-from dpassay.mechanisms.synthetic_data.generators.potentials import Likelihood
-from dpassay.mechanisms.synthetic_data.generators.reference import ReferenceModel
+from dpassay.mechanisms.synthetic_data.generators.graphical_model import ReferenceModel
+from dpassay.mechanisms.synthetic_data.generators.mirror_descent import Likelihood
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 2, "f": 3})

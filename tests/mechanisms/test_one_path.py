@@ -43,7 +43,7 @@ from dpassay.mechanisms.synthetic_data import (
     Table,
 )
 from dpassay.mechanisms.synthetic_data.deniability import NoisyEntropies
-from dpassay.mechanisms.synthetic_data.pipeline import marginals_of
+from dpassay.mechanisms.synthetic_data.select_measure_generate import marginals_of
 
 RUNS = 300
 LESS = 0.5

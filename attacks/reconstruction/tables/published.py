@@ -15,7 +15,7 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import finite
 from ....mechanisms.query_release.tables.domain import CensusDomain, Group
 from ....mechanisms.query_release.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, TableStatistic
-from ....mechanisms.query_release.tables.tables import Tables
+from ....mechanisms.query_release.tables.table_set import Tables
 
 
 @dataclass(frozen=True)

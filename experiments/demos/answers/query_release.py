@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ....mechanisms import Gaussian, Laplace, Mechanism
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.noise.queries import Domain, Workload
-from ....mechanisms.query_release.error_rates import error_rate
+from ....mechanisms.query_release.error_bounds import error_rate
 from ....mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
 from ....mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes

@@ -7,8 +7,7 @@ from functools import cached_property
 
 from ...noise.queries.domain import Domain
 from ...noise.queries.workload import Workload
-from ...query_release.matrix.gaussian import GaussianMatrix
-from ...query_release.matrix.laplace import LaplaceMatrix
+from ...query_release.matrix.matrix_mechanism import GaussianMatrix, LaplaceMatrix
 from ...query_release.matrix.strategies import Hierarchical, Strategy
 
 

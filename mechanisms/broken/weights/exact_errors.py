@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...query_release.multiplicative_weights.online import OnlineWeights
+from ...query_release.multiplicative_weights.private_multiplicative_weights import OnlineWeights
 
 
 @dataclass(frozen=True)

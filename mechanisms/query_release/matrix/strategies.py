@@ -15,9 +15,7 @@ from ...core.errors import ParameterError
 from ...core.validation import whole
 from ...noise.queries.domain import check_memory
 from ...noise.queries.workload import Workload, product
-from .convex import least_error
-from .errors import squared_error
-from .p_identity import p_identity
+from ..error_bounds import squared_error
 
 LARGEST_OPTIMISED = 2048
 """Largest number of cells for an optimised strategy; each step decomposes a matrix of that size."""
@@ -177,3 +175,84 @@ def _haar(n: int) -> Floats:
             _inside(n, *first) - _inside(n, *second) for first, second in zip(level[::2], level[1::2], strict=True)
         ]
     return np.array(rows)
+
+
+LEAST_PRICE = 1e-9
+"""Smallest price relative to the largest; the price of a cell whose constraint is not active tends to 0."""
+
+
+def least_error(matrix: Floats, *, tolerance: float = 1e-4, steps: int = 200) -> tuple[Floats, float]:
+    """Return a strategy of L2 sensitivity 1 under add_remove, and a bound on its relative excess error.
+
+    Args:
+        matrix: W, shape `(m, T)`, not all zeros.
+        tolerance: the gap at which the iteration stops.
+        steps: largest number of steps; each computes the eigenvectors of a `(T, T)` matrix.
+
+    Returns:
+        A, shape `(rank of W, T)`, and the gap: an upper bound on its error / the minimum error - 1.
+    """
+    counted = matrix.any(axis=0)
+    gram = matrix[:, counted].T @ matrix[:, counted]
+    rank = int(np.linalg.matrix_rank(matrix))
+    prices, best, gap = np.ones(len(gram)), np.zeros((0, len(gram))), np.inf
+    for _ in range(steps):
+        root = np.sqrt(prices)
+        values, vectors = np.linalg.eigh(root[:, None] * gram * root)
+        values = np.sqrt(values[-rank:].clip(min=0.0))
+        vectors = vectors[:, -rank:]
+        squares = vectors**2 @ values / prices
+        candidate_gap = float(squares.max() * prices.sum() / values.sum()) - 1.0
+        if candidate_gap < gap:
+            gap, best = candidate_gap, np.sqrt(values)[:, None] * vectors.T / root
+        if gap <= tolerance:
+            break
+        prices = prices * squares**2
+        prices = np.maximum(prices, LEAST_PRICE * prices.max())
+    strategy = np.zeros((rank, matrix.shape[1]))
+    strategy[:, counted] = best / np.linalg.norm(best, axis=0).max()
+    return strategy, max(0.0, gap)
+
+
+def p_identity(matrix: Floats, n_sums: int, *, starts: int, seed: int, steps: int = 150) -> Floats:
+    """Return the best strategy of several descents, shape `(T + n_sums, T)`, of L1 sensitivity 1 under add_remove.
+
+    Args:
+        matrix: W, shape `(m, T)`.
+        n_sums: p, >= 1.
+        starts: number of random starts.
+        seed: seed of the random starts; public.
+        steps: largest number of steps of each descent.
+    """
+    from scipy.optimize import minimize
+
+    gram, rng = matrix.T @ matrix, np.random.default_rng(seed)
+    shape = (n_sums, len(gram))
+    descents = [
+        minimize(
+            _error_and_slope,
+            (0.3 * rng.random(shape)).ravel(),
+            args=(gram, shape),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, None)] * (n_sums * len(gram)),
+            options={"maxiter": steps},
+        )
+        for _ in range(starts)
+    ]
+    sums = min(descents, key=lambda descent: float(descent.fun)).x.reshape(shape)
+    return np.asarray(np.vstack([np.eye(len(gram)), sums]) / (1.0 + sums.sum(axis=0)))
+
+
+def _error_and_slope(flat: Floats, gram: Floats, shape: tuple[int, int]) -> tuple[float, Floats]:
+    """Return tr(N K^-1) and its gradient, where N = diag(s) G diag(s) and K = I + Theta^T Theta.
+
+    No `(T, T)` matrix is inverted: with B = Theta K^-1 = (I + Theta Theta^T)^-1 Theta, K^-1 is I - Theta^T B.
+    """
+    sums = flat.reshape(shape)
+    scales = 1.0 + sums.sum(axis=0)
+    solved = np.linalg.solve(np.eye(shape[0]) + sums @ sums.T, sums)
+    weighted, weighted_solved = (((rows * scales) @ gram) * scales for rows in (sums, solved))
+    diagonal = gram.diagonal() * scales**2 - (weighted * solved).sum(axis=0)
+    slope = 2.0 * diagonal / scales - 2.0 * (weighted_solved - weighted_solved @ sums.T @ solved)
+    return float(diagonal.sum()), slope.ravel()

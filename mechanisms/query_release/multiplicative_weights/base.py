@@ -1,10 +1,10 @@
-"""Base class of the mechanisms for a public workload of linear queries, with a public number of records.
+"""Base class for a public workload of linear queries, and the update rule of multiplicative weights.
 
 Under replace_one and zero_out the number of records is equal on both sides: it is `n_records`, and a dataset of another
 length is rejected. Under add_remove it is private: `n_records` is then a public constant that scales the distribution
 over cells, and the dataset may have any length. A data-dependent choice of this constant would leak.
 
-Answers are counts. Between neighbours the answer to one query changes by at most the `move` of the workload:
+Answers are counts. Between neighbours the answer to one query changes by at most the `sensitivity` of the workload:
 
     add_remove    the largest |entry|
     replace_one   the largest distance between two entries of one row
@@ -15,14 +15,14 @@ One query is chosen or measured at a time, so that the sensitivity is this numbe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Mechanism, Neighbours
 from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError, plural
@@ -144,6 +144,49 @@ class WorkloadRelease(Mechanism):
         first = None if self.relation is Relation.ADD_REMOVE else 0
         return sorted({(first, int(moves[row].argmax())) for row in rows}, key=lambda cells: cells[1])
 
-    def _records(self, cells: list[int]) -> NDArray[np.int64]:
+    def _records(self, cells: list[int]) -> Ints:
         domain = self.workload.domain
         return domain.records_in(np.array(cells, dtype=np.int64)).reshape(len(cells), len(domain.shape))
+
+
+BLOCK = 4_000_000
+"""Size of the largest array of one block of runs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Updates:
+    """Update rule of multiplicative weights, for a query matrix and a number of records.
+
+    Args:
+        matrix: `(n_queries, n_cells)`.
+        n_records: public, > 0.
+    """
+
+    matrix: Floats
+    n_records: float
+
+    def uniform(self, size: int) -> Floats:
+        """Return the log weights `(size, n_cells)` of the uniform distribution."""
+        return np.full((size, self.matrix.shape[1]), -np.log(self.matrix.shape[1]))
+
+    def answers(self, log_weights: Floats) -> Floats:
+        """Return the answer of each run's distribution to each query, as counts, shape `(size, n_queries)`."""
+        return np.asarray(self.n_records * (np.exp(log_weights) @ self.matrix.T))
+
+    def apply(self, log_weights: Floats, chosen: Ints, measured: Floats) -> None:
+        """Update every run i in `log_weights` towards the answer `measured[i]` to the query `chosen[i]`, in place."""
+        if not len(log_weights):
+            return
+        rows = self.matrix[chosen]
+        predicted = np.einsum("ij,ij->i", rows, np.exp(log_weights))
+        largest = float(np.abs(self.matrix).max())
+        rows *= ((measured / self.n_records - predicted) / (2.0 * largest * largest))[:, None]
+        log_weights += rows
+        log_weights -= log_weights.max(axis=1, keepdims=True)
+        log_weights -= np.log(np.exp(log_weights).sum(axis=1, keepdims=True))
+
+
+def blocks(size: int, width: int) -> Iterator[slice]:
+    """Yield slices of runs that keep an array `(runs, width)` in bounds; one empty slice for no runs."""
+    step = max(1, BLOCK // width)
+    yield from (slice(start, min(start + step, size)) for start in range(0, max(size, 1), step))

@@ -8,11 +8,10 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import BoundedRange, ExactDP, PureDP
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
@@ -64,7 +63,7 @@ class SmallDatabase(WorkloadRelease):
         check_memory(number_of_databases(n_cells, self.n_rows) * (n_cells + self.workload.n_answers), "all databases")
 
     @cached_property
-    def databases(self) -> NDArray[np.int64]:
+    def databases(self) -> Ints:
         """All histograms of `n_rows` rows, shape `(n_databases, n_cells)`."""
         n_cells = self.workload.domain.n_cells
         rows = np.array(list(combinations_with_replacement(range(n_cells), self.n_rows)), dtype=np.int64)
@@ -139,7 +138,7 @@ class SmallDatabase(WorkloadRelease):
         """Return self, whose `log_density` is exact."""
         return self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each histogram under `dataset`, shape `(size,)`; -inf for an impossible one."""
         values = np.asarray(outputs.values)
         counts = np.clip(values, 0, self.n_rows).astype(np.int64)
@@ -147,7 +146,7 @@ class SmallDatabase(WorkloadRelease):
         counts[~possible] = self.databases[0]
         return np.where(possible, self.log_probabilities(dataset)[self._places(counts)], -np.inf)
 
-    def _places(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _places(self, counts: Ints) -> Ints:
         """Return the position of each histogram in `databases`, which are in decreasing lexicographic order."""
         n_cells = counts.shape[1]
         remaining, places = np.full(len(counts), self.n_rows), np.zeros(len(counts), dtype=np.int64)

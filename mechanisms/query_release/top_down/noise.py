@@ -18,7 +18,7 @@ from ...core.guarantee import Guarantee
 from ...noise.discrete.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from ...noise.discrete.geometric import Geometric
 from .base import TopDown
-from .queries import LevelQuery
+from .geography import LevelQuery
 
 REACH = 9.0
 """Range of the noise, in standard deviations, that is enumerated for the exact curve."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import PureDP, compose
 from ...accounting.kinds.profile import ProfileGuarantee
@@ -55,7 +54,7 @@ class LaplaceParts(Mechanism):
         """Return self, whose `log_density` is exact."""
         return self
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         noise = np.subtract(outputs.values, self.statistics(dataset), dtype=np.float64)
         return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...core.arrays import Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -37,7 +37,7 @@ class LearnedGenerator:
     network: BayesianNetwork
     structure: NoisyEntropies
     parameters: NoisyCounts
-    seeds: NDArray[np.int64]
+    seeds: Ints
 
     def release(self, resampled: Sequence[int], *, k: int, gamma: float, epsilon0: float) -> DeniableRelease:
         """Return the mechanism that releases a synthetic record from one of `seeds`; run it on `seeds`."""

@@ -6,20 +6,18 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
-from ...core.arrays import Floats, Ints
+from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.additive.laplace import draw_laplace
-from .definition import buckets
+from .plausible_deniability import DeniabilityDP, buckets, pass_log_probability
 from .seeds import SeedBasedSynthesis, SeedGenerator
-from .theorem import DeniabilityDP, pass_log_probability
 
 NOT_RELEASED = -1
 """Output of a run that releases nothing."""
@@ -100,7 +98,7 @@ class DeniableRelease(Mechanism):
         released = self._passes(seed_crowds - self.k, rng) & (rng.random(size) >= self.withheld)
         return Outputs(np.where(released, outputs, NOT_RELEASED))
 
-    def _passes(self, excess: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _passes(self, excess: Floats, rng: np.random.Generator) -> Bools:
         """Return True where k' records pass the test, for each excess k' - k."""
         return np.asarray(excess >= draw_laplace(1.0 / self.epsilon0, excess.shape, rng))
 
@@ -130,7 +128,7 @@ class DeniableRelease(Mechanism):
         """Return self, whose `log_density` is exact; None if the domain is large."""
         return self if self.generator.n_outputs <= LARGEST else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, `(size,)`; -inf for an impossible output."""
         cells, values = self._cells(dataset), np.asarray(outputs.values)
         possible = (values >= 0) & (values < self.generator.n_outputs) & (values == np.floor(values))

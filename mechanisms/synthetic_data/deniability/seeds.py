@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset
@@ -159,7 +159,7 @@ class SeedBasedSynthesis(SeedGenerator):
             n_matching[:, level] -= np.searchsorted(prefixes, output_prefixes[:, level], side="left")
         return n_matching[:, :-1] - n_matching[:, 1:]
 
-    def two_records(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def two_records(self) -> tuple[Ints, Ints]:
         """Return two records: all first values; and the last value of the first attribute with several values."""
         first = np.zeros((1, len(self.network.order)), dtype=np.int64)
         other = first.copy()
@@ -182,7 +182,7 @@ class TableGenerator(SeedGenerator):
         array([[2., 1.]])
     """
 
-    probabilities: NDArray[np.float64] | Sequence[Sequence[float]]
+    probabilities: Floats | Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:
         table: ArrayLike = np.array(self.probabilities, dtype=np.float64)

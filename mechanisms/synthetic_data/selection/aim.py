@@ -9,11 +9,10 @@ from itertools import combinations
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP
-from ...core.arrays import Floats, Ints
+from ...core.arrays import Bools, Floats, Ints
 from ...core.constraints import OpenUnit, Positive, at_least, check_fields
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -21,10 +20,8 @@ from ...core.relation import Relation
 from ...core.validation import whole
 from ...noise.queries.domain import Domain
 from ..base import Generator, Marginal, MarginalSelection, Measured, Synthesised, Table, checked_marginals
-from .measured_marginals import Collected
-from .model_size import model_size
+from ..generators.junction_tree import model_size
 
-Flags = NDArray[np.bool_]
 HALF_NORMAL = math.sqrt(2.0 / math.pi)
 """Expected absolute value of a standard normal number."""
 LESS = 1.0 - 1e-9
@@ -333,7 +330,7 @@ class AIMSetting(NamedTuple):
             distances[rows] = np.abs(after[place][rows] - before[place][rows]).sum(axis=1)
         return distances
 
-    def allowed(self, collected: Collected, runs: Ints, limit: Floats) -> Flags:
+    def allowed(self, collected: Collected, runs: Ints, limit: Floats) -> Bools:
         """Return a mask of the candidates that fit in the model or are already in it, `(len(runs), n_candidates)`.
 
         Args:
@@ -342,12 +339,61 @@ class AIMSetting(NamedTuple):
             limit: size limit in megabytes, shape `(len(runs),)`.
         """
         limit = limit / LESS
-        if model_size(self.domain.attributes, frozenset({self.domain.names})) <= limit.min():
+        if model_size(self.domain, frozenset({self.domain.names})) <= limit.min():
             return np.ones((len(runs), len(self.candidates)), dtype=np.bool_)
         mask = np.empty((len(runs), len(self.candidates)), dtype=np.bool_)
         for row, run in enumerate(runs):
             cliques = collected.cliques(int(run))
             for place, candidate in enumerate(self.candidates):
                 included = any({*candidate} <= {*clique} for clique in cliques)
-                mask[row, place] = included or model_size(self.domain.attributes, cliques | {candidate}) <= limit[row]
+                mask[row, place] = included or model_size(self.domain, cliques | {candidate}) <= limit[row]
         return mask
+
+
+class Collected:
+    """Precision-weighted average of all measurements of each candidate in each run, which is sufficient for a fit.
+
+    Args:
+        domain: domain of the records.
+        candidates: marginals that may be measured.
+        size: number of runs.
+    """
+
+    def __init__(self, domain: Domain, candidates: Sequence[Marginal], size: int) -> None:
+        self._candidates = tuple(candidates)
+        self._precisions = np.zeros((size, len(self._candidates)))
+        self._answers: dict[int, Floats] = {}
+        self._n_cells = [domain.project(candidate).n_cells for candidate in self._candidates]
+        self._size = size
+
+    def add(self, place: int, runs: Ints, measured: Measured) -> None:
+        """Add the measurements of candidate number `place` in `runs`."""
+        averages = self._answers.setdefault(place, np.zeros((self._size, self._n_cells[place])))
+        new = 1.0 / measured.deviations**2
+        total = self._precisions[runs, place] + new
+        averages[runs] += (new / total)[:, None] * (measured.answers - averages[runs])
+        self._precisions[runs, place] = total
+
+    def cliques(self, run: int) -> frozenset[Marginal]:
+        """Return the marginals that one run has measured."""
+        return frozenset(self._candidates[place] for place in np.flatnonzero(self._precisions[run]))
+
+    def measured(self, runs: Ints, generator: Generator) -> list[Measured]:
+        """Return the measurements of `runs`, renumbered from 0.
+
+        For a generator that holds the whole domain, missing measurements are included with infinite noise, so that all
+        runs can be fitted together, whatever they chose.
+        """
+        measurements = []
+        for place, answers in sorted(self._answers.items()):
+            precisions = self._precisions[runs, place]
+            rows = np.flatnonzero(precisions)
+            if not len(rows):
+                continue
+            name = self._candidates[place]
+            if generator.holds_domain or len(rows) == len(runs):
+                with np.errstate(divide="ignore"):
+                    measurements.append(Measured(name, answers[runs], 1.0 / np.sqrt(precisions)))
+            else:
+                measurements.append(Measured(name, answers[runs[rows]], 1.0 / np.sqrt(precisions[rows]), runs=rows))
+        return measurements

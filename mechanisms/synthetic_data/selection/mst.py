@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
-from ...core.arrays import Floats, Ints
+from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Neighbours
 from ...core.constraints import NonNegative, Positive, check_fields
 from ...core.errors import ParameterError
@@ -21,10 +21,10 @@ from ...noise.queries.domain import Domain
 from ..base import Generator, Marginal, MarginalSelection, Measured, Table
 from . import spanning_trees as trees
 from .aim import HALF_NORMAL
-from .compression import merged, nearest_counts, present, spread
-from .worst_case_clusters import LARGEST, clusters_apart
+from .compression import Independent
 
-Flags = NDArray[np.bool_]
+LARGEST_WORST_CASE = 10**6
+"""Largest number of records that a worst case has."""
 RARE = 3.0
 """Values with a noisy count below this many standard deviations of its noise are merged."""
 
@@ -132,7 +132,7 @@ class MST(MarginalSelection):
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
         n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
-        return clusters_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
+        return clusters_apart(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), n_more)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
@@ -140,7 +140,7 @@ class MST(MarginalSelection):
         The curve is exact for the noise of both measuring steps, and approximate for the choices: noise in the counts
         of the attributes is ignored, which changes their log probabilities by at most about rate / 100.
         """
-        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST:
+        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST_WORST_CASE:
             return None
         pair, noise = self.worst_case(domain), self.noise(domain)
         tables = [Table.of(domain, pair.side(side)) for side in (0, 1)]
@@ -200,7 +200,7 @@ class MST(MarginalSelection):
         penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
         return Independent.fitted(alone, kept, domain, fixed, penalty)
 
-    def kept(self, answers: Floats, table: Table, place: int) -> Flags:
+    def kept(self, answers: Floats, table: Table, place: int) -> Bools:
         """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
         threshold = RARE * self.noise(table.domain).one_way
         return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
@@ -259,100 +259,6 @@ class MSTNoise(NamedTuple):
     two_way: float
 
 
-class Independent(NamedTuple):
-    """Fitted model with independent attributes, over the compressed domain of each run.
-
-    Args:
-        total: estimated number of records, shape `(size,)`.
-        shares: shares of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
-        kept: masks of the values that are not merged: shape `(size, n_values)` each.
-        penalty: penalty of a pair for each of its cells over the compressed domain.
-    """
-
-    total: Floats
-    shares: tuple[Floats, ...]
-    kept: tuple[Flags, ...]
-    penalty: float
-
-    @classmethod
-    def fitted(
-        cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None, penalty: float
-    ) -> Independent:
-        """Return the least-squares fit; the total is the precision-weighted mean of the sums of all attributes.
-
-        Args:
-            alone: noisy counts of each attribute, shape `(size, n_values)` each, all with the same noise.
-            kept: see the class.
-            domain: domain of the records.
-            fixed: number of records if it is public; None: estimated, at least 1.
-            penalty: see the class.
-        """
-        if fixed is None:
-            precision = 1.0 / np.array(domain.shape)
-            sums = np.stack([answers.sum(axis=1) for answers in alone], axis=1)
-            total = np.maximum(1.0, sums @ precision / precision.sum())
-        else:
-            total = np.full(len(alone[0]), fixed)
-        shares = []
-        for answers, flags in zip(alone, kept, strict=True):
-            variances = np.ones((len(flags), flags.shape[1] + 1))
-            variances[:, -1] = np.maximum(1, (~flags).sum(axis=1))
-            counts = nearest_counts(merged(answers, flags), variances, present(flags), total)
-            shares.append(counts / total[:, None])
-        return cls(total, tuple(shares), tuple(kept), penalty)
-
-    def scores(self, table: Table) -> Floats:
-        """Return the L1 distance between the exact and the model counts of each pair, minus the penalty.
-
-        The shape is `(size, n_pairs)`.
-        """
-        scores = []
-        names = table.domain.names
-        all_runs = np.arange(len(self.total))
-        for edge, (a, b) in enumerate(trees.pairs(len(names))):
-            exact = self.compressed(table.marginal((names[a], names[b])), edge, all_runs)
-            model = self.total[:, None, None] * self.shares[a][:, :, None] * self.shares[b][:, None, :]
-            n_cells = np.count_nonzero(self.exists(edge, all_runs), axis=(1, 2))
-            scores.append(np.abs(exact - model).sum(axis=(1, 2)) - self.penalty * n_cells)
-        return np.stack(scores, axis=1)
-
-    def measured(
-        self, counts: Floats, edge: int, runs: Ints, standard_deviation: float, rng: np.random.Generator
-    ) -> Floats:
-        """Return noisy counts of a pair over the compressed domain of each run, spread over the whole domain."""
-        exact = self.compressed(counts, edge, runs)
-        noisy = exact + standard_deviation * rng.standard_normal(exact.shape) * self.exists(edge, runs)
-        first, second = self.kept_of(edge, runs)
-        return spread(spread(noisy, first, axis=1), second, axis=2).reshape(len(runs), -1)
-
-    def compressed(self, counts: Floats, edge: int, runs: Ints) -> Floats:
-        """Return counts of a pair over the compressed domain, from those over the whole domain.
-
-        Args:
-            counts: `(n_cells,)` or `(len(runs), n_cells)`.
-            edge: number of the pair.
-            runs: numbers of the runs.
-
-        Returns:
-            Shape `(len(runs), n_values + 1 of the first, n_values + 1 of the second)`.
-        """
-        first, second = self.kept_of(edge, runs)
-        shape = (len(runs), first.shape[1], second.shape[1])
-        return merged(
-            merged(np.broadcast_to(counts, (len(runs), counts.shape[-1])).reshape(shape), first, 1), second, 2
-        )
-
-    def exists(self, edge: int, runs: Ints) -> Flags:
-        """Return a mask of the cells of a pair that exist over the compressed domain."""
-        first, second = self.kept_of(edge, runs)
-        return present(first)[:, :, None] & present(second)[:, None, :]
-
-    def kept_of(self, edge: int, runs: Ints) -> tuple[Flags, Flags]:
-        """Return masks of the values of both attributes of a pair that are not merged."""
-        a, b = trees.pairs(len(self.kept))[edge]
-        return self.kept[a][runs], self.kept[b][runs]
-
-
 def _noisy(counts: Floats, size: int, standard_deviation: float, rng: np.random.Generator) -> Floats:
     return counts + standard_deviation * rng.standard_normal((size, len(counts)))
 
@@ -367,3 +273,38 @@ def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) 
     n_pairs = len(candidates) - len(domain.names)
     ends = np.cumsum([n_pairs, *(domain.project(candidate).n_cells for candidate in candidates)])
     return np.split(transcripts, ends[:-1], axis=1)
+
+
+def two_clusters(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
+    """Return records, shape `(about n_records, n_attributes)`.
+
+    Attributes 0 and 1 are one camp, the others the second one.
+
+    Args:
+        shape: number of values of each attribute, >= 2 each.
+        n_records: raised until the share of every cell is a whole number of records.
+        n_more: number of added records of value 0 everywhere.
+    """
+    d = len(shape)
+    signs = np.array(list(product((1, -1), repeat=d)))
+    camp = np.where(np.arange(d) < 2, 1, -1)
+    ends = trees.pairs(d)
+    steps = 2 ** math.ceil(math.log2(len(ends) + 1))
+    agreement = (camp[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
+    cells = np.repeat(signs, (steps + agreement) * math.ceil(n_records / (steps * len(signs))), axis=0)
+    records = (cells < 0).astype(np.int64)
+    for place, n_values in enumerate(shape):
+        others = np.flatnonzero(records[:, place])
+        turns = np.arange(len(others)) // math.prod(n - 1 for n in shape[:place])
+        records[others, place] = 1 + turns % (n_values - 1)
+    return np.concatenate([records, np.zeros((n_more, d), dtype=np.int64)])
+
+
+def clusters_apart(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
+    """Return `two_clusters` with a record of value 0 everywhere, added or in place of one of value 1 everywhere."""
+    records = two_clusters(shape, n_records, n_more)
+    zeros = np.zeros((1, len(shape)), dtype=np.int64)
+    if relation is Relation.ADD_REMOVE:
+        return Neighbours(records, np.concatenate([records, zeros]), relation)
+    ones = int(np.flatnonzero((records == 1).all(axis=1))[0])
+    return Neighbours(records, np.concatenate([np.delete(records, ones, axis=0), zeros]), relation)

@@ -164,7 +164,7 @@ def test_lists_of_marginals_that_make_no_sense_are_refused(marginals, told):
         (np.array([[0, 0]]), "shape"),
         (np.array([[0, 3, 0]]), "row 0"),
         (np.array([[0.0, 0.5, 0.0]]), "bins"),
-        (np.array([[0.0, np.nan, 0.0]]), "Missing"),
+        (np.array([[0.0, np.nan, 0.0]]), "missing"),
     ],
 )
 def test_tables_that_do_not_fit_the_domain_are_refused(dataset, told):

@@ -30,9 +30,9 @@ from .....mechanisms.synthetic_data.generators import (
     RelaxedTable,
     misfit,
 )
-from .....mechanisms.synthetic_data.generators.local.polytope import overlaps, project
-from .....mechanisms.synthetic_data.generators.mixtures import products
-from .....mechanisms.synthetic_data.generators.mixtures.network import Network
+from .....mechanisms.synthetic_data.generators.generator_network import Network
+from .....mechanisms.synthetic_data.generators.local_consistency import overlaps, project
+from .....mechanisms.synthetic_data.generators.product_mixtures import mixture_answers, softmax
 
 Marginals: TypeAlias = Sequence[tuple[str, ...]]
 
@@ -154,7 +154,7 @@ def search_spaces() -> dict[str, SearchSpace]:
             lambda laws: np.concatenate(exact_marginals(CUBE, laws, PAIRS), axis=1),
         ),
         "relaxed table (softmax)": SearchSpace(
-            lambda rng, size: rng.normal(size=(size, 10, 3, 2)), lambda logits: _of_rows(products.softmax(logits))
+            lambda rng, size: rng.normal(size=(size, 10, 3, 2)), lambda logits: _of_rows(softmax(logits))
         ),
         "relaxed table (clipped)": SearchSpace(lambda rng, size: rng.random((size, 10, 3, 2)), _of_rows),
         "generator network": SearchSpace(lambda rng, size: rng.normal(size=(size, 4 * 8 + 8 * 6)), _of_networks),
@@ -165,7 +165,7 @@ def search_spaces() -> dict[str, SearchSpace]:
 def _of_rows(rows: Floats) -> Floats:
     """Return the shares of the pairs in mixtures, `(size, r, 3 attributes, 2 values)`."""
     columns = {name: rows[:, :, place] for place, name in enumerate(CUBE.names)}
-    return np.concatenate([products.answers([columns[name] for name in names]) for names in PAIRS], axis=1)
+    return np.concatenate([mixture_answers([columns[name] for name in names]) for names in PAIRS], axis=1)
 
 
 def _of_networks(parameters: Floats) -> Floats:

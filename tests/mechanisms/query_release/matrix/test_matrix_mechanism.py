@@ -24,8 +24,7 @@ from dpassay.mechanisms.query_release.matrix import (
     singular_value_bound,
     squared_error,
 )
-from dpassay.mechanisms.query_release.matrix.convex import least_error
-from dpassay.mechanisms.query_release.matrix.p_identity import _error_and_slope
+from dpassay.mechanisms.query_release.matrix.strategies import _error_and_slope, least_error
 
 FALSE_ALARM = 1e-6
 STRATEGIES = (Identity(), Hierarchical(), Hierarchical(3), Wavelet(), WorkloadStrategy(), Optimised())

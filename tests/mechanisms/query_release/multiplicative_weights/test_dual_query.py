@@ -11,8 +11,7 @@ from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Marginals
 from dpassay.mechanisms.query_release.multiplicative_weights import DualQuery
-from dpassay.mechanisms.query_release.multiplicative_weights.best_record import AllRecords, BestRecordProgramme
-from dpassay.mechanisms.query_release.multiplicative_weights.dual_query import yes
+from dpassay.mechanisms.query_release.multiplicative_weights.dual_query import AllRecords, BestRecordProgramme, yes
 
 FALSE_ALARM = 1e-6
 ONE_BIT = Marginals({"a": 2}, 1)

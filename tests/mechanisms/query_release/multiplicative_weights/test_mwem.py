@@ -12,7 +12,7 @@ from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, GaussianMWEM
-from dpassay.mechanisms.query_release.multiplicative_weights.gaussian_choice import GaussianChoiceDP
+from dpassay.mechanisms.query_release.multiplicative_weights.mwem import GaussianChoiceDP
 
 FALSE_ALARM = 1e-6
 PREFIXES = Workload.prefixes({"age": 5})

@@ -11,8 +11,7 @@ from dpassay.mechanisms.broken.release import InvariantsForgotten
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
-from dpassay.mechanisms.query_release.top_down.least_squares import LeastSquares
-from dpassay.mechanisms.query_release.top_down.rounding import rounded
+from dpassay.mechanisms.query_release.top_down.post_processing import LeastSquares, rounded
 
 FALSE_ALARM = 1e-6
 SMALL = {

@@ -24,7 +24,7 @@ from dpassay.mechanisms.synthetic_data.deniability import (
     largest_crowd,
     plausibly_deniable,
 )
-from dpassay.mechanisms.synthetic_data.deniability.theorem import pass_log_probability
+from dpassay.mechanisms.synthetic_data.deniability.plausible_deniability import pass_log_probability
 
 FALSE_ALARM = 1e-6
 EPSILONS = np.linspace(0.0, 4.0, 41)

@@ -11,9 +11,8 @@ from dpassay.mechanisms import ConcentratedDP
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
 from dpassay.mechanisms.synthetic_data import AIM, DirectGenerator, SelectMeasureGenerate, Table
-from dpassay.mechanisms.synthetic_data.selection.aim import AIMSetting
-from dpassay.mechanisms.synthetic_data.selection.measured_marginals import Collected
-from dpassay.mechanisms.synthetic_data.selection.model_size import MEGABYTE, model_size
+from dpassay.mechanisms.synthetic_data.generators.junction_tree import MEGABYTE, model_size
+from dpassay.mechanisms.synthetic_data.selection.aim import AIMSetting, Collected
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 GENERATOR = DirectGenerator(n_steps=60, tolerance=0.01)
@@ -172,10 +171,10 @@ def test_a_limit_that_is_met_to_the_last_digit_is_met_in_the_law_as_well():
 
 
 def test_size_of_a_model_is_that_of_its_junction_tree():
-    shape = (("a", 2), ("b", 3), ("c", 5), ("d", 7))
+    domain = Domain({"a": 2, "b": 3, "c": 5, "d": 7})
 
     def cells(*cliques):
-        return round(model_size(shape, frozenset(cliques)) * MEGABYTE / 8)
+        return round(model_size(domain, frozenset(cliques)) * MEGABYTE / 8)
 
     assert cells() == 2 + 3 + 5 + 7
     assert cells(("a", "b"), ("b", "c"), ("c", "d")) == 6 + 15 + 35
