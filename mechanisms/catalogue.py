@@ -140,8 +140,8 @@ catalogue = Catalogue(
         "broken-federated-noise-of-mean": "dpassay.mechanisms.broken.federated.averaging:NoiseOfMeanOnSum",
         "ngram-counts": "dpassay.mechanisms.learning.ngrams.ngram_counts:NGramCounts",
         "broken-ngram-contribution": "dpassay.mechanisms.broken.text.unbounded:ContributionNotBounded",
-        "laplace-matrix": "dpassay.mechanisms.query_release.matrix.matrix_mechanism:LaplaceMatrix",
-        "gaussian-matrix": "dpassay.mechanisms.query_release.matrix.matrix_mechanism:GaussianMatrix",
+        "laplace-matrix": "dpassay.mechanisms.query_release.matrix.matrix_mechanism:LaplaceMatrixMechanism",
+        "gaussian-matrix": "dpassay.mechanisms.query_release.matrix.matrix_mechanism:GaussianMatrixMechanism",
         "broken-laplace-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:LaplaceNoiseForWorkload",
         "broken-gaussian-matrix": "dpassay.mechanisms.broken.release.matrix_sensitivity:GaussianNoiseForWorkload",
         "gaussian-top-down": "dpassay.mechanisms.query_release.top_down.noise:GaussianTopDown",
@@ -151,7 +151,7 @@ catalogue = Catalogue(
         "small-database": "dpassay.mechanisms.query_release.multiplicative_weights.small_database:SmallDatabase",
         "mwem": "dpassay.mechanisms.query_release.multiplicative_weights.mwem:MWEM",
         "gaussian-mwem": "dpassay.mechanisms.query_release.multiplicative_weights.mwem:GaussianMWEM",
-        "online-multiplicative-weights": "dpassay.mechanisms.query_release.multiplicative_weights.private_multiplicative_weights:OnlineWeights",
+        "online-multiplicative-weights": "dpassay.mechanisms.query_release.multiplicative_weights.private_multiplicative_weights:PrivateMultiplicativeWeights",
         "dual-query": "dpassay.mechanisms.query_release.multiplicative_weights.dual_query:DualQuery",
         "broken-mwem-unpaid-selection": "dpassay.mechanisms.broken.weights.selection:UnpaidSelection",
         "broken-online-weights-exact-errors": "dpassay.mechanisms.broken.weights.exact_errors:ExactErrors",
@@ -160,7 +160,7 @@ catalogue = Catalogue(
         "broken-resampled": "dpassay.mechanisms.broken.synthesis.resampled:Resampled",
         "deniable-release": "dpassay.mechanisms.synthetic_data.deniability.release:DeniableRelease",
         "noisy-entropies": "dpassay.mechanisms.synthetic_data.deniability.structure:NoisyEntropies",
-        "noisy-family-counts": "dpassay.mechanisms.synthetic_data.deniability.parameters:NoisyCounts",
+        "noisy-family-counts": "dpassay.mechanisms.synthetic_data.deniability.parameters:NoisyFamilyCounts",
         "broken-deniability-deterministic-test": (
             "dpassay.mechanisms.broken.deniability.privacy_tests:DeterministicTest"
         ),

@@ -9,13 +9,13 @@ from ..core.registry import Catalogue
 strategies = Catalogue(
     "strategy",
     {
-        "identity": "dpassay.mechanisms.query_release.matrix.strategies:Identity",
-        "total": "dpassay.mechanisms.query_release.matrix.strategies:Total",
-        "hierarchical": "dpassay.mechanisms.query_release.matrix.strategies:Hierarchical",
-        "wavelet": "dpassay.mechanisms.query_release.matrix.strategies:Wavelet",
+        "identity": "dpassay.mechanisms.query_release.matrix.strategies:IdentityStrategy",
+        "total": "dpassay.mechanisms.query_release.matrix.strategies:TotalStrategy",
+        "hierarchical": "dpassay.mechanisms.query_release.matrix.strategies:HierarchicalStrategy",
+        "wavelet": "dpassay.mechanisms.query_release.matrix.strategies:WaveletStrategy",
         "workload": "dpassay.mechanisms.query_release.matrix.strategies:WorkloadStrategy",
         "given": "dpassay.mechanisms.query_release.matrix.strategies:ExplicitStrategy",
-        "optimised": "dpassay.mechanisms.query_release.matrix.strategies:Optimised",
+        "optimised": "dpassay.mechanisms.query_release.matrix.strategies:OptimisedStrategy",
     },
 )
 

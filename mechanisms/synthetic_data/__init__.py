@@ -11,12 +11,12 @@ select_measure_generate.py  SelectMeasureGenerate: the three steps as a mechanis
 """
 
 from .base import (
+    CodedTable as CodedTable,
+    FittedDistribution as FittedDistribution,
     Generator as Generator,
-    Grouped as Grouped,
+    GroupedDistribution as GroupedDistribution,
     MarginalSelection as MarginalSelection,
-    Measured as Measured,
-    Synthesised as Synthesised,
-    Table as Table,
+    NoisyMarginal as NoisyMarginal,
 )
 from .generators.direct import DirectGenerator as DirectGenerator
 from .generators.generator_network import GeneratorNetwork as GeneratorNetwork

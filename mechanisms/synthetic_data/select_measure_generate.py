@@ -11,14 +11,21 @@ import numpy as np
 
 from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
-from ..core.constraints import one_of_names
+from ..core.constraints import PositiveInt, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import whole
 from ..noise.queries.domain import Domain
-from .base import Generator, Marginal, MarginalSelection, Synthesised, Table, checked_marginals
+from .base import (
+    CodedTable,
+    FittedDistribution,
+    Generator,
+    Marginal,
+    MarginalSelection,
+    check_public_rows,
+    checked_marginals,
+)
 
 VIEWS = ("measurements", "marginals", "table")
 """Possible outputs: see `SelectMeasureGenerate`."""
@@ -69,7 +76,7 @@ class SelectMeasureGenerate(Mechanism):
     generator: Generator
     _: KW_ONLY
     view: Annotated[str, one_of_names(*VIEWS)] = "measurements"
-    n_rows: int | None = None
+    n_rows: PositiveInt | None = None
     shown: tuple[Marginal, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -88,14 +95,8 @@ class SelectMeasureGenerate(Mechanism):
         self.selection.candidates(self.domain)
         if self.shown is not None:
             object.__setattr__(self, "shown", checked_marginals(self.domain, self.shown))
-        if self.n_rows is not None:
-            whole(1, n_rows=self.n_rows)
-        elif self.view == "table" and self.relation is not Relation.REPLACE_ONE:
-            raise ParameterError(
-                "n_rows is missing: under 'add_remove' the number of records is private, and a table would leak it. "
-                "Set a public number of rows, such as n_rows=1000.",
-                argument="n_rows",
-            )
+        if self.view == "table":
+            check_public_rows(self.n_rows, self.relation)
 
     @cached_property
     def answered(self) -> tuple[Marginal, ...]:
@@ -106,7 +107,7 @@ class SelectMeasureGenerate(Mechanism):
         """Return `size` runs, shape `(size, ...)` according to the view."""
         if size == 0:
             return Outputs(self.release(dataset, 1, np.random.default_rng(0)).values[:0])
-        table = Table.of(self.domain, dataset)
+        table = CodedTable.of(self.domain, dataset)
         if self.view == "measurements":
             measured = self.selection.measure(table, self.generator, size, rng)
             return Outputs(self.selection.transcript(self.domain, measured, size))
@@ -115,9 +116,9 @@ class SelectMeasureGenerate(Mechanism):
             return Outputs(fitted.table(len(table) if self.n_rows is None else self.n_rows, rng))
         return Outputs(marginals_of(fitted, self.answered))
 
-    def synthesised(self, dataset: Dataset | Table, size: int, rng: np.random.Generator) -> Synthesised:
+    def synthesised(self, dataset: Dataset | CodedTable, size: int, rng: np.random.Generator) -> FittedDistribution:
         """Return the fitted distributions of `size` runs."""
-        table = dataset if isinstance(dataset, Table) else Table.of(self.domain, dataset)
+        table = dataset if isinstance(dataset, CodedTable) else CodedTable.of(self.domain, dataset)
         measured = self.selection.measure(table, self.generator, size, rng)
         n_records = len(table) if self.relation is Relation.REPLACE_ONE else None
         return self.generator.fit(self.domain, measured, rng, n_records=n_records)
@@ -138,7 +139,7 @@ class SelectMeasureGenerate(Mechanism):
         super().bind(neighbours)
         check_records(neighbours)
         for side in (0, 1):
-            Table.of(self.domain, neighbours.side(side))
+            CodedTable.of(self.domain, neighbours.side(side))
         return self
 
     def output_law(self) -> LogDensity | None:
@@ -152,12 +153,12 @@ class SelectMeasureGenerate(Mechanism):
         Raises:
             ParameterError: the selection does not know the law of its measurements.
         """
-        density = self.selection.log_density(outputs.values, Table.of(self.domain, dataset), self.generator)
+        density = self.selection.log_density(outputs.values, CodedTable.of(self.domain, dataset), self.generator)
         if density is None:
             raise unknown_law(self)
         return density
 
 
-def marginals_of(fitted: Synthesised, marginals: Sequence[Marginal]) -> Floats:
+def marginals_of(fitted: FittedDistribution, marginals: Sequence[Marginal]) -> Floats:
     """Return expected counts of several marginals, concatenated, shape `(size, n_cells)`."""
     return np.concatenate([fitted.marginal(names) for names in marginals], axis=1)

@@ -13,12 +13,12 @@ from ...core.base import Dataset, LogDensity, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import laplace_log_density
-from ...synthetic_data.deniability.laplace_statistics import LaplaceParts
-from ...synthetic_data.deniability.parameters import NoisyCounts
+from ...synthetic_data.deniability.laplace_statistics import LaplaceStatistics
+from ...synthetic_data.deniability.parameters import NoisyFamilyCounts
 from ...synthetic_data.deniability.structure import NoisyEntropies
 
 
-class _NoiseMissing(LaplaceParts):
+class _NoiseMissing(LaplaceStatistics):
     """Base class: some of the released numbers have no noise."""
 
     correct: bool
@@ -89,14 +89,14 @@ class PairsWithoutNoise(_NoiseMissing, NoisyEntropies):
 
 
 @dataclass(frozen=True)
-class RootsWithoutNoise(_NoiseMissing, NoisyCounts):
+class RootsWithoutNoise(_NoiseMissing, NoisyFamilyCounts):
     """Broken: parameter learning that adds noise to conditional tables, but not to the counts of the first attribute.
 
     Bug: the noise is drawn in the loop over parents, which is empty for an attribute without parents. The claim counts
     all tables. A histogram without noise leaks the number of records: epsilon is infinite.
 
     Args:
-        domain, parents, order, epsilon_each, delta, relation: as for `NoisyCounts`.
+        domain, parents, order, epsilon_each, delta, relation: as for `NoisyFamilyCounts`.
         correct: True for the correct twin.
 
     Example:

@@ -45,7 +45,7 @@ class InvariantsForgotten(GeometricTopDown):
     @cached_property
     def _distinguished(self) -> tuple[int | None, int]:
         """Two types of people, or None and a type, that an invariant distinguishes."""
-        invariant_cells = self.moves.told
+        invariant_cells = self.invariant_neighbours.invariant_labels
         adds = self.relation is Relation.ADD_REMOVE
         distinct = np.flatnonzero((invariant_cells != (-1 if adds else invariant_cells[:, :1])).any(axis=0))
         if not len(distinct):
@@ -58,7 +58,7 @@ class InvariantsForgotten(GeometricTopDown):
 
     def worst_case(self) -> Neighbours:
         """Return a single person whom an invariant counts in different cells, or counts only on side 1."""
-        return self.moves.pair(*self._distinguished)
+        return self.invariant_neighbours.pair(*self._distinguished)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return self, even for pairs that differ in the invariants; should refuse them."""

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from ...noise.queries.domain import Domain
 from ...noise.queries.workload import Workload
-from ...query_release.matrix.matrix_mechanism import GaussianMatrix, LaplaceMatrix
-from ...query_release.matrix.strategies import Hierarchical, Strategy
+from ...query_release.matrix.matrix_mechanism import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from ...query_release.matrix.strategies import HierarchicalStrategy, Strategy
 
 
 def eight_cells() -> Workload:
@@ -17,8 +17,8 @@ def eight_cells() -> Workload:
 
 
 @dataclass(frozen=True)
-class LaplaceNoiseForWorkload(LaplaceMatrix):
-    """Broken: `LaplaceMatrix` with noise for the sensitivity of the workload, not of the measured strategy.
+class LaplaceNoiseForWorkload(LaplaceMatrixMechanism):
+    """Broken: `LaplaceMatrixMechanism` with noise for the sensitivity of the workload, not of the measured strategy.
 
     Bug: the noise is scaled to the sensitivity of the released answers, but it is added to the answers of the strategy.
     A column of a tree over 8 values has four ones, and a column of the workload of the 8 counts has one.
@@ -29,7 +29,7 @@ class LaplaceNoiseForWorkload(LaplaceMatrix):
     much noise is added and the claim holds.
 
     Args:
-        epsilon, workload, strategy, view, relation: as for `LaplaceMatrix`, the correct twin.
+        epsilon, workload, strategy, view, relation: as for `LaplaceMatrixMechanism`, the correct twin.
 
     Example:
         >>> broken = LaplaceNoiseForWorkload(0.5)
@@ -38,7 +38,7 @@ class LaplaceNoiseForWorkload(LaplaceMatrix):
     """
 
     workload: Workload = field(default_factory=eight_cells)
-    strategy: Strategy = field(default_factory=Hierarchical)
+    strategy: Strategy = field(default_factory=HierarchicalStrategy)
     view: str = "measurements"
 
     @cached_property
@@ -48,14 +48,15 @@ class LaplaceNoiseForWorkload(LaplaceMatrix):
 
 
 @dataclass(frozen=True)
-class GaussianNoiseForWorkload(GaussianMatrix):
-    """Broken: `GaussianMatrix` with noise for the sensitivity of the workload, not of the measured strategy.
+class GaussianNoiseForWorkload(GaussianMatrixMechanism):
+    """Broken: `GaussianMatrixMechanism` with noise for the sensitivity of the workload, not of the measured strategy.
 
     Bug: as in `LaplaceNoiseForWorkload`, with Gaussian noise: mu-Gaussian DP with mu = ||A|| / (||W||
     noise_multiplier), with the largest L2 norm of a column of each (Dong, Roth and Su 2022).
 
     Args:
-        epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for `GaussianMatrix`, the correct twin.
+        epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for the correct twin,
+            `GaussianMatrixMechanism`.
 
     Example:
         >>> broken = GaussianNoiseForWorkload(noise_multiplier=4.0)
@@ -64,7 +65,7 @@ class GaussianNoiseForWorkload(GaussianMatrix):
     """
 
     workload: Workload = field(default_factory=eight_cells)
-    strategy: Strategy = field(default_factory=Hierarchical)
+    strategy: Strategy = field(default_factory=HierarchicalStrategy)
     view: str = "answers"
 
     @cached_property

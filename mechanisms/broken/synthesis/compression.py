@@ -13,7 +13,7 @@ from ...core.base import Neighbours
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain
-from ...synthetic_data.base import Generator, Table
+from ...synthetic_data.base import CodedTable, Generator
 from ...synthetic_data.selection import spanning_trees as trees
 from ...synthetic_data.selection.mst import MST, RARE
 
@@ -31,14 +31,14 @@ class MergedByExactCounts(MST):
         rho, shares, penalty, compress, relation: as for `MST`.
 
     Example:
-        >>> from dpassay.mechanisms.synthetic_data import Table
+        >>> from dpassay.mechanisms.synthetic_data import CodedTable
         >>> selection, domain = MergedByExactCounts(0.5), Domain({"a": 3, "b": 2})
         >>> pair = selection.worst_case(domain)
-        >>> [Table.of(domain, side).marginal(("a",)).tolist() for side in (pair.d0, pair.d1)]
+        >>> [CodedTable.of(domain, side).marginal(("a",)).tolist() for side in (pair.d0, pair.d1)]
         [[7.0, 0.0, 50.0], [8.0, 0.0, 50.0]]
     """
 
-    def kept(self, answers: Floats, table: Table, place: int) -> NDArray[np.bool_]:
+    def kept(self, answers: Floats, table: CodedTable, place: int) -> NDArray[np.bool_]:
         exact = table.marginal((table.domain.names[place],))
         return np.broadcast_to(exact >= RARE * self.noise(table.domain).one_way, answers.shape)
 
@@ -57,7 +57,7 @@ class MergedByExactCounts(MST):
         """Return None: no finite curve holds."""
         return None
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats:
         """Return the log density; -inf where the merged values, visible as equal counts, are not those of `table`."""
         log_density = super().log_density(transcripts, table, generator)
         domain = table.domain

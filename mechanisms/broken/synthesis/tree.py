@@ -11,7 +11,7 @@ from ...core.base import Neighbours
 from ...core.guarantee import Guarantee
 from ...noise.queries.domain import Domain
 from ...synthetic_data.selection import spanning_trees as trees
-from ...synthetic_data.selection.mst import LARGEST_WORST_CASE, MST, clusters_apart
+from ...synthetic_data.selection.mst import LARGEST_WORST_CASE, MST, worst_case_clusters
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class BestTree(MST):
         """Return two groups of records whose scores all tie on side 0; on side 1 attributes 0 and 1 score highest."""
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
-        return clusters_apart(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), 0)
+        return worst_case_clusters(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), 0)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return None: the probability of each tree depends on noise that decides between ties."""

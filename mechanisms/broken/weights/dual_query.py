@@ -27,5 +27,5 @@ class SamplesCountedOnce(DualQuery):
     """
 
     @property
-    def paid_samples(self) -> int:
+    def accounted_samples(self) -> int:
         return 1

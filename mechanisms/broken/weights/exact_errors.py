@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...query_release.multiplicative_weights.private_multiplicative_weights import OnlineWeights
+from ...query_release.multiplicative_weights.private_multiplicative_weights import PrivateMultiplicativeWeights
 
 
 @dataclass(frozen=True)
-class ExactErrors(OnlineWeights):
+class ExactErrors(PrivateMultiplicativeWeights):
     """Broken: online multiplicative weights with an exact comparison; only updates have noise.
 
     Bug: a lazy round releases only an answer of the public distribution, so that it seems to need no noise. But the
     absence of an update reveals that the error is below the threshold. Where it is above on the neighbour, the round
-    leaks one record: epsilon is infinite. `OnlineWeights`, whose comparisons are those of a sparse vector, is correct.
-    (Hardt and Rothblum 2010, figure 1, where the noisy error is compared.)
+    leaks one record: epsilon is infinite. `PrivateMultiplicativeWeights`, whose comparisons are those of a sparse
+    vector, is correct. (Hardt and Rothblum 2010, figure 1, where the noisy error is compared.)
 
     Args:
-        workload, n_records, threshold, n_updates, view, relation: as for `OnlineWeights`.
+        workload, n_records, threshold, n_updates, view, relation: as for `PrivateMultiplicativeWeights`.
         epsilon, delta: the claim; false.
 
     Example:

@@ -5,7 +5,7 @@
     measured.matrix                A, the strategy
     reconstruction                 W A^+
 
-matrix_mechanism.py  MatrixMechanism, LaplaceMatrix, GaussianMatrix
+matrix_mechanism.py  MatrixMechanism, LaplaceMatrixMechanism, GaussianMatrixMechanism
 strategies.py        the measured queries: cells, totals, trees, wavelets, the workload itself, or the optimum for it
 """
 
@@ -15,17 +15,17 @@ from ..error_bounds import (
     squared_error as squared_error,
 )
 from .matrix_mechanism import (
-    GaussianMatrix as GaussianMatrix,
-    LaplaceMatrix as LaplaceMatrix,
+    GaussianMatrixMechanism as GaussianMatrixMechanism,
+    LaplaceMatrixMechanism as LaplaceMatrixMechanism,
     MatrixMechanism as MatrixMechanism,
 )
 from .strategies import (
     ExplicitStrategy as ExplicitStrategy,
-    Hierarchical as Hierarchical,
-    Identity as Identity,
-    Optimised as Optimised,
+    HierarchicalStrategy as HierarchicalStrategy,
+    IdentityStrategy as IdentityStrategy,
+    OptimisedStrategy as OptimisedStrategy,
     Strategy as Strategy,
-    Total as Total,
-    Wavelet as Wavelet,
+    TotalStrategy as TotalStrategy,
+    WaveletStrategy as WaveletStrategy,
     WorkloadStrategy as WorkloadStrategy,
 )

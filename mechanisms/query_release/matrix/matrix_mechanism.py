@@ -29,7 +29,7 @@ from ...noise.additive.laplace import Laplace
 from ...noise.queries.domain import Domain
 from ...noise.queries.workload import Workload
 from ..error_bounds import reconstruction
-from .strategies import Optimised, Strategy
+from .strategies import OptimisedStrategy, Strategy
 
 VIEWS = ("answers", "measurements")
 """Parts of a release that can be observed."""
@@ -149,13 +149,13 @@ class MatrixMechanism(Mechanism):
         return np.asarray(np.linalg.pinv(self.reconstruction), dtype=np.float64), self.measured
 
     @property
-    def told(self) -> Workload:
+    def observed_queries(self) -> Workload:
         """Queries that the outputs determine, each with independent noise; the measured queries if unknown."""
         return self.measured if self._readout is None else self._readout[1]
 
     def worst_case(self) -> Neighbours:
         """Return the pair of at most one record on each side that changes the observed queries most."""
-        before, after = self.told.furthest(self.relation, norm=self.norm)
+        before, after = self.observed_queries.furthest(self.relation, norm=self.norm)
         d0, d1 = (self._single_record(cell) for cell in (before, after))
         return Neighbours(d0, d1, self.relation)
 
@@ -166,10 +166,10 @@ class MatrixMechanism(Mechanism):
         check_records(neighbours)
         return self
 
-    def _moves(self) -> Floats:
+    def _worst_case_change(self) -> Floats:
         """Return the change of each observed query between the two sides of the worst case."""
         pair = self.worst_case()
-        return np.asarray(self.told(pair.d1) - self.told(pair.d0))
+        return np.asarray(self.observed_queries(pair.d1) - self.observed_queries(pair.d0))
 
     def _single_record(self, cell: int | None) -> Ints:
         domain = self.workload.domain
@@ -182,7 +182,7 @@ class MatrixMechanism(Mechanism):
 
 
 @dataclass(frozen=True)
-class LaplaceMatrix(MatrixMechanism):
+class LaplaceMatrixMechanism(MatrixMechanism):
     """Matrix mechanism with Laplace noise on a strategy of queries, and answers to the workload by least squares.
 
     The noise has the scale b = D / epsilon, where D is the L1 sensitivity of the measured queries: the largest L1 norm
@@ -205,18 +205,18 @@ class LaplaceMatrix(MatrixMechanism):
           answers it is not known.
 
     Example:
-        >>> from dpassay.mechanisms.query_release.matrix import Identity
+        >>> from dpassay.mechanisms.query_release.matrix import IdentityStrategy
         >>> ranges = Workload.ranges({"age": 64})
-        >>> round(LaplaceMatrix(1.0, workload=ranges, strategy=Identity()).squared_error)
+        >>> round(LaplaceMatrixMechanism(1.0, workload=ranges, strategy=IdentityStrategy()).squared_error)
         91520
-        >>> round(LaplaceMatrix(1.0, workload=ranges).squared_error)
+        >>> round(LaplaceMatrixMechanism(1.0, workload=ranges).squared_error)
         64589
     """
 
     epsilon: Positive
     _: KW_ONLY
     workload: Workload = field(default_factory=sixteen_prefixes)
-    strategy: Strategy = field(default_factory=Optimised)
+    strategy: Strategy = field(default_factory=OptimisedStrategy)
     view: str = "answers"
     relation: Relation = Relation.ADD_REMOVE
 
@@ -236,14 +236,14 @@ class LaplaceMatrix(MatrixMechanism):
         if self.output_law() is None:
             return None
         scale = self.noise_sensitivity / self.epsilon
-        return LaplaceVectorDP((np.abs(self._moves()) / scale).tolist(), relation=self.relation)
+        return LaplaceVectorDP((np.abs(self._worst_case_change()) / scale).tolist(), relation=self.relation)
 
     def _noise(self, sensitivity: float, n_queries: int) -> Laplace:
         return Laplace(self.epsilon, sensitivity=sensitivity, n_queries=n_queries, relation=self.relation)
 
 
 @dataclass(frozen=True)
-class GaussianMatrix(MatrixMechanism):
+class GaussianMatrixMechanism(MatrixMechanism):
     """Matrix mechanism with Gaussian noise on a strategy of queries, and answers to the workload by least squares.
 
     The noise has the standard deviation noise multiplier * D, where D is the L2 sensitivity of the measured queries:
@@ -268,7 +268,7 @@ class GaussianMatrix(MatrixMechanism):
           the r-dimensional subspace of possible answers.
 
     Example:
-        >>> mechanism = GaussianMatrix(1.0, 1e-5, workload=Workload.prefixes({"age": 64}))
+        >>> mechanism = GaussianMatrixMechanism(1.0, 1e-5, workload=Workload.prefixes({"age": 64}))
         >>> mechanism.measured.matrix.shape, round(mechanism.squared_error)
         ((64, 64), 3928)
     """
@@ -278,7 +278,7 @@ class GaussianMatrix(MatrixMechanism):
     _: KW_ONLY
     noise_multiplier: float | None = None
     workload: Workload = field(default_factory=sixteen_prefixes)
-    strategy: Strategy = field(default_factory=Optimised)
+    strategy: Strategy = field(default_factory=OptimisedStrategy)
     view: str = "answers"
     relation: Relation = Relation.ADD_REMOVE
 
@@ -310,7 +310,7 @@ class GaussianMatrix(MatrixMechanism):
 
     def exact_guarantee(self) -> Guarantee:
         """Return `GaussianDP` of the change of the observed queries on the worst case, in standard deviations."""
-        return self._curve(float(np.linalg.norm(self._moves())) / self.standard_deviation)
+        return self._curve(float(np.linalg.norm(self._worst_case_change())) / self.standard_deviation)
 
     def _curve(self, mu: float) -> Guarantee:
         return GaussianDP(mu, relation=self.relation).calibrated_at(self.delta)

@@ -10,9 +10,8 @@ from typing import Annotated
 import numpy as np
 
 from ...core.arrays import Floats
-from ...core.constraints import NonNegativeInt, Options, PositiveInt, at_least, check_fields
+from ...core.constraints import NonNegativeInt, Options, PositiveInt, at_least
 from ...core.errors import ParameterError
-from ...core.validation import whole
 from ...noise.queries.domain import check_memory
 from ...noise.queries.workload import Workload, product
 from ..error_bounds import squared_error
@@ -35,7 +34,7 @@ class Strategy(Options):
 
 
 @dataclass(frozen=True)
-class Identity(Strategy):
+class IdentityStrategy(Strategy):
     """Count of every cell, that is, noise on the whole histogram."""
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
@@ -43,7 +42,7 @@ class Identity(Strategy):
 
 
 @dataclass(frozen=True)
-class Total(Strategy):
+class TotalStrategy(Strategy):
     """Number of records only."""
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
@@ -51,7 +50,7 @@ class Total(Strategy):
 
 
 @dataclass(frozen=True)
-class Hierarchical(Strategy):
+class HierarchicalStrategy(Strategy):
     """Counts of a tree of intervals, from all values down to single values.
 
     For several attributes, all products of the trees. (Hay, Rastogi, Miklau and Suciu 2010.)
@@ -61,9 +60,6 @@ class Hierarchical(Strategy):
     """
 
     branching: Annotated[int, at_least(2)] = 2
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         return product(
@@ -75,7 +71,7 @@ class Hierarchical(Strategy):
 
 
 @dataclass(frozen=True)
-class Wavelet(Strategy):
+class WaveletStrategy(Strategy):
     """Total, and for each interval of a binary tree the count of the first half minus that of the second half.
 
     There are as many queries as cells. If the number of values is a power of two, this is the Haar wavelet. (Xiao, Wang
@@ -109,11 +105,11 @@ class ExplicitStrategy(Strategy):
 
 
 @dataclass(frozen=True)
-class Optimised(Strategy):
+class OptimisedStrategy(Strategy):
     """Optimised strategy for the workload: the optimum for Gaussian noise, the best local optimum for Laplace noise.
 
-    It minimises `squared_error` under add_remove, and is never worse than `Identity`, `Hierarchical`, `Wavelet` and
-    `WorkloadStrategy`. Under other relations it is valid, but not optimised.
+    It minimises `squared_error` under add_remove, and is never worse than `IdentityStrategy`, `HierarchicalStrategy`,
+    `WaveletStrategy` and `WorkloadStrategy`. Under other relations it is valid, but not optimised.
 
     Args:
         n_sums: for Laplace noise, number of weighted sums that are measured in addition to the cells, >= 1; None for
@@ -123,13 +119,9 @@ class Optimised(Strategy):
     """
 
     _: KW_ONLY
-    n_sums: int | None = None
+    n_sums: PositiveInt | None = None
     starts: PositiveInt = 2
     seed: NonNegativeInt = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        whole(1, n_sums=1 if self.n_sums is None else self.n_sums)
 
     def queries(self, workload: Workload, *, norm: float) -> Workload:
         domain = workload.domain
@@ -141,13 +133,14 @@ class Optimised(Strategy):
             )
         best = Workload(domain, self._matrix(workload.matrix, norm), name="optimised strategy")
         others = [
-            other.queries(workload, norm=norm) for other in (Identity(), Hierarchical(), Wavelet(), WorkloadStrategy())
+            other.queries(workload, norm=norm)
+            for other in (IdentityStrategy(), HierarchicalStrategy(), WaveletStrategy(), WorkloadStrategy())
         ]
         return min([best, *others], key=lambda measured: squared_error(workload, measured, norm=norm))
 
     def _matrix(self, matrix: Floats, norm: float) -> Floats:
         if norm == 2.0:
-            return least_error(matrix)[0]
+            return optimal_gaussian_strategy(matrix)[0]
         n_sums = self.n_sums or max(1, matrix.shape[1] // 16)
         return p_identity(matrix, n_sums, starts=self.starts, seed=self.seed)
 
@@ -181,8 +174,20 @@ LEAST_PRICE = 1e-9
 """Smallest price relative to the largest; the price of a cell whose constraint is not active tends to 0."""
 
 
-def least_error(matrix: Floats, *, tolerance: float = 1e-4, steps: int = 200) -> tuple[Floats, float]:
-    """Return a strategy of L2 sensitivity 1 under add_remove, and a bound on its relative excess error.
+def optimal_gaussian_strategy(matrix: Floats, *, tolerance: float = 1e-4, steps: int = 200) -> tuple[Floats, float]:
+    """Return a strategy of minimum error for Gaussian noise, and a bound on its relative excess error.
+
+    Its L2 sensitivity is 1 under add_remove. The error of A is tr(G X^-1) with G = W^T W and X = A^T A, and the squared
+    sensitivity of A is the largest entry on the diagonal of X: a convex problem in X (Li, Miklau, Hay, McGregor and
+    Rastogi 2015; Yuan, Yang, Zhang and Hao 2016). With a price l_i > 0 on each diagonal entry, R = diag(l)^(1/2) and
+    M = (R G R)^(1/2),
+
+        min over X of tr(G X^-1) + sum_i l_i X_ii  is attained at  X = R^-1 M R^-1,  where it is 2 tr M.
+
+    So 2 tr M - sum_i l_i is a lower bound on the error of every strategy, and so is its largest value over multiples of
+    l, tr(M)^2 / sum_i l_i; at l = 1 it is the singular value bound. At the optimum each X_ii is 1 or l_i is 0. Prices
+    increase where X_ii is above 1: l_i <- l_i X_ii^2. (The first power gives the steps of Denisov, McMahan, Rush, Smith
+    and Thakurta 2022, and needs twice as many; if no two cells share a query, one step is enough.)
 
     Args:
         matrix: W, shape `(m, T)`, not all zeros.
@@ -215,7 +220,11 @@ def least_error(matrix: Floats, *, tolerance: float = 1e-4, steps: int = 200) ->
 
 
 def p_identity(matrix: Floats, n_sums: int, *, starts: int, seed: int, steps: int = 150) -> Floats:
-    """Return the best strategy of several descents, shape `(T + n_sums, T)`, of L1 sensitivity 1 under add_remove.
+    """Return the best of several strategies of small error for Laplace noise, shape `(T + n_sums, T)`.
+
+    Each cell and a few weighted sums of cells: A = [I; Theta] diag(1 / s) with Theta >= 0 of shape (p, T) and s_j = 1 +
+    sum_i Theta_ij, so that each column has the L1 norm 1 under add_remove. The error tr(W^T W (A^T A)^-1) has local
+    minima; it is minimised from random starts. (McKenna, Miklau, Hay and Machanavajjhala 2018.)
 
     Args:
         matrix: W, shape `(m, T)`.

@@ -9,5 +9,5 @@ small_database.py                  SmallDatabase: the exponential mechanism over
 
 from .dual_query import DualQuery as DualQuery
 from .mwem import MWEM as MWEM, GaussianMWEM as GaussianMWEM
-from .private_multiplicative_weights import OnlineWeights as OnlineWeights
+from .private_multiplicative_weights import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
 from .small_database import SmallDatabase as SmallDatabase

@@ -31,16 +31,16 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.queries.workload import Workload
 
-MOST_MOVED, MOST_CROWDS = 3, 8
+MOST_QUERIES, MOST_CELLS = 3, 8
 """Numbers of queries and of cells among which the worst pair is searched."""
-SHOWN = 0.03
-"""Value of delta, at epsilon 1, at which the epsilons of pairs are compared: see `shown`."""
+DETECTABLE_DELTA = 0.03
+"""Value of delta, at epsilon 1, at which the epsilons of pairs are compared: see `detectability`."""
 
 
 PairCells: TypeAlias = tuple[int | None, int, int, int]
 
 
-def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
+def detectability(curve: Guarantee, epsilon: float) -> tuple[float, float]:
     """Return the key by which pairs are compared: epsilon at delta = 0.03 min(1, epsilon), and delta at epsilon 0.
 
     The largest epsilon at delta = 0 may belong to an event that is too rare to occur in trials. An event with a
@@ -50,7 +50,7 @@ def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
         curve: the exact curve of the pair.
         epsilon: the claim.
     """
-    return float(curve.epsilon(SHOWN * min(1.0, epsilon))), float(curve.delta(0.0))
+    return float(curve.epsilon(DETECTABLE_DELTA * min(1.0, epsilon))), float(curve.delta(0.0))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class WorkloadRelease(Mechanism):
             raise ParameterError(
                 argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"
             )
-        if self.move == 0.0:
+        if self.sensitivity == 0.0:
             raise ParameterError(
                 f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "
                 "equal for every record, and needs no noise. Give a query that distinguishes records, or use "
@@ -84,7 +84,7 @@ class WorkloadRelease(Mechanism):
             )
 
     @cached_property
-    def move(self) -> float:
+    def sensitivity(self) -> float:
         """Largest change of the answer to one query between neighbours, the L-infinity sensitivity."""
         matrix = self.workload.matrix
         if self.relation is Relation.ADD_REMOVE:
@@ -111,7 +111,7 @@ class WorkloadRelease(Mechanism):
         return self
 
     def pairs(self) -> list[Neighbours]:
-        """Return pairs in which some answer changes by `move`, with the other records in one or two cells.
+        """Return pairs in which some answer changes by `sensitivity`, with the other records in one or two cells.
 
         The differing record is in a cell, or moves between two cells, for which a query changes most.
         """
@@ -119,28 +119,28 @@ class WorkloadRelease(Mechanism):
 
     def _pair_cells(self) -> list[PairCells]:
         """Return for each of `pairs` the cells of the differing record, and the two cells of the others."""
-        crowds = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CROWDS]
+        common_cells = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CELLS]
         return [
-            (cell0, cell1, crowd, second)
-            for cell0, cell1 in self._moved_cells()
-            for crowd, second in {(a, b) for a in crowds for b in (a, cell0, cell1) if b is not None}
+            (cell0, cell1, common, second)
+            for cell0, cell1 in self._differing_cells()
+            for common, second in {(a, b) for a in common_cells for b in (a, cell0, cell1) if b is not None}
         ]
 
     def _pair(self, cells: PairCells, n_second: int) -> Neighbours:
         """Return the pair with these cells, with `n_second` of the other records in the last cell."""
-        cell0, cell1, crowd, second = cells
-        others = [crowd] * (self.n_records - 1 - n_second) + [second] * n_second
+        cell0, cell1, common, second = cells
+        others = [common] * (self.n_records - 1 - n_second) + [second] * n_second
         side0, side1 = ([] if cell is None else [cell] for cell in (cell0, cell1))
         return Neighbours(self._records(side0 + others), self._records(side1 + others), self.relation)
 
-    def _moved_cells(self) -> list[tuple[int | None, int]]:
-        """Return the cells of the differing record on both sides, for the `MOST_MOVED` queries that change most."""
+    def _differing_cells(self) -> list[tuple[int | None, int]]:
+        """Return the cells of the differing record on both sides, for the `MOST_QUERIES` queries that change most."""
         matrix, blank = self.workload.matrix, self.workload.matrix[:, :1]
         if self.relation is Relation.REPLACE_ONE:
-            rows = np.argsort(-np.ptp(matrix, axis=1), kind="stable")[:MOST_MOVED]
+            rows = np.argsort(-np.ptp(matrix, axis=1), kind="stable")[:MOST_QUERIES]
             return sorted({(int(matrix[row].argmin()), int(matrix[row].argmax())) for row in rows})
         moves = np.abs(matrix if self.relation is Relation.ADD_REMOVE else matrix - blank)
-        rows = np.argsort(-moves.max(axis=1), kind="stable")[:MOST_MOVED]
+        rows = np.argsort(-moves.max(axis=1), kind="stable")[:MOST_QUERIES]
         first = None if self.relation is Relation.ADD_REMOVE else 0
         return sorted({(first, int(moves[row].argmax())) for row in rows}, key=lambda cells: cells[1])
 
@@ -154,12 +154,18 @@ BLOCK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Updates:
-    """Update rule of multiplicative weights, for a query matrix and a number of records.
+class MultiplicativeWeightsUpdate:
+    """Update rule of multiplicative weights over the cells of a domain, for many runs at once.
+
+        A(x)  ->  A(x) exp(q(x) (m - n q(A)) / (2 n c^2)),   then normalised
+
+    changes a distribution A towards one on which the query q has the answer m (Hardt, Ligett and McSherry 2012, figure
+    1, where c = 1). c is the largest entry of the workload, so that the length of a step does not depend on the unit of
+    the queries. The state is log A, one row for each run.
 
     Args:
-        matrix: `(n_queries, n_cells)`.
-        n_records: public, > 0.
+        matrix: the queries, `(n_queries, n_cells)`.
+        n_records: n, public, > 0.
     """
 
     matrix: Floats

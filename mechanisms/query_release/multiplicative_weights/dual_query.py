@@ -32,7 +32,7 @@ from .base import blocks
 
 
 @dataclass(frozen=True)
-class BestRecord(Options):
+class RecordSolver(Options):
     """Base class of solvers for marginals of binary attributes."""
 
     marginals: Marginals
@@ -63,7 +63,7 @@ class BestRecord(Options):
 
 
 @dataclass(frozen=True)
-class AllRecords(BestRecord):
+class ExhaustiveSolver(RecordSolver):
     """Exhaustive search over the records of the domain, for all runs at once; the first record in a tie."""
 
     @property
@@ -87,7 +87,7 @@ class AllRecords(BestRecord):
 
 
 @dataclass(frozen=True)
-class BestRecordProgramme(BestRecord):
+class IntegerProgrammeSolver(RecordSolver):
     """Integer programme by HiGHS of scipy, one run after the other, without an array of the size of the domain.
 
     The variables are a bit for each attribute, and a number z in [0, 1] for each drawn query. z is at most each literal
@@ -147,7 +147,7 @@ def _constraints(
     return [(row, float(len(attributes) - 1 - np.count_nonzero(signs < 0)))]
 
 
-SOLVERS: dict[str, type[BestRecord]] = {"all-records": AllRecords, "highs": BestRecordProgramme}
+SOLVERS: dict[str, type[RecordSolver]] = {"all-records": ExhaustiveSolver, "highs": IntegerProgrammeSolver}
 """Solvers by name."""
 
 
@@ -223,14 +223,14 @@ class DualQuery(Mechanism):
     @property
     def eta(self) -> float:
         """Learning rate: the increase of the log weight of a query for an error of 1 in one round."""
-        rounds, samples = self.rounds, self.paid_samples
+        rounds, samples = self.rounds, self.accounted_samples
         if self.delta is None:
             return self.epsilon * self.n_records / (rounds * (rounds - 1) * samples)
         squares = samples * rounds * (rounds - 1) * (2 * rounds - 1) / 12.0
         return self.n_records * math.sqrt(self._concentrated.rho / squares)
 
     @property
-    def paid_samples(self) -> int:
+    def accounted_samples(self) -> int:
         """Number of draws in a round for which eta accounts: all of them."""
         return self.samples
 
@@ -248,7 +248,7 @@ class DualQuery(Mechanism):
         return Workers.PROCESSES if self.solver == "highs" else Workers.THREADS
 
     @cached_property
-    def best_record(self) -> BestRecord:
+    def best_record(self) -> RecordSolver:
         """Solver for the records."""
         return SOLVERS[self.solver](self.marginals)
 
@@ -287,7 +287,7 @@ class DualQuery(Mechanism):
 
     def _answers(self, cells: Ints) -> Floats:
         """Return the indicator of the queries that each record satisfies, `(size, m)`."""
-        return yes(self.marginals, self.marginals.domain.records_in(cells))
+        return satisfied_queries(self.marginals, self.marginals.domain.records_in(cells))
 
     # --- law ----------------------------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class DualQuery(Mechanism):
         return np.asarray(rounds[indices])
 
 
-def yes(marginals: Marginals, records: Ints) -> Floats:
+def satisfied_queries(marginals: Marginals, records: Ints) -> Floats:
     """Return the indicator of the cells of the marginals that contain each record, `(size, m)` zeros and ones."""
     indicators = np.zeros((len(records), marginals.n_answers))
     first, rows = 0, np.arange(len(records))

@@ -26,7 +26,7 @@ from ...core.guarantee import Guarantee
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.statistics.laplace_choice import ChoiceDP, LaplaceChoiceDP
 from ...selection.sparse_vector.threshold_integral import panels
-from .base import Updates, WorkloadRelease, blocks
+from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks
 
 VIEWS = ("transcript", "distribution", "answers")
 MOST_NUMBERS = 40_000_000
@@ -38,7 +38,7 @@ NODES = 8
 
 
 @dataclass(frozen=True)
-class MeasuredWeights(WorkloadRelease):
+class BaseMWEM(WorkloadRelease):
     """Base class of multiplicative weights with the exponential mechanism and additive noise.
 
     Args:
@@ -84,12 +84,12 @@ class MeasuredWeights(WorkloadRelease):
     @property
     def selection_rate(self) -> float:
         """Factor of the error of a query before the choice with Gumbel noise of scale 1."""
-        return self.selection_epsilon / (2.0 * self.move)
+        return self.selection_epsilon / (2.0 * self.sensitivity)
 
     @cached_property
-    def updates(self) -> Updates:
+    def updates(self) -> MultiplicativeWeightsUpdate:
         """Update rule of the weights."""
-        return Updates(self.workload.matrix, float(self.n_records))
+        return MultiplicativeWeightsUpdate(self.workload.matrix, float(self.n_records))
 
     # --- release ------------------------------------------------------------------------------------------------------
 
@@ -285,17 +285,17 @@ _REACH, _GAUSSIAN_REACH = 40.0, 10.0
 
 
 @dataclass(frozen=True)
-class MWEM(MeasuredWeights):
+class MWEM(BaseMWEM):
     """MWEM: in each round, selection of a query with a large error, and a measurement with Laplace noise.
 
     The mechanism starts with the uniform distribution A over the cells of the domain. In each of T rounds
 
-        selection     query q with probability proportional to exp(epsilon_s |q(x) - n q(A)| / (2 move))
-        measurement   m = q(x) + Laplace(move / epsilon_m)
+        selection     query q with probability proportional to exp(epsilon_s |q(x) - n q(A)| / (2 sensitivity))
+        measurement   m = q(x) + Laplace(sensitivity / epsilon_m)
         weights       A(c) <- A(c) exp(q(c) (m - n q(A)) / 2n), normalised
 
-    where epsilon_s + epsilon_m = epsilon / T and `move` is the largest change of one answer between neighbours. (Hardt,
-    Ligett and McSherry 2012, figure 1, where both get half.)
+    where epsilon_s + epsilon_m = epsilon / T and `sensitivity` is the largest change of one answer between neighbours.
+    (Hardt, Ligett and McSherry 2012, figure 1, where both get half.)
 
     Args:
         workload: the queries, over the cells of a domain, as a matrix in memory.
@@ -312,8 +312,8 @@ class MWEM(MeasuredWeights):
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * epsilon-DP: each round is an exponential mechanism whose utilities change by at most `move`, at epsilon_s, and
-          a Laplace mechanism on one answer, at epsilon_m, both chosen adaptively from earlier outputs.
+        * epsilon-DP: each round is an exponential mechanism whose utilities change by at most `sensitivity`, at
+          epsilon_s, and a Laplace mechanism on one answer, at epsilon_m, both chosen adaptively from earlier outputs.
         * The law of transcripts is exact; `exact_guarantee()` is their curve on the worst case, up to a quadrature over
           all measurements except the last (about 1e-6 in delta), where that is feasible.
 
@@ -342,7 +342,7 @@ class MWEM(MeasuredWeights):
     @property
     def noise_scale(self) -> float:
         """Scale of the Laplace noise on one measured count."""
-        return self.move / self.measurement_epsilon
+        return self.sensitivity / self.measurement_epsilon
 
     def guarantee(self) -> Guarantee:
         """Return `PureDP(epsilon)`."""
@@ -362,13 +362,13 @@ class MWEM(MeasuredWeights):
 
 
 @dataclass(frozen=True)
-class GaussianMWEM(MeasuredWeights):
+class GaussianMWEM(BaseMWEM):
     """MWEM with Gaussian noise, with a guarantee by zero-concentrated differential privacy.
 
-    The mechanism is `MWEM` with N(0, sigma^2) on the measured count, sigma^2 = move^2 / (2 rho_m), and an exponential
-    mechanism at epsilon_s = sqrt(8 rho_s), where rho_s + rho_m = rho / T. Its log ratios lie in an interval of length
-    epsilon_s, which implies (epsilon_s^2 / 8)-zCDP (Cesar and Rogers 2021, from Hoeffding's lemma), four times better
-    than the implication of epsilon_s-DP.
+    The mechanism is `MWEM` with N(0, sigma^2) on the measured count, sigma^2 = sensitivity^2 / (2 rho_m), and an
+    exponential mechanism at epsilon_s = sqrt(8 rho_s), where rho_s + rho_m = rho / T. Its log ratios lie in an interval
+    of length epsilon_s, which implies (epsilon_s^2 / 8)-zCDP (Cesar and Rogers 2021, from Hoeffding's lemma), four
+    times better than the implication of epsilon_s-DP.
 
     Args:
         workload, n_records, rounds, replays, synthetic, view, relation: as for `MWEM`.
@@ -397,7 +397,7 @@ class GaussianMWEM(MeasuredWeights):
     @property
     def noise_scale(self) -> float:
         """Standard deviation of the noise on one measured count."""
-        return self.move / math.sqrt(2.0 * (1.0 - self.selection_share) * self.rho / self.rounds)
+        return self.sensitivity / math.sqrt(2.0 * (1.0 - self.selection_share) * self.rho / self.rounds)
 
     def guarantee(self) -> Guarantee:
         """Return `ConcentratedDP(rho)`."""

@@ -19,13 +19,17 @@ from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.numerical import NumericalSparseVector
 from ...selection.sparse_vector.threshold_integral import log_cdf
-from .base import Updates, WorkloadRelease, blocks, shown
+from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks, detectability
 
 VIEWS = ("transcript", "answers")
+NODES, GROWTH, REACH = 8, 3.0, 60.0
+"""Nodes per panel, growth factor of the panels away from a corner, and range beyond the last corner in scales."""
+MOST = 2_000_000
+"""Largest number of entries in an array of one block of rows."""
 
 
 @dataclass(frozen=True)
-class OnlineWeights(WorkloadRelease):
+class PrivateMultiplicativeWeights(WorkloadRelease):
     """Private multiplicative weights: a numerical sparse vector over the errors of an adaptive distribution.
 
     The queries of the workload arrive one after the other. The distribution A is uniform at first. For each query q,
@@ -48,7 +52,8 @@ class OnlineWeights(WorkloadRelease):
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * delta None: epsilon-DP by `NumericalSparseVector`: errors change by at most `move`, given earlier outputs.
+        * delta None: epsilon-DP by `NumericalSparseVector`: errors change by at most `sensitivity`, given earlier
+          outputs.
         * Otherwise rho-zCDP with the rho of (epsilon, delta): each of the `n_updates` stretches is epsilon_0-DP,
           epsilon_0 = sqrt(2 rho / n_updates), and so (epsilon_0^2 / 2)-zCDP (Bun and Steinke 2016, proposition 1.4).
         * The law of transcripts is exact up to a quadrature over each threshold (about 1e-8); `exact_guarantee()` is
@@ -56,7 +61,8 @@ class OnlineWeights(WorkloadRelease):
 
     Example:
         >>> from dpassay.mechanisms.noise.queries import Workload
-        >>> mechanism = OnlineWeights(Workload.prefixes({"age": 8}), 200, epsilon=5.0, threshold=40.0, n_updates=2)
+        >>> prefixes = Workload.prefixes({"age": 8})
+        >>> mechanism = PrivateMultiplicativeWeights(prefixes, 200, epsilon=5.0, threshold=40.0, n_updates=2)
         >>> transcripts = mechanism.release(np.repeat([1, 6], 100), 3, np.random.default_rng(0)).values
         >>> transcripts.shape, int((transcripts != 0.0).sum(axis=1).max())
         ((3, 8), 2)
@@ -80,7 +86,7 @@ class OnlineWeights(WorkloadRelease):
             self.workload.n_answers,
             threshold=self.threshold,
             stop_after=stretches,
-            sensitivity=self.move,
+            sensitivity=self.sensitivity,
             relation=self.relation,
         )
 
@@ -109,9 +115,9 @@ class OnlineWeights(WorkloadRelease):
         return ConcentratedDP.for_budget(epsilon=self.epsilon, delta=self.delta or 0.5, relation=self.relation)
 
     @cached_property
-    def updates(self) -> Updates:
+    def updates(self) -> MultiplicativeWeightsUpdate:
         """Update rule of the weights."""
-        return Updates(self.workload.matrix, float(self.n_records))
+        return MultiplicativeWeightsUpdate(self.workload.matrix, float(self.n_records))
 
     def guarantee(self) -> Guarantee:
         """Return `PureDP(epsilon)`, or the `ConcentratedDP` of (epsilon, delta)."""
@@ -175,7 +181,7 @@ class OnlineWeights(WorkloadRelease):
 
     def _log_stretch(self, errors: Floats, below: Bools, above: Bools) -> Floats:
         """Return the log probability that the errors are `below` and `above` one noisy threshold."""
-        return log_segment(
+        return log_comparison_probability(
             errors, below, above, threshold=self.threshold, scales=(self.threshold_scale, self.query_scale)
         )
 
@@ -191,12 +197,12 @@ class OnlineWeights(WorkloadRelease):
     # --- exact curve --------------------------------------------------------------------------------------------------
 
     def worst_case(self) -> Neighbours:
-        """Return the pair of `pairs` whose first update is most detectable; see `shown`."""
+        """Return the pair of `pairs` whose first update is most detectable; see `detectability`."""
         return self._worst
 
     @cached_property
     def _worst(self) -> Neighbours:
-        return max(self.pairs(), key=lambda pair: shown(self._first_update(pair), self.epsilon))
+        return max(self.pairs(), key=lambda pair: detectability(self._first_update(pair), self.epsilon))
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()` for transcripts of at most one update; else None."""
@@ -221,13 +227,7 @@ class OnlineWeights(WorkloadRelease):
         return LaplaceChoiceDP.of_logs(laws[0], laws[1], distances, self.relation)
 
 
-NODES, GROWTH, REACH = 8, 3.0, 60.0
-"""Nodes per panel, growth factor of the panels away from a corner, and range beyond the last corner in scales."""
-MOST = 2_000_000
-"""Largest number of entries in an array of one block of rows."""
-
-
-def log_segment(
+def log_comparison_probability(
     queries: Floats,
     below: Bools,
     above: Bools,
@@ -236,6 +236,14 @@ def log_segment(
     scales: tuple[float, float],
 ) -> Floats:
     """Return the log probability that the queries `below` are below one noisy threshold, and those `above` above it.
+
+    The integral is that of `dpassay.mechanisms.selection.sparse_vector.threshold_integral`,
+
+        integral of f((t - threshold) / r) / r  *  product of F((t - q_i) / s) over the queries below
+                                                *  product of 1 - F((t - q_i) / s) over those above     dt
+
+    but the queries differ from run to run, and so do the corners of the integrand. Between two corners Gauss-Legendre
+    panels widen away from both.
 
     Args:
         queries: `(size, n_queries)`, the numbers that are compared.

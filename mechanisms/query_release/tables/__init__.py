@@ -20,7 +20,7 @@ from .statistics import (
 )
 from .swapped import SwappedTables as SwappedTables
 from .table_set import (
-    Tables as Tables,
+    TableSet as TableSet,
     census_domain as census_domain,
     census_tables as census_tables,
     rows_of as rows_of,

@@ -10,7 +10,7 @@ import numpy as np
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Bools, Floats, Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -18,7 +18,7 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.discrete.geometric import Geometric
 from .statistics import GroupCount
-from .table_set import Tables, census_tables
+from .table_set import TableSet, census_tables
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class NoisyTables(Mechanism):
 
     epsilon: Positive
     _: KW_ONLY
-    tables: Tables = field(default_factory=lambda: census_tables(n_blocks=1))
+    tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=1))
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
@@ -100,10 +100,6 @@ class NoisyTables(Mechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
         return self.noise.release(self.counts(dataset), size, rng)
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`."""

@@ -15,7 +15,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from .table_set import Tables, census_tables
+from .table_set import TableSet, census_tables
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SwappedTables(Mechanism):
         ((3, 41), '1.000000')
     """
 
-    tables: Tables = field(default_factory=lambda: census_tables(n_blocks=2))
+    tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=2))
     _: KW_ONLY
     share: UnitInterval = 0.1
     place: str = "block"

@@ -18,7 +18,7 @@ from .statistics import NOT_PUBLISHED, GroupCount, MeanAge, MedianAge, TableStat
 
 
 @dataclass(frozen=True)
-class Tables:
+class TableSet:
     """Statistics that are published about a block.
 
     Args:
@@ -31,7 +31,7 @@ class Tables:
     Example:
         >>> from .domain import group
         >>> domain = CensusDomain({"sex": ("female", "male")})
-        >>> tables = Tables(domain, rows_of([group(), group(sex="female")]), threshold=3)
+        >>> tables = TableSet(domain, rows_of([group(), group(sex="female")]), threshold=3)
         >>> block = domain.people([(30, "female"), (40, "female"), (51, "male")])
         >>> tables.of(block[None])
         array([[ 3. , 40. , 40.3, -1. , -1. , -1. ]])
@@ -124,7 +124,7 @@ def census_tables(
     n_blocks: int = 1,
     age_groups: Sequence[tuple[int, int]] = AGE_GROUPS,
     threshold: int = 0,
-) -> Tables:
+) -> TableSet:
     """Return the tables published about the block, or about block A of several.
 
     Args:
@@ -149,4 +149,4 @@ def census_tables(
     counted: list[Group] = [group(sex=sex, ages=ages, **block_filter) for sex in SEXES for ages in age_groups]
     counted += [group(race=race, ages=(18, 110), **block_filter) for race in RACES]
     first: tuple[TableStatistic, ...] = rows_of(rows) if detail == "medians" else tuple(map(GroupCount, rows))
-    return Tables(census_domain(n_blocks), (*first, *map(GroupCount, counted)), threshold=threshold)
+    return TableSet(census_domain(n_blocks), (*first, *map(GroupCount, counted)), threshold=threshold)

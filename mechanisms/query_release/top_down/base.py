@@ -22,6 +22,7 @@ from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import one_of_names
 from ...core.errors import NeighboursError, ParameterError
+from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.discrete.discrete_gaussian import DiscreteGaussian
@@ -29,11 +30,11 @@ from ...noise.discrete.geometric import Geometric
 from ...noise.queries.domain import Domain
 from .geography import LEVELS, Geography, Invariant, LevelQuery, Where, where_of
 from .plan import TopDownPlan
-from .post_processing import TopDownTables
+from .post_processing import TopDownPostProcessing
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class InvariantNeighbours:
     """Pairs of a plan: two types of people, or one added type; a type is a county and a possible cell.
 
     Under replace_one a person of one type becomes one of another; the pair agrees on the invariants if each invariant
@@ -71,7 +72,7 @@ class Moves:
             )
 
     @property
-    def cells_moved(self) -> int:
+    def n_changed_cells(self) -> int:
         """Number of cells of an affected query that change by one: the previous and the new cell of the person."""
         return 1 if self._adds else 2
 
@@ -93,7 +94,7 @@ class Moves:
         return best_pair
 
     @cached_property
-    def moved(self) -> tuple[int, ...]:
+    def affected_queries(self) -> tuple[int, ...]:
         """Indices of the queries that the furthest types change."""
         first, second = self.furthest
         if first is None:
@@ -130,7 +131,7 @@ class Moves:
         return np.array(labels)
 
     @cached_property
-    def told(self) -> Ints:
+    def invariant_labels(self) -> Ints:
         """Index of the number of each invariant that counts each type, -1 for none, `(n_invariants, n_types)`."""
         labels = [
             np.where(kind, self.plan.geography.of_counties(invariant.level)[:, None], -1).ravel()
@@ -141,11 +142,11 @@ class Moves:
     def _groups_of_types(self) -> Iterator[Ints]:
         """Yield the groups of types with equal invariants; under add_remove, the types that no invariant counts."""
         if self._adds:
-            free = np.flatnonzero((self.told == -1).all(axis=0))
+            free = np.flatnonzero((self.invariant_labels == -1).all(axis=0))
             if len(free):
                 yield free
             return
-        _, group = np.unique(self.told, axis=1, return_inverse=True)
+        _, group = np.unique(self.invariant_labels, axis=1, return_inverse=True)
         order = np.argsort(group.reshape(-1), kind="stable")
         for types in np.split(order, np.cumsum(np.bincount(group.reshape(-1)))[:-1]):
             if len(types) > 1:
@@ -154,7 +155,7 @@ class Moves:
 
 VIEWS = ("measurements", "tables")
 """Parts of a release that can be observed."""
-LISTED = 2**17
+MOST_LOSSES = 2**17
 """Largest number of privacy losses for which the exact curve is computed."""
 PEOPLE = Domain((("relationship", 3), ("age", 3), ("white", 2), ("other", 2)))
 """Default domain: householder, partner, other; below 15, 15 to 64, older; and two flags of race."""
@@ -170,10 +171,10 @@ class TopDown(Mechanism):
     """Base class of the TopDown mechanisms; see `GaussianTopDown` for the options.
 
     Attributes:
-        unlisted: probability of the outcomes of one number that `_log_towards` leaves out.
+        omitted_probability: probability of the outcomes of one number that `_log_changed_count` leaves out.
     """
 
-    unlisted: ClassVar[float] = 0.0
+    omitted_probability: ClassVar[float] = 0.0
 
     geography: Geography = TWO_STATES
     domain: Domain = PEOPLE
@@ -195,7 +196,7 @@ class TopDown(Mechanism):
         object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
-        _ = self.moves
+        _ = self.invariant_neighbours
 
     @cached_property
     def plan(self) -> TopDownPlan:
@@ -203,21 +204,21 @@ class TopDown(Mechanism):
         return TopDownPlan(self.geography, self.domain, self.structural_zeros, self.queries, self.invariants)
 
     @cached_property
-    def moves(self) -> Moves:
+    def invariant_neighbours(self) -> InvariantNeighbours:
         """Possible changes of the measurements by one person."""
-        return Moves(self.plan, self.relation)
+        return InvariantNeighbours(self.plan, self.relation)
 
     @cached_property
-    def parts_moved(self) -> int:
+    def affected_shares(self) -> int:
         """Sum of the budget shares of the queries that one person can change together."""
-        return sum(self.queries[index].share for index in self.moves.moved)
+        return sum(self.queries[index].share for index in self.invariant_neighbours.affected_queries)
 
     @abstractmethod
     def _noise(self, query: LevelQuery, n_queries: int) -> DiscreteGaussian | Geometric:
         """Return the noise of a query, as a mechanism on a vector of integers."""
 
     @abstractmethod
-    def _log_towards(self, query: LevelQuery) -> Floats:
+    def _log_changed_count(self, query: LevelQuery) -> Floats:
         """Return the log law of one number that increases by 1, on outcomes 0, ..., n - 1.
 
         The privacy loss increases in equal steps over the outcomes, and the law of the other side is the reverse.
@@ -234,9 +235,9 @@ class TopDown(Mechanism):
         return tuple(self._noise(query, n) for query, n in zip(self.queries, self.plan.sizes, strict=True))
 
     @cached_property
-    def processing(self) -> TopDownTables:
+    def post_processing(self) -> TopDownPostProcessing:
         """Post-processing from outputs to tables."""
-        return TopDownTables(self.plan, tuple(deviation**-2 for deviation in self.standard_deviations))
+        return TopDownPostProcessing(self.plan, tuple(deviation**-2 for deviation in self.standard_deviations))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return integers: measurements and then invariants, `(size, n)`, or tables, `(size, n_counties, n_cells)`."""
@@ -253,12 +254,12 @@ class TopDown(Mechanism):
         """Return the integer tables `(size, n_counties, n_cells)` from measurements and invariants `(size, n)`."""
         tables = np.zeros((len(outputs), self.geography.n_nodes("county"), self.domain.n_cells), dtype=np.int64)
         if len(outputs):
-            tables[:, :, self.plan.cells] = np.rint(self.processing.tables(outputs.astype(np.float64))["county"])
+            tables[:, :, self.plan.cells] = np.rint(self.post_processing.tables(outputs.astype(np.float64))["county"])
         return tables
 
     def variances(self) -> dict[str, Floats]:
         """Return for each level the variance of each number of the least-squares tables, `(n_nodes, n_possible)`."""
-        return self.processing.variances(self.standard_deviations)
+        return self.post_processing.variances(self.standard_deviations)
 
     def output_law(self) -> LogDensity | None:
         """Return self, whose `log_density` is exact; None for the tables."""
@@ -277,7 +278,7 @@ class TopDown(Mechanism):
 
     def worst_case(self) -> Neighbours:
         """Return a pair of one person who changes queries with the largest budget share, and no invariant."""
-        return self.moves.pair(*self.moves.furthest)
+        return self.invariant_neighbours.pair(*self.invariant_neighbours.furthest)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
@@ -298,22 +299,28 @@ class TopDown(Mechanism):
                     argument="d1",
                 )
 
-    def _exact(self) -> ExactDP | None:
-        """Return the exact curve of the measurements on the worst case; None if there are too many losses.
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve of the measurements on the worst case; None for tables or too many losses.
 
         The loss of a number is a whole multiple of a unit that is proportional to the share of its query; the law of
         the sum is a convolution.
         """
-        moved = [self.queries[index] for index in self.moves.moved for _ in range(self.moves.cells_moved)]
-        laws = [_spread(self._log_towards(query), query.share) for query in moved]
-        if sum(map(len, laws)) > LISTED:
+        if self.view != "measurements":
+            return None
+        affected = [
+            self.queries[index]
+            for index in self.invariant_neighbours.affected_queries
+            for _ in range(self.invariant_neighbours.n_changed_cells)
+        ]
+        laws = [_spread(self._log_changed_count(query), query.share) for query in affected]
+        if sum(map(len, laws)) > MOST_LOSSES:
             return None
         law = reduce(convolved_logs, sorted(laws, key=len))
         possible = (law > -np.inf) | (law[::-1] > -np.inf)
         log0, log1 = law[::-1][possible], law[possible]
-        if self.unlisted:
-            log_unlisted = np.log(len(moved) * self.unlisted)
-            log0, log1 = np.append(log0, [log_unlisted, -np.inf]), np.append(log1, [-np.inf, log_unlisted])
+        if self.omitted_probability:
+            log_omitted = np.log(len(affected) * self.omitted_probability)
+            log0, log1 = np.append(log0, [log_omitted, -np.inf]), np.append(log1, [-np.inf, log_omitted])
         return ExactDP.of_logs(log0, log1, relation=self.relation)
 
 

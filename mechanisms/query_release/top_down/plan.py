@@ -16,7 +16,7 @@ from .geography import LEVELS, Geography, Invariant, LevelQuery, Where, members
 
 
 @dataclass(frozen=True, eq=False)
-class FeasibleTotal:
+class InvariantValue:
     """Value of an invariant at one node; `row`, shape `(n_counties * n_groups,)`, selects the people counted."""
 
     row: Floats
@@ -55,7 +55,7 @@ def check_feasible(geography: Geography, invariants: Sequence[Invariant], kinds:
     )
 
 
-def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: Bools) -> list[FeasibleTotal]:
+def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: Bools) -> list[InvariantValue]:
     """Return one total for each value of an invariant, over groups of cells that the same invariants count."""
     groups = np.unique(kinds, axis=1) if len(kinds) else kinds
     totals = []
@@ -69,11 +69,11 @@ def _totals(geography: Geography, invariants: Sequence[Invariant], kinds: Bools)
             )
         for node, value in enumerate(invariant.values or ()):
             row = np.outer(geography.of_counties(invariant.level) == node, kind).astype(np.float64).ravel()
-            totals.append(FeasibleTotal(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
+            totals.append(InvariantValue(row, value, f"{invariant.counted(value)} in {invariant.level} {node}"))
     return totals
 
 
-def _fits(totals: Sequence[FeasibleTotal]) -> bool:
+def _fits(totals: Sequence[InvariantValue]) -> bool:
     """Return True if some non-negative numbers have these sums."""
     from scipy.optimize import linprog
 
@@ -227,6 +227,6 @@ class TopDownPlan:
                     )
 
 
-def above(levels: Sequence[str], level: str) -> list[bool]:
+def at_level_or_finer(levels: Sequence[str], level: str) -> list[bool]:
     """Return whether each of these levels is `level` or finer, so that its numbers add up to those of `level`."""
     return [LEVELS.index(other) >= LEVELS.index(level) for other in levels]

@@ -29,7 +29,7 @@ from ...core.arrays import Floats, Ints
 from ...core.errors import ReleaseError
 from ...core.validation import one_of
 from .geography import LEVELS
-from .plan import TopDownPlan, above
+from .plan import TopDownPlan, at_level_or_finer
 
 MAX_ITERATIONS = 4000
 """Largest number of iterations; a few hundred are typical."""
@@ -104,7 +104,7 @@ NEAR = 1e-3
 """Numbers this close below an integer count as the integer; larger than the tolerance of `least_squares`."""
 
 
-def rounded(numbers: Floats, sums: Floats, values: Floats) -> Ints:
+def controlled_rounding(numbers: Floats, sums: Floats, values: Floats) -> Ints:
     """Return integers >= 0, each number rounded down or up.
 
     Args:
@@ -147,7 +147,7 @@ RIDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class TopDownTables:
+class TopDownPostProcessing:
     """Computation of the tables of all levels.
 
     Args:
@@ -217,13 +217,13 @@ class TopDownTables:
         problem = LeastSquares(hessian, rows)
         tables = problem.solve(gradient.reshape(size, -1), targets, non_negative=step != "least-squares")
         if step == "whole":
-            tables = rounded(tables, rows, targets).astype(np.float64)
+            tables = controlled_rounding(tables, rows, targets).astype(np.float64)
         return tables.reshape(gradient.shape)
 
     def _invariants(self, level: str, public: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the constraints of a level: sums `(n_sums, n_possible)` and values `(size, n_nodes, n_sums)`."""
         plan, size = self.plan, len(public[0]) if public else 1
-        applies = above([invariant.level for invariant in plan.invariants], level)
+        applies = at_level_or_finer([invariant.level for invariant in plan.invariants], level)
         values = np.zeros((size, plan.geography.n_nodes(level), sum(applies)))
         for column, index in enumerate(np.flatnonzero(applies).tolist()):
             finer = plan.invariants[index].level

@@ -4,5 +4,9 @@ generalization.py  k-anonymous groups (Mondrian), fixed bands, and fixed cells w
 grouped_table.py   GroupedTable: people in groups with the same generalised quasi-identifiers
 """
 
-from .generalization import GeneralizedCells as GeneralizedCells, banded as banded, mondrian as mondrian
+from .generalization import (
+    GeneralizedCells as GeneralizedCells,
+    global_recoding as global_recoding,
+    mondrian as mondrian,
+)
 from .grouped_table import GroupedTable as GroupedTable

@@ -16,7 +16,7 @@ from ...core.relation import Relation
 from ...core.validation import whole
 from ...noise.discrete.geometric import Geometric
 from ...noise.queries.counts import Histogram
-from .grouped_table import Coding, GroupedTable, check_columns, numbered
+from .grouped_table import GroupedTable, QuasiIdentifierCoding, check_columns, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def mondrian(
         3  52-58       flu
     """
     whole(1, k=k, diversity=diversity)
-    coding = Coding.of(table, quasi_identifiers)
+    coding = QuasiIdentifierCoding.of(table, quasi_identifiers)
     numbers = coding.numbers(table)
     values, names = numbered(table, sensitive)
     if k > len(table):
@@ -84,7 +84,7 @@ def mondrian(
     return GroupedTable(coding, lower, upper, group, values, names)
 
 
-def banded(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive: str) -> GroupedTable:
+def global_recoding(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive: str) -> GroupedTable:
     """Return groups by bands that are fixed in advance: ages in decades, regions of ZIP codes (global recoding).
 
     Args:
@@ -99,10 +99,10 @@ def banded(table: pd.DataFrame, edges: Mapping[str, Sequence[float]], sensitive:
     Example:
         >>> import pandas as pd
         >>> people = pd.DataFrame({"age": [31, 34, 52, 58], "illness": ["flu", "flu", "asthma", "flu"]})
-        >>> banded(people, {"age": [30, 40, 50, 60]}, "illness").to_frame()["age"].tolist()
+        >>> global_recoding(people, {"age": [30, 40, 50, 60]}, "illness").to_frame()["age"].tolist()
         ['30-39', '30-39', '50-59', '50-59']
     """
-    coding = Coding.of(table, list(edges))
+    coding = QuasiIdentifierCoding.of(table, list(edges))
     numbers = coding.numbers(table)
     values, names = numbered(table, sensitive)
     bands = np.column_stack([band_of(numbers[:, j], name, edges[name]) for j, name in enumerate(coding.columns)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Coding:
+class QuasiIdentifierCoding:
     """Numerical coding of quasi-identifiers: numbers stay as they are, others become their rank among the values.
 
     Args:
@@ -28,7 +28,7 @@ class Coding:
     categories: tuple[tuple[Any, ...] | None, ...]
 
     @classmethod
-    def of(cls, table: pd.DataFrame, columns: Sequence[str]) -> Coding:
+    def of(cls, table: pd.DataFrame, columns: Sequence[str]) -> QuasiIdentifierCoding:
         """Return the coding of a table; see `check_columns` for the conditions."""
         check_columns(table, columns, "quasi_identifiers")
         categories = [None if table[name].dtype.kind in "iufb" else tuple(sorted(set(table[name]))) for name in columns]
@@ -60,7 +60,7 @@ class GroupedTable:
     The pairing of records and sensitive values within a group is not published, and no method uses it.
     """
 
-    coding: Coding
+    coding: QuasiIdentifierCoding
     lower: Floats
     upper: Floats
     group: Ints

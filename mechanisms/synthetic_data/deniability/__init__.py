@@ -14,24 +14,24 @@ The terms of Bindschaedler, Shokri and Gunter (2017), and the names here:
     seed d, synthetic record y       `SeedGenerator.draw`; both are numbers of cells
     omega, attributes re-sampled     `SeedBasedSynthesis.resampled`
     k', plausible seeds              the number of records in the bucket of the seed
-    eps_H, eps_p, one entropy/table  `epsilon_each` of `NoisyEntropies` and `NoisyCounts`
+    eps_H, eps_p, one entropy/table  `epsilon_each` of `NoisyEntropies` and `NoisyFamilyCounts`
     D_T, D_P, D_S                    the parts of `learn_generator`, for structure, parameters and seeds
 """
 
 from .learning import LearnedGenerator as LearnedGenerator, learn_generator as learn_generator
-from .network import BayesianNetwork as BayesianNetwork, chain as chain
-from .parameters import NoisyCounts as NoisyCounts
+from .network import BayesianNetwork as BayesianNetwork, markov_chain as markov_chain
+from .parameters import NoisyFamilyCounts as NoisyFamilyCounts
 from .plausible_deniability import (
     DeniabilityDP as DeniabilityDP,
-    buckets as buckets,
-    largest_crowd as largest_crowd,
+    likelihood_buckets as likelihood_buckets,
+    n_plausible_seeds as n_plausible_seeds,
     plausibly_deniable as plausibly_deniable,
 )
 from .release import NOT_RELEASED as NOT_RELEASED, DeniableRelease as DeniableRelease
 from .seeds import (
     SeedBasedSynthesis as SeedBasedSynthesis,
     SeedGenerator as SeedGenerator,
-    TableGenerator as TableGenerator,
+    TabulatedSeedGenerator as TabulatedSeedGenerator,
 )
 from .structure import (
     NoisyEntropies as NoisyEntropies,

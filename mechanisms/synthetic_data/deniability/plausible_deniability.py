@@ -28,7 +28,7 @@ def check_gamma(gamma: float) -> None:
         raise ParameterError(argument="gamma", value=gamma, allowed="be above 1", advice="Try gamma=2.0.")
 
 
-def largest_crowd(probabilities: ArrayLike, seed: int, gamma: float) -> int:
+def n_plausible_seeds(probabilities: ArrayLike, seed: int, gamma: float) -> int:
     """Return the largest number of records, including the seed, that are equally plausible as the source of an output.
 
     Records are equally plausible if the ratio of any two of their probabilities to give the output is at most gamma.
@@ -43,7 +43,7 @@ def largest_crowd(probabilities: ArrayLike, seed: int, gamma: float) -> int:
         0 if the seed cannot give the output.
 
     Example:
-        >>> largest_crowd([0.1, 0.2, 0.4, 0.0], seed=1, gamma=2.0)
+        >>> n_plausible_seeds([0.1, 0.2, 0.4, 0.0], seed=1, gamma=2.0)
         2
     """
     positive(gamma=gamma)
@@ -76,7 +76,7 @@ def plausibly_deniable(probabilities: ArrayLike, seed: int, *, k: int, gamma: fl
     statement on one dataset, and not differential privacy.
 
     Args:
-        probabilities, seed, gamma: see `largest_crowd`.
+        probabilities, seed, gamma: see `n_plausible_seeds`.
         k: number of records, including the seed, >= 1.
 
     Example:
@@ -86,17 +86,17 @@ def plausibly_deniable(probabilities: ArrayLike, seed: int, *, k: int, gamma: fl
         True
     """
     whole(1, k=k)
-    return largest_crowd(probabilities, seed, gamma) >= k
+    return n_plausible_seeds(probabilities, seed, gamma) >= k
 
 
-def buckets(log_probabilities: Floats, gamma: float) -> Ints:
+def likelihood_buckets(log_probabilities: Floats, gamma: float) -> Ints:
     """Return the whole number i with gamma^-(i + 1) < p <= gamma^-i for each log p; -1 where p is 0.
 
     The shape is that of `log_probabilities`. Two probabilities in one bucket are within a factor gamma, so a bucket of
     k records satisfies `plausibly_deniable`; the converse does not hold.
 
     Example:
-        >>> buckets(np.log([1.0, 0.5, 0.3, 0.25]), gamma=2.0)
+        >>> likelihood_buckets(np.log([1.0, 0.5, 0.3, 0.25]), gamma=2.0)
         array([0, 1, 1, 2])
     """
     possible = np.isfinite(log_probabilities)

@@ -17,10 +17,10 @@ from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt,
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core.validation import whole
 from ...noise.additive.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.domain import Domain
-from .laplace_statistics import LaplaceParts
+from .laplace_statistics import LaplaceStatistics
 
 
 def entropy_sensitivity(n_records: int) -> float:
@@ -41,7 +41,7 @@ def entropy_sensitivity(n_records: int) -> float:
 
 
 @dataclass(frozen=True)
-class NoisyEntropies(LaplaceParts):
+class NoisyEntropies(LaplaceStatistics):
     """Entropies of all attributes and of all pairs of them, with Laplace noise, and the structure learned from them.
 
     There are m (m + 1) / 2 entropies of m attributes, each with noise of scale `entropy_sensitivity` / epsilon_each.
@@ -93,7 +93,7 @@ class NoisyEntropies(LaplaceParts):
     max_parents: NonNegativeInt = 3
     max_cells: PositiveInt = 1000
     buckets: Any = None
-    epsilon_n: float | None = None
+    epsilon_n: Positive | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
@@ -102,7 +102,6 @@ class NoisyEntropies(LaplaceParts):
         if self.buckets is not None:
             object.__setattr__(self, "buckets", _checked_buckets(self.buckets, self.domain))
         if self.epsilon_n is not None:
-            positive(epsilon_n=self.epsilon_n)
             object.__setattr__(self, "relation", Relation.ADD_REMOVE)
 
     @property

@@ -15,7 +15,7 @@ tree_model.py         TreeModel: the graphical model of a tree, another tree in 
 
 from .direct import DirectGenerator as DirectGenerator
 from .generator_network import GeneratorNetwork as GeneratorNetwork
-from .graphical_model import GraphicalModel as GraphicalModel, ReferenceModel as ReferenceModel
+from .graphical_model import GraphicalModel as GraphicalModel, MbiGraphicalModel as MbiGraphicalModel
 from .local_consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
 from .objective import misfit as misfit
 from .relaxed_table import RelaxedTable as RelaxedTable

@@ -10,17 +10,16 @@ import numpy as np
 from scipy.special import softmax
 
 from ...core.arrays import Floats, Ints
-from ...core.constraints import Positive, PositiveInt, check_fields
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Generator, Measured, Synthesised
-from .mirror_descent import Likelihood, Parts, fit_potentials
+from ..base import FittedDistribution, NoisyMarginal
+from .mirror_descent import MirrorDescentGenerator, Parts
 
 BLOCK = 2**22
 """Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
 @dataclass(frozen=True)
-class DirectGenerator(Generator):
+class DirectGenerator(MirrorDescentGenerator):
     """Direct method: maximum likelihood of the answers over all distributions on the cells of the domain.
 
     A convex problem, solved by multiplicative weights (`mirror_descent`). Of all best distributions it finds the one
@@ -32,25 +31,21 @@ class DirectGenerator(Generator):
         tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
 
     Example:
-        >>> from dpassay.mechanisms.synthetic_data import Measured
+        >>> from dpassay.mechanisms.synthetic_data import NoisyMarginal
         >>> answers = np.array([[30.0, 10.0]])
         >>> fitted = DirectGenerator().fit(
-        ...     Domain({"a": 2, "b": 2}), [Measured(("a",), answers, 1.0)], np.random.default_rng(0)
+        ...     Domain({"a": 2, "b": 2}), [NoisyMarginal(("a",), answers, 1.0)], np.random.default_rng(0)
         ... )
         >>> fitted.marginal(("a", "b")).round(3) + 0.0
         array([[15., 15.,  5.,  5.]])
     """
 
-    n_steps: PositiveInt = 1000
-    tolerance: Positive = 1e-3
-
     deterministic: ClassVar[bool] = True
     holds_domain: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def _fit(self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator) -> Histograms:
+    def _fit(
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
+    ) -> Histograms:
         check_memory(
             len(total) * domain.n_cells,
             "distributions over the whole domain",
@@ -63,7 +58,7 @@ class DirectGenerator(Generator):
             shares[runs] = self._shares(domain, [measurement.of_runs(runs) for measurement in measured], total[runs])
         return Histograms(domain, total, shares)
 
-    def _shares(self, domain: Domain, measured: Sequence[Measured], total: Floats) -> Floats:
+    def _shares(self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats) -> Floats:
         """Return the fitted probability of each cell, shape `(size, n_cells)`."""
         projections = [Projection(domain, measurement.attributes) for measurement in measured]
 
@@ -78,11 +73,7 @@ class DirectGenerator(Generator):
             return [projection.sums(probabilities) for projection in projections]
 
         start = [np.zeros_like(measurement.answers) for measurement in measured]
-        return shares(
-            fit_potentials(
-                marginals, Likelihood(measured, total), start, n_steps=self.n_steps, tolerance=self.tolerance
-            )
-        )
+        return shares(self._potentials(marginals, measured, total, start))
 
 
 class Projection:
@@ -113,7 +104,7 @@ class Projection:
         return summed.transpose(self._to_attributes).reshape(len(values), -1)
 
 
-class Histograms(Synthesised):
+class Histograms(FittedDistribution):
     """A distribution over the whole domain for each run.
 
     Args:

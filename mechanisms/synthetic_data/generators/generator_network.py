@@ -10,16 +10,14 @@ from itertools import pairwise
 import numpy as np
 
 from ...core.arrays import Floats
-from ...core.constraints import Positive, PositiveInt, check_fields
+from ...core.constraints import Positive, PositiveInt
 from ...core.validation import whole
-from ...noise.queries.domain import Domain
-from ..base import Generator, Measured, Synthesised
-from .objective import Problem
-from .product_mixtures import Mixture, adam, error_gradients, parts_of_runs, softmax, through_softmax
+from .objective import LeastSquaresProblem
+from .product_mixtures import MixtureGenerator, adam, error_gradients, softmax, through_softmax
 
 
 @dataclass(frozen=True)
-class GeneratorNetwork(Generator):
+class GeneratorNetwork(MixtureGenerator):
     """Generator network f_theta, fitted by gradients of its answers.
 
     z ~ N(0, I) passes through fully connected layers with ReLU; a softmax over the values of each attribute turns the
@@ -41,8 +39,10 @@ class GeneratorNetwork(Generator):
         * The result of a run depends only on its own answers and draws; all draws are made before the first step.
 
     Example:
+        >>> from dpassay.mechanisms.noise.queries import Domain
+        >>> from dpassay.mechanisms.synthetic_data import NoisyMarginal
         >>> domain = Domain({"sex": 2, "race": 2})
-        >>> measured = [Measured(("sex", "race"), np.array([[40.0, 10.0, 0.0, 50.0]]), 1.0)]
+        >>> measured = [NoisyMarginal(("sex", "race"), np.array([[40.0, 10.0, 0.0, 50.0]]), 1.0)]
         >>> fitted = GeneratorNetwork(n_samples=50).fit(domain, measured, np.random.default_rng(0))
         >>> fitted.marginal(["sex", "race"]).round()
         array([[40., 10.,  0., 50.]])
@@ -55,31 +55,24 @@ class GeneratorNetwork(Generator):
     learning_rate: Positive = 0.01
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         object.__setattr__(self, "hidden", tuple(self.hidden))
         whole(1, **{f"hidden[{k}]": width for k, width in enumerate(self.hidden)}, **{"len(hidden)": len(self.hidden)})
 
-    def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> Synthesised:
-        problem = Problem.of(domain, measured, total)
-        values = [domain.shape[place] for place in problem.attributes]
-        widths = (self.n_latent, *self.hidden, sum(values))
-        largest = max(self.n_samples * max(widths), max(a * b for a, b in pairwise(widths)))
-        parts = [
-            self._rows(problem.of_runs(runs), widths, values, rng) for runs in parts_of_runs(problem.size, largest)
-        ]
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return Mixture(domain, total, dict(zip(problem.attributes, columns, strict=True)))
+    def _widths(self, n_values: Sequence[int]) -> tuple[int, ...]:
+        """Return the width of each layer, the first and the last included."""
+        return (self.n_latent, *self.hidden, sum(n_values))
 
-    def _rows(
-        self, problem: Problem, widths: Sequence[int], values: Sequence[int], rng: np.random.Generator
-    ) -> list[Floats]:
-        """Return the weights of each attribute, `(size, n_samples, n_values)`."""
+    def _numbers_per_run(self, n_values: Sequence[int]) -> int:
+        widths = self._widths(n_values)
+        return max(self.n_samples * max(widths), max(a * b for a, b in pairwise(widths)))
+
+    def _rows(self, problem: LeastSquaresProblem, n_values: Sequence[int], rng: np.random.Generator) -> list[Floats]:
+        widths = self._widths(n_values)
         sizes = [a * b for a, b in pairwise(widths)]
         drawn = rng.normal(size=(problem.size, self.n_samples * self.n_latent + sum(sizes)))
         z, *flat = np.split(drawn, np.cumsum([self.n_samples * self.n_latent, *sizes])[:-1], axis=1)
-        network = Network(z.reshape(problem.size, self.n_samples, self.n_latent), tuple(values))
+        network = Network(z.reshape(problem.size, self.n_samples, self.n_latent), tuple(n_values))
 
         def gradients(parameters: Sequence[Floats]) -> list[Floats]:
             columns, layers = network.forward(parameters)

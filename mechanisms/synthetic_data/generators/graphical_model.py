@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Floats, Ints
-from ...core.constraints import Positive, PositiveInt, check_fields
+from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Generator, Measured, Synthesised
+from ..base import FittedDistribution, Generator, NoisyMarginal
 from .direct import BLOCK, Projection, sampled_given, systematic_sample
 from .junction_tree import JunctionTree
-from .mirror_descent import Likelihood, Parts, fit_potentials
+from .mirror_descent import MirrorDescentGenerator, Parts
 
 _TINY = 1e-300
 """Probability below which a cell counts as empty."""
 
 
 @dataclass(frozen=True)
-class GraphicalModel(Generator):
+class GraphicalModel(MirrorDescentGenerator):
     """Graphical model (Private-PGM): the distribution that `DirectGenerator` finds, without the whole domain.
 
     The measurements are marginals, so one best distribution, the one with the largest entropy, is a graphical model
@@ -36,24 +36,18 @@ class GraphicalModel(Generator):
         tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
 
     Example:
-        >>> from dpassay.mechanisms.synthetic_data import Measured
+        >>> from dpassay.mechanisms.synthetic_data import NoisyMarginal
         >>> measured = [
-        ...     Measured(("a", "b"), np.array([[30.0, 0.0, 0.0, 10.0]]), 1.0),
-        ...     Measured(("b", "c"), np.array([[15.0, 15.0, 10.0, 0.0]]), 1.0),
+        ...     NoisyMarginal(("a", "b"), np.array([[30.0, 0.0, 0.0, 10.0]]), 1.0),
+        ...     NoisyMarginal(("b", "c"), np.array([[15.0, 15.0, 10.0, 0.0]]), 1.0),
         ... ]
         >>> fitted = GraphicalModel().fit(Domain({"a": 2, "b": 2, "c": 2}), measured, np.random.default_rng(0))
         >>> fitted.marginal(("a", "c")).round(1) + 0.0
         array([[15., 15., 10.,  0.]])
     """
 
-    n_steps: PositiveInt = 1000
-    tolerance: Positive = 1e-3
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
     ) -> JunctionTreeDistributions:
         tree = JunctionTree.of(domain, [measurement.attributes for measurement in measured])
         check_memory(len(total) * tree.n_cells, "the junction trees of all runs")
@@ -64,13 +58,7 @@ class GraphicalModel(Generator):
             runs = np.arange(block_start, min(block_start + at_once, len(total)))
             block_measurements = [measurement.of_runs(runs) for measurement in measured]
             start = [np.zeros_like(measurement.answers) for measurement in block_measurements]
-            potentials = fit_potentials(
-                beliefs.marginals,
-                Likelihood(block_measurements, total[runs]),
-                start,
-                n_steps=self.n_steps,
-                tolerance=self.tolerance,
-            )
+            potentials = self._potentials(beliefs.marginals, block_measurements, total[runs], start)
             blocks.append(beliefs.cliques(potentials))
         return JunctionTreeDistributions(tree, total, [np.concatenate(parts) for parts in zip(*blocks, strict=True)])
 
@@ -82,7 +70,7 @@ class CliqueBeliefs:
     with its parent; a pass back turns the messages into the probabilities of each clique. (Shafer and Shenoy 1990.)
     """
 
-    def __init__(self, tree: JunctionTree, measured: Sequence[Measured]) -> None:
+    def __init__(self, tree: JunctionTree, measured: Sequence[NoisyMarginal]) -> None:
         self._tree = tree
         self._domains = [tree.domain.project(names) for names in tree.cliques]
         self._inside: list[list[tuple[int, Projection]]] = [[] for _ in tree.cliques]
@@ -126,7 +114,7 @@ class CliqueBeliefs:
         return [probabilities[place] for place in range(len(probabilities))]
 
 
-class JunctionTreeDistributions(Synthesised):
+class JunctionTreeDistributions(FittedDistribution):
     """A distribution on a junction tree for each run: cliques are independent given their shared attributes.
 
     Args:
@@ -204,7 +192,7 @@ class JunctionTreeDistributions(Synthesised):
 
 
 @dataclass(frozen=True)
-class ReferenceModel(Generator):
+class MbiGraphicalModel(Generator):
     """Graphical models of mbi 2 (McKenna), one run at a time; `GraphicalModel` fits the same models, all runs at once.
 
     Tables are drawn as in `GraphicalModel`, because mbi draws from the global generator of numpy.
@@ -218,11 +206,8 @@ class ReferenceModel(Generator):
 
     n_steps: PositiveInt = 1000
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
     ) -> JunctionTreeDistributions:
         for measurement in measured:
             if measurement.noise != "gaussian":
@@ -236,7 +221,8 @@ class ReferenceModel(Generator):
             mbi: Any = import_module("mbi")
         except ImportError as error:
             raise ParameterError(
-                'ReferenceModel needs mbi; in a copy of dpassay: pip install ".[pgm]". GraphicalModel needs no extra.',
+                'MbiGraphicalModel needs mbi; in a copy of dpassay: pip install ".[pgm]". '
+                "GraphicalModel needs no extra.",
                 argument="generator",
             ) from error
         tree = JunctionTree.of(domain, [measurement.attributes for measurement in measured])
@@ -244,7 +230,7 @@ class ReferenceModel(Generator):
         cliques = [np.stack([fit.project(names).datavector() / fit.total for fit in fits]) for names in tree.cliques]
         return JunctionTreeDistributions(tree, total, [np.asarray(shares, dtype=np.float64) for shares in cliques])
 
-    def _fitted(self, mbi: Any, domain: Domain, measured: Sequence[Measured], run: int, total: float) -> Any:
+    def _fitted(self, mbi: Any, domain: Domain, measured: Sequence[NoisyMarginal], run: int, total: float) -> Any:
         answers = [
             mbi.LinearMeasurement(measurement.answers[run], measurement.attributes, float(measurement.deviations[run]))
             for measurement in measured

@@ -18,11 +18,11 @@ from itertools import combinations
 import numpy as np
 
 from ...core.arrays import Floats, Ints
-from ...core.constraints import PositiveInt, check_fields
+from ...core.constraints import PositiveInt
 from ...noise.queries.domain import Domain
-from ..base import Generator, Measured, Synthesised
+from ..base import FittedDistribution, Generator, NoisyMarginal
 from .gradual_update import fitted_table, independent_table
-from .objective import Problem
+from .objective import LeastSquaresProblem
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LocalConsistency(Generator):
           returns counts of the table, whose records are a heuristic rounding.
 
     Example:
-        >>> measured = [Measured(pair, np.array([[0.0, 50.0, 50.0, 0.0]]), 1.0) for pair in ("ab", "bc", "ca")]
+        >>> measured = [NoisyMarginal(pair, np.array([[0.0, 50.0, 50.0, 0.0]]), 1.0) for pair in ("ab", "bc", "ca")]
         >>> fitted = LocalConsistency().fit(Domain({"a": 2, "b": 2, "c": 2}), measured, np.random.default_rng(0))
         >>> fitted.marginal("ab")  # each two of three attributes differ: no distribution has these marginals
         array([[ 0., 50., 50.,  0.]])
@@ -57,20 +57,17 @@ class LocalConsistency(Generator):
     n_rows: PositiveInt = 1_000
     updates: PositiveInt = 30
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> Synthesised:
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
+    ) -> FittedDistribution:
         return self._consistent(domain, measured, total, rng, exact=True)
 
     def _consistent(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator, *, exact: bool
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator, *, exact: bool
     ) -> PseudoMarginals:
-        problem = Problem.of(domain, measured, total)
+        problem = LeastSquaresProblem.of(domain, measured, total)
         agreements = overlaps(problem.regions, domain.shape)
-        shares = project(problem.shares, problem.precisions, agreements, sweeps=self.sweeps, exact=exact)
+        shares = project_onto_polytope(problem.shares, problem.precisions, agreements, sweeps=self.sweeps, exact=exact)
         return PseudoMarginals(
             domain, total, problem.regions, shares, updates=self.updates, n_rows=self.n_rows, rng=rng
         )
@@ -93,7 +90,7 @@ class GradualUpdate(LocalConsistency):
         updates: rounds of GUM for a table.
 
     Example:
-        >>> measured = [Measured(pair, np.array([[0.0, 50.0, 50.0, 0.0]]), 1.0) for pair in ("ab", "bc", "ca")]
+        >>> measured = [NoisyMarginal(pair, np.array([[0.0, 50.0, 50.0, 0.0]]), 1.0) for pair in ("ab", "bc", "ca")]
         >>> fitted = GradualUpdate(n_rows=300).fit(Domain({"a": 2, "b": 2, "c": 2}), measured, np.random.default_rng(0))
         >>> equal = sum(fitted.marginal(pair)[0, [0, 3]].sum() for pair in ("ab", "bc", "ca"))
         >>> bool(equal > 99.9)  # in any record, at least two of three attributes are equal
@@ -101,12 +98,12 @@ class GradualUpdate(LocalConsistency):
     """
 
     def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> Synthesised:
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
+    ) -> FittedDistribution:
         return TableOfRecords(self._consistent(domain, measured, total, rng, exact=False))
 
 
-class PseudoMarginals(Synthesised):
+class PseudoMarginals(FittedDistribution):
     """Marginals that agree where they overlap, and a table with nearly these marginals.
 
     Args:
@@ -178,7 +175,7 @@ class PseudoMarginals(Synthesised):
         return None
 
 
-class TableOfRecords(Synthesised):
+class TableOfRecords(FittedDistribution):
     """Fitted distribution whose marginals are all counted in its table."""
 
     def __init__(self, fitted: PseudoMarginals) -> None:
@@ -254,7 +251,7 @@ def onto_simplex(table: Floats) -> Floats:
     return np.asarray(np.maximum(flat - shift[:, None], 0.0).reshape(table.shape))
 
 
-def project(
+def project_onto_polytope(
     tables: Sequence[Floats], precisions: Sequence[Floats], agreements: Sequence[Overlap], *, sweeps: int, exact: bool
 ) -> list[Floats]:
     """Return tables of shares near the given ones that are non-negative, sum to 1 and agree where they overlap.

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ...core.arrays import Bools, Floats, Ints
-from ..base import Measured
+from ...core.constraints import Positive, PositiveInt
+from ..base import Generator, NoisyMarginal
 
 Parts: TypeAlias = list[Floats]
 """One array per measured marginal, shape `(size, n_cells)`."""
@@ -36,6 +38,24 @@ _FEWER = 0.7
 """Finished runs are dropped once the share of unfinished runs is at most this."""
 
 
+@dataclass(frozen=True)
+class MirrorDescentGenerator(Generator):
+    """Base class of the generators that fit potentials by mirror descent.
+
+    Args:
+        n_steps: maximum number of steps, >= 1.
+        tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
+    """
+
+    n_steps: PositiveInt = 1000
+    tolerance: Positive = 1e-3
+
+    def _potentials(self, oracle: Oracle, measured: Sequence[NoisyMarginal], total: Floats, start: Parts) -> Parts:
+        """Return the potentials of the best distribution of each run, from the initial ones."""
+        likelihood = Likelihood(measured, total)
+        return fit_potentials(oracle, likelihood, start, n_steps=self.n_steps, tolerance=self.tolerance)
+
+
 class Likelihood:
     """Negative log likelihood of measured marginals, up to a constant, and its slope.
 
@@ -47,7 +67,7 @@ class Likelihood:
         total: number of records in each run, shape `(size,)`.
     """
 
-    def __init__(self, measured: Sequence[Measured], total: Floats) -> None:
+    def __init__(self, measured: Sequence[NoisyMarginal], total: Floats) -> None:
         self._answers = [measurement.answers for measurement in measured]
         self._gaussian = [measurement.noise == "gaussian" for measurement in measured]
         self._scales = [

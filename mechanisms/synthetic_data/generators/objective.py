@@ -15,11 +15,11 @@ import numpy as np
 
 from ...core.arrays import Floats
 from ...noise.queries.domain import Domain
-from ..base import Measured, Synthesised
+from ..base import FittedDistribution, NoisyMarginal
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class LeastSquaresProblem:
     """Measured marginals as shares of the records, each set of attributes once, in the domain's order.
 
     For generators based on least squares. Laplace noise is represented by its variance, although its likelihood would
@@ -40,7 +40,7 @@ class Problem:
     precisions: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, domain: Domain, measured: Sequence[Measured], total: Floats) -> Problem:
+    def of(cls, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats) -> LeastSquaresProblem:
         """Return the problem for these measurements.
 
         A marginal that was measured twice counts once, with the mean answers weighted by 1 / variance.
@@ -64,10 +64,10 @@ class Problem:
     def size(self) -> int:
         return len(self.total)
 
-    def of_runs(self, runs: slice) -> Problem:
+    def of_runs(self, runs: slice) -> LeastSquaresProblem:
         """Return the problem for some of the runs."""
         shares, precisions = (tuple(array[runs] for array in arrays) for arrays in (self.shares, self.precisions))
-        return Problem(self.domain, self.total[runs], self.regions, shares, precisions)
+        return LeastSquaresProblem(self.domain, self.total[runs], self.regions, shares, precisions)
 
     def slopes(self, region: int, answers: Floats) -> Floats:
         """Return half the gradient of the weighted squared error of one marginal by its answers.
@@ -85,7 +85,7 @@ def _per_run(weights: Floats, array: Floats) -> Floats:
     return weights.reshape(-1, *[1] * (array.ndim - 1))
 
 
-def _in_order(domain: Domain, measurement: Measured) -> tuple[tuple[int, ...], Floats]:
+def _in_order(domain: Domain, measurement: NoisyMarginal) -> tuple[tuple[int, ...], Floats]:
     """Return a measured marginal with its attributes in the order of the domain, one axis each."""
     places = [domain.index(name) for name in measurement.attributes]
     answers = measurement.answers.reshape(len(measurement), *domain.project(measurement.attributes).shape)
@@ -93,7 +93,7 @@ def _in_order(domain: Domain, measurement: Measured) -> tuple[tuple[int, ...], F
     return tuple(places[k] for k in order), answers.transpose(0, *(1 + order))
 
 
-def misfit(fitted: Synthesised, measured: Sequence[Measured]) -> Floats:
+def misfit(fitted: FittedDistribution, measured: Sequence[NoisyMarginal]) -> Floats:
     """Return the negative log density of the answers under a fitted distribution, up to a constant, `(size,)`.
 
     The sum of (fitted - answer)^2 / (2 variance) over all measured cells with Gaussian noise, and of |fitted -

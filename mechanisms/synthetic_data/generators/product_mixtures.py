@@ -11,15 +11,17 @@ Axis 0 is the run: the weights of an attribute have shape `(size, r, n_values)`.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from ...core.arrays import Floats, Ints
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Synthesised
-from .objective import Problem
+from ..base import FittedDistribution, Generator, NoisyMarginal
+from .objective import LeastSquaresProblem
 
 
 def mixture_answers(columns: Sequence[Floats]) -> Floats:
@@ -86,7 +88,30 @@ LARGEST = 2**24
 """Largest number of entries of one array during a fit; more runs are fitted in parts."""
 
 
-class Mixture(Synthesised):
+@dataclass(frozen=True)
+class MixtureGenerator(Generator):
+    """Base class of the generators that search mixtures of product distributions by gradients."""
+
+    def _fit(
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
+    ) -> FittedDistribution:
+        problem = LeastSquaresProblem.of(domain, measured, total)
+        n_values = [domain.shape[place] for place in problem.attributes]
+        runs_of_parts = parts_of_runs(problem.size, self._numbers_per_run(n_values))
+        parts = [self._rows(problem.of_runs(runs), n_values, rng) for runs in runs_of_parts]
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return Mixture(domain, total, dict(zip(problem.attributes, columns, strict=True)))
+
+    @abstractmethod
+    def _numbers_per_run(self, n_values: Sequence[int]) -> int:
+        """Return the size of the largest array of a run, for attributes with these numbers of values."""
+
+    @abstractmethod
+    def _rows(self, problem: LeastSquaresProblem, n_values: Sequence[int], rng: np.random.Generator) -> list[Floats]:
+        """Return the fitted weights of each attribute, each `(size, r, n_values)`."""
+
+
+class Mixture(FittedDistribution):
     """A table of r rows of weights for each run; its answers are means over rows of products of weights.
 
     Args:
@@ -169,6 +194,7 @@ def adam(
 ) -> list[Floats]:
     """Return the parameters after `steps` steps of Adam, whose rate falls from `rate` to 0 along a cosine.
 
+    (Kingma and Ba 2015, algorithm 1: gradient descent with steps scaled for each coordinate.)
     All operations act on each coordinate separately, so runs in the same array do not affect each other.
 
     Args:
@@ -192,7 +218,7 @@ def adam(
     return parameters
 
 
-def error_gradients(problem: Problem, columns: Sequence[Floats]) -> list[Floats]:
+def error_gradients(problem: LeastSquaresProblem, columns: Sequence[Floats]) -> list[Floats]:
     """Return half the gradient of the squared error by the weights of each attribute of the problem, in order."""
     column_of = {place: k for k, place in enumerate(problem.attributes)}
     gradients = [np.zeros_like(column) for column in columns]

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Floats
-from ...core.constraints import Positive, PositiveInt, check_fields
-from ...noise.queries.domain import Domain
-from ..base import Generator, Measured, Synthesised
-from .objective import Problem
-from .product_mixtures import Mixture, adam, error_gradients, parts_of_runs, softmax, through_softmax
+from ...core.constraints import Positive, PositiveInt
+from .objective import LeastSquaresProblem
+from .product_mixtures import MixtureGenerator, adam, error_gradients, softmax, through_softmax
 
 
 @dataclass(frozen=True)
-class RelaxedTable(Generator):
+class RelaxedTable(MixtureGenerator):
     """A table whose records are relaxed to real numbers, fitted by gradients.
 
     A record is a one-hot row for each attribute; relaxed, it is a row of weights, and an answer is the mean
@@ -37,8 +35,10 @@ class RelaxedTable(Generator):
         * The result of a run depends only on its own answers and draws; all draws are made before the first step.
 
     Example:
+        >>> from dpassay.mechanisms.noise.queries import Domain
+        >>> from dpassay.mechanisms.synthetic_data import NoisyMarginal
         >>> domain = Domain({"sex": 2, "race": 2})
-        >>> measured = [Measured(("sex", "race"), np.array([[40.0, 10.0, 0.0, 50.0]]), 1.0)]
+        >>> measured = [NoisyMarginal(("sex", "race"), np.array([[40.0, 10.0, 0.0, 50.0]]), 1.0)]
         >>> fitted = RelaxedTable(n_rows=20).fit(domain, measured, np.random.default_rng(0))
         >>> fitted.marginal(["sex", "race"]).round()
         array([[40., 10.,  0., 50.]])
@@ -49,26 +49,13 @@ class RelaxedTable(Generator):
     steps: PositiveInt = 1_000
     learning_rate: Positive = 0.3
 
-    def __post_init__(self) -> None:
-        check_fields(self)
+    def _numbers_per_run(self, n_values: Sequence[int]) -> int:
+        return self.n_rows * sum(n_values)
 
-    def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> Synthesised:
-        problem = Problem.of(domain, measured, total)
-        widths = [domain.shape[place] for place in problem.attributes]
-        parts = [
-            self._rows(problem.of_runs(runs), widths, rng)
-            for runs in parts_of_runs(problem.size, self.n_rows * sum(widths))
-        ]
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return Mixture(domain, total, dict(zip(problem.attributes, columns, strict=True)))
-
-    def _rows(self, problem: Problem, widths: Sequence[int], rng: np.random.Generator) -> list[Floats]:
-        """Return the weights of each attribute, `(size, r, n_values)`."""
-        shape = (problem.size, self.n_rows, sum(widths))
+    def _rows(self, problem: LeastSquaresProblem, n_values: Sequence[int], rng: np.random.Generator) -> list[Floats]:
+        shape = (problem.size, self.n_rows, sum(n_values))
         drawn = rng.normal(size=shape) if self.softmax else rng.random(shape)
-        start = np.split(drawn, np.cumsum(widths)[:-1], axis=2)
+        start = np.split(drawn, np.cumsum(n_values)[:-1], axis=2)
         if not self.softmax:
             start = [2.0 * weights / weights.shape[2] for weights in start]  # on average each row's weights sum to 1
         fitted_parameters = adam(
@@ -81,7 +68,7 @@ class RelaxedTable(Generator):
         )
         return [softmax(logits) for logits in fitted_parameters] if self.softmax else fitted_parameters
 
-    def _gradients(self, problem: Problem, parameters: Sequence[Floats]) -> list[Floats]:
+    def _gradients(self, problem: LeastSquaresProblem, parameters: Sequence[Floats]) -> list[Floats]:
         """Return half the gradient of the squared error by the parameters."""
         columns = [softmax(logits) for logits in parameters] if self.softmax else list(parameters)
         gradients = error_gradients(problem, columns)

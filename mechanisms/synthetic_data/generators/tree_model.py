@@ -11,18 +11,17 @@ import numpy as np
 from scipy.special import softmax
 
 from ...core.arrays import Bools, Floats, Ints
-from ...core.constraints import Positive, PositiveInt, check_fields
 from ...core.errors import ParameterError
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Generator, Measured, Synthesised, n_runs
-from .mirror_descent import Likelihood, Parts, fit_potentials
+from ..base import FittedDistribution, NoisyMarginal, n_runs
+from .mirror_descent import MirrorDescentGenerator, Parts
 
 BLOCK = 2**21
 """Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
 @dataclass(frozen=True)
-class TreeModel(Generator):
+class TreeModel(MirrorDescentGenerator):
     """Graphical model for measured attributes and pairs of attributes that are the edges of a tree, as chosen by MST.
 
     It maximises the likelihood of the answers over all distributions, by entropic mirror descent over the potentials of
@@ -39,33 +38,31 @@ class TreeModel(Generator):
             cycle.
 
     Example:
-        >>> from dpassay.mechanisms.synthetic_data import Measured
+        >>> from dpassay.mechanisms.synthetic_data import NoisyMarginal
         >>> answers = np.array([[30.0, 0.0, 0.0, 10.0]])
         >>> fitted = TreeModel().fit(
-        ...     Domain({"a": 2, "b": 2}), [Measured(("a", "b"), answers, 1.0)], np.random.default_rng(0)
+        ...     Domain({"a": 2, "b": 2}), [NoisyMarginal(("a", "b"), answers, 1.0)], np.random.default_rng(0)
         ... )
         >>> fitted.marginal(("a",)).round(1)
         array([[30., 10.]])
     """
 
-    n_steps: PositiveInt = 1000
-    tolerance: Positive = 1e-3
-
     deterministic: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def fit(
-        self, domain: Domain, measured: Sequence[Measured], rng: np.random.Generator, *, n_records: int | None = None
+        self,
+        domain: Domain,
+        measured: Sequence[NoisyMarginal],
+        rng: np.random.Generator,
+        *,
+        n_records: int | None = None,
     ) -> TreeDistributions:
         if not measured or not (size := n_runs(measured)):
             raise ParameterError("measured must hold at least one marginal, but is empty.", argument="measured")
-        total = _estimated(measured, size) if n_records is None else np.full(size, float(max(1, n_records)))
-        return self._fit(domain, measured, total, rng)
+        return self._fit(domain, measured, self._total(measured, size, n_records), rng)
 
     def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
     ) -> TreeDistributions:
         widest = max(domain.shape)
         per_run = len(domain.names) * widest * widest
@@ -85,10 +82,7 @@ class TreeModel(Generator):
         def marginals(potentials: Parts, runs: Ints) -> Parts:
             return beliefs(trees.of(runs), potentials)[0]
 
-        likelihood = Likelihood(answers.measured(), total)
-        potentials = fit_potentials(
-            marginals, likelihood, answers.start(total), n_steps=self.n_steps, tolerance=self.tolerance
-        )
+        potentials = self._potentials(marginals, answers.measured(), total, answers.start(total))
         probabilities, conditionals = beliefs(trees, potentials)
         return probabilities[0], conditionals
 
@@ -126,7 +120,7 @@ def beliefs(trees: Trees, potentials: Parts) -> tuple[Parts, Floats]:
     return [*nodes.transpose(1, 0, 2), *edges], conditionals
 
 
-class TreeDistributions(Synthesised):
+class TreeDistributions(FittedDistribution):
     """A distribution along a tree for each run.
 
     Args:
@@ -195,17 +189,6 @@ def _values(shares: Floats, lines: Ints, rng: np.random.Generator) -> Ints:
     return np.asarray(places.reshape(lines.shape) - lines * width)
 
 
-def _estimated(measured: Sequence[Measured], size: int) -> Floats:
-    """Return `estimated_total` if different runs measured different marginals, shape `(size,)`."""
-    sums, weights = np.zeros(size), np.zeros(size)
-    for measurement in measured:
-        runs = slice(None) if measurement.runs is None else measurement.runs
-        weight = 1.0 / (measurement.answers.shape[1] * measurement.deviations**2)
-        sums[runs] += weight * measurement.answers.sum(axis=1)
-        weights[runs] += weight
-    return np.maximum(1.0, sums / np.maximum(weights, np.finfo(np.float64).tiny))
-
-
 _FLOOR = 0.05
 """Smallest initial value of a cell, as a share of the standard deviation of its noise: a zero would stay zero."""
 
@@ -250,14 +233,14 @@ class TreeAnswers(NamedTuple):
         nodes, edges, node_precisions, edge_precisions = (part[runs] for part in self[:4])
         return TreeAnswers(nodes, edges, node_precisions, edge_precisions, self.exists[runs])
 
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[NoisyMarginal]:
         """Return each node, then each edge, as one measured marginal; infinite noise marks missing measurements."""
         with np.errstate(divide="ignore"):
             nodes, edges = 1.0 / np.sqrt(self.node_precisions), 1.0 / np.sqrt(self.edge_precisions)
         flat = self.edges.reshape(*self.edges.shape[:2], -1)
         return [
-            *(Measured((f"node {i}",), self.nodes[:, i], nodes[:, i]) for i in range(nodes.shape[1])),
-            *(Measured((f"edge {i}",), flat[:, i], edges[:, i]) for i in range(edges.shape[1])),
+            *(NoisyMarginal((f"node {i}",), self.nodes[:, i], nodes[:, i]) for i in range(nodes.shape[1])),
+            *(NoisyMarginal((f"edge {i}",), flat[:, i], edges[:, i]) for i in range(edges.shape[1])),
         ]
 
     def start(self, total: Floats) -> Parts:
@@ -284,7 +267,7 @@ class TreeAnswers(NamedTuple):
         return np.where((precision > 0)[cells], np.maximum(answers, floor), 1.0) / total[cells]
 
 
-def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple[Trees, TreeAnswers]:
+def answers_of(domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> tuple[Trees, TreeAnswers]:
     """Return the tree of each run and its answers; repeated measurements are averaged.
 
     Attributes that no chosen pair links become children of the first one, by an edge without measurements.
@@ -322,7 +305,7 @@ def answers_of(domain: Domain, measured: Sequence[Measured], size: int) -> tuple
     return trees, TreeAnswers(nodes, edges, node_precisions, edge_precisions, exists)
 
 
-def _places(domain: Domain, measurement: Measured) -> list[int]:
+def _places(domain: Domain, measurement: NoisyMarginal) -> list[int]:
     """Return the positions of the attributes of a marginal, after checking that a tree can represent it."""
     if len(measurement.attributes) > 2 or measurement.noise != "gaussian":
         raise ParameterError(

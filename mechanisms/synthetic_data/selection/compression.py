@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.arrays import Bools, Floats, Ints
 from ...noise.queries.domain import Domain
-from ..base import Table
+from ..base import CodedTable
 from .spanning_trees import pairs
 
 
@@ -89,7 +89,7 @@ def nearest_counts(answers: Floats, variances: Floats, exists: Bools, total: Flo
     return np.where(exists, np.maximum(0.0, centres - shift * lengths), 0.0)
 
 
-class Independent(NamedTuple):
+class IndependentModel(NamedTuple):
     """Fitted model with independent attributes, over the compressed domain of each run.
 
     Args:
@@ -107,7 +107,7 @@ class Independent(NamedTuple):
     @classmethod
     def fitted(
         cls, alone: Sequence[Floats], kept: Sequence[Bools], domain: Domain, fixed: float | None, penalty: float
-    ) -> Independent:
+    ) -> IndependentModel:
         """Return the least-squares fit; the total is the precision-weighted mean of the sums of all attributes.
 
         Args:
@@ -131,7 +131,7 @@ class Independent(NamedTuple):
             shares.append(counts / total[:, None])
         return cls(total, tuple(shares), tuple(kept), penalty)
 
-    def scores(self, table: Table) -> Floats:
+    def scores(self, table: CodedTable) -> Floats:
         """Return the L1 distance between the exact and the model counts of each pair, minus the penalty.
 
         The shape is `(size, n_pairs)`.

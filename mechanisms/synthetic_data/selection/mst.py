@@ -13,15 +13,15 @@ import numpy as np
 from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
 from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Neighbours
-from ...core.constraints import NonNegative, Positive, check_fields
+from ...core.constraints import NonNegative, Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain
-from ..base import Generator, Marginal, MarginalSelection, Measured, Table
+from ..base import CodedTable, Generator, Marginal, MarginalSelection, NoisyMarginal
 from . import spanning_trees as trees
 from .aim import HALF_NORMAL
-from .compression import Independent
+from .compression import IndependentModel
 
 LARGEST_WORST_CASE = 10**6
 """Largest number of records that a worst case has."""
@@ -77,12 +77,7 @@ class MST(MarginalSelection):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
-            )
+        super().__post_init__()
         object.__setattr__(self, "shares", tuple(map(float, self.shares)))
         if len(self.shares) != 3 or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1.0):
             raise ParameterError(
@@ -122,7 +117,7 @@ class MST(MarginalSelection):
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Return two camps of attributes, and a record that supports the dependences within them: see `camps`.
+        """Return two clusters of attributes, and a record that supports their dependences: see `clustered_records`.
 
         The number of records is so large that no value is rare, and that noise in the counts of the attributes hardly
         moves the scores; a few more records of value 0 make it about equally likely that the first edge joins
@@ -132,7 +127,7 @@ class MST(MarginalSelection):
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
         n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
-        return clusters_apart(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), n_more)
+        return worst_case_clusters(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), n_more)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
@@ -143,7 +138,7 @@ class MST(MarginalSelection):
         if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST_WORST_CASE:
             return None
         pair, noise = self.worst_case(domain), self.noise(domain)
-        tables = [Table.of(domain, pair.side(side)) for side in (0, 1)]
+        tables = [CodedTable.of(domain, pair.side(side)) for side in (0, 1)]
         law0, law1 = (np.exp(self.log_choices(table, noise.rate)) for table in tables)
         parts: list[Guarantee] = [
             GaussianDP(math.sqrt(2.0 * self.rho * (self.shares[0] + self.shares[2])), relation=self.relation)
@@ -152,7 +147,7 @@ class MST(MarginalSelection):
             parts.append(ExactDP(law0, law1, relation=self.relation))
         return compose(parts, accounting="privacy-loss", fixed_sides=True) if len(parts) > 1 else parts[0]
 
-    def log_choices(self, table: Table, rate: float) -> Floats:
+    def log_choices(self, table: CodedTable, rate: float) -> Floats:
         """Return the log probability of each sequence of `spanning_trees.law` if attributes had noise-free counts."""
         names = table.domain.names
         chosen = trees.law(len(names))
@@ -165,7 +160,9 @@ class MST(MarginalSelection):
         deviation, n_values = self.noise(domain).one_way, max(domain.shape)
         return math.ceil(n_values * max(200.0 * deviation**2, 24.0 * deviation))
 
-    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+    def measure(
+        self, table: CodedTable, generator: Generator, size: int, rng: np.random.Generator
+    ) -> tuple[NoisyMarginal, ...]:
         domain, noise = table.domain, self.noise(table.domain)
         candidates = self.candidates(domain)
         d = len(domain.names)
@@ -173,7 +170,7 @@ class MST(MarginalSelection):
         model = self.model(one_way_answers, table)
         chosen = self.choose(model.scores(table), noise.rate, rng)
         measurements = [
-            Measured(candidate, answers, noise.one_way)
+            NoisyMarginal(candidate, answers, noise.one_way)
             for candidate, answers in zip(candidates, one_way_answers, strict=False)
         ]
         for round_ in range(d - 1):
@@ -181,7 +178,7 @@ class MST(MarginalSelection):
                 runs = np.flatnonzero(chosen[:, round_] == edge)
                 pair = candidates[d + edge]
                 answers = model.measured(table.marginal(pair), edge, runs, noise.two_way, rng)
-                measurements.append(Measured(pair, answers, noise.two_way, runs=runs))
+                measurements.append(NoisyMarginal(pair, answers, noise.two_way, runs=runs))
         return tuple(measurements)
 
     def choose(self, scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
@@ -192,20 +189,20 @@ class MST(MarginalSelection):
         """Return the log probability of a result of `choose`, shape `(size,)`."""
         return trees.log_probability(scores, chosen, rate)
 
-    def model(self, alone: Sequence[Floats], table: Table) -> Independent:
+    def model(self, alone: Sequence[Floats], table: CodedTable) -> IndependentModel:
         """Return the model with independent attributes, fitted to their noisy counts."""
         domain = table.domain
         kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
         fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
         penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
-        return Independent.fitted(alone, kept, domain, fixed, penalty)
+        return IndependentModel.fitted(alone, kept, domain, fixed, penalty)
 
-    def kept(self, answers: Floats, table: Table, place: int) -> Bools:
+    def kept(self, answers: Floats, table: CodedTable, place: int) -> Bools:
         """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
         threshold = RARE * self.noise(table.domain).one_way
         return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
 
-    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+    def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return one row per run, as the class describes: `(size, n_pairs + n_cells of all attributes and pairs)`."""
         candidates = self.candidates(domain)
         d = len(domain.names)
@@ -224,7 +221,7 @@ class MST(MarginalSelection):
     def has_density(self, generator: Generator) -> bool:
         return True
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats:
         """Return the log density of the attribute noise, of the choices given it, and of the pair noise given both."""
         domain, noise = table.domain, self.noise(table.domain)
         candidates = self.candidates(domain)
@@ -275,10 +272,14 @@ def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) 
     return np.split(transcripts, ends[:-1], axis=1)
 
 
-def two_clusters(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
-    """Return records, shape `(about n_records, n_attributes)`.
+def clustered_records(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
+    """Return data on which one record gives the most information about the tree, `(about n_records, n_attributes)`.
 
-    Attributes 0 and 1 are one camp, the others the second one.
+    Attributes 0 and 1 are one cluster, the others the second one: attributes are positively dependent within a cluster
+    and negatively across clusters, all equally strongly. The record of value 0 everywhere then raises the scores of all
+    pairs within a cluster by one, and lowers those across by one. Each attribute is 0 for half of the records, so noise
+    in the counts of single attributes moves the scores only by the product of two small numbers: choices and counts are
+    independent up to this product.
 
     Args:
         shape: number of values of each attribute, >= 2 each.
@@ -287,10 +288,10 @@ def two_clusters(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
     """
     d = len(shape)
     signs = np.array(list(product((1, -1), repeat=d)))
-    camp = np.where(np.arange(d) < 2, 1, -1)
+    cluster = np.where(np.arange(d) < 2, 1, -1)
     ends = trees.pairs(d)
     steps = 2 ** math.ceil(math.log2(len(ends) + 1))
-    agreement = (camp[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
+    agreement = (cluster[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
     cells = np.repeat(signs, (steps + agreement) * math.ceil(n_records / (steps * len(signs))), axis=0)
     records = (cells < 0).astype(np.int64)
     for place, n_values in enumerate(shape):
@@ -300,9 +301,9 @@ def two_clusters(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
     return np.concatenate([records, np.zeros((n_more, d), dtype=np.int64)])
 
 
-def clusters_apart(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
-    """Return `two_clusters` with a record of value 0 everywhere, added or in place of one of value 1 everywhere."""
-    records = two_clusters(shape, n_records, n_more)
+def worst_case_clusters(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
+    """Return `clustered_records` with a record of zeros, added or in place of a record of ones."""
+    records = clustered_records(shape, n_records, n_more)
     zeros = np.zeros((1, len(shape)), dtype=np.int64)
     if relation is Relation.ADD_REMOVE:
         return Neighbours(records, np.concatenate([records, zeros]), relation)

@@ -10,8 +10,10 @@ from dpassay.mechanisms.accounting import ConcentratedDP, PureDP
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.multiplicative_weights import OnlineWeights
-from dpassay.mechanisms.query_release.multiplicative_weights.private_multiplicative_weights import log_segment
+from dpassay.mechanisms.query_release.multiplicative_weights import PrivateMultiplicativeWeights
+from dpassay.mechanisms.query_release.multiplicative_weights.private_multiplicative_weights import (
+    log_comparison_probability,
+)
 from dpassay.mechanisms.selection.sparse_vector import NumericalSparseVector
 
 FALSE_ALARM = 1e-6
@@ -22,7 +24,7 @@ TWO_UPDATES = {"epsilon": 4.0, "threshold": 1.0, "n_updates": 2}
 
 def test_stretch_is_the_integral_over_the_threshold():
     queries, signs = np.array([[1.0, -2.0, 5.0], [0.3, 40.0, 0.3]]), np.array([[-1, 1, 0], [-1, -1, 1]])
-    found = log_segment(queries, signs < 0, signs > 0, threshold=0.5, scales=(1.5, 4.0))
+    found = log_comparison_probability(queries, signs < 0, signs > 0, threshold=0.5, scales=(1.5, 4.0))
     for row, sign, log_p in zip(queries, signs, found, strict=True):
 
         def chance(t, row=row, sign=sign):
@@ -38,7 +40,9 @@ def test_stretch_is_the_integral_over_the_threshold():
 def test_answers_are_those_of_a_loop_over_the_transcript(delta):
     options = {"delta": delta, **TWO_UPDATES}
     transcripts, answers = (
-        OnlineWeights(PREFIXES, 6, view=view, **options).release(AGES, 50, np.random.default_rng(1)).values
+        PrivateMultiplicativeWeights(PREFIXES, 6, view=view, **options)
+        .release(AGES, 50, np.random.default_rng(1))
+        .values
         for view in ("transcript", "answers")
     )
     for transcript, said in zip(transcripts, answers, strict=True):
@@ -55,7 +59,7 @@ def test_answers_are_those_of_a_loop_over_the_transcript(delta):
 
 @pytest.mark.parametrize("delta", [None, 0.05])
 def test_densities_of_two_datasets_agree_with_what_is_released(delta):
-    mechanism, size = OnlineWeights(PREFIXES, 6, delta=delta, **TWO_UPDATES), 2_000
+    mechanism, size = PrivateMultiplicativeWeights(PREFIXES, 6, delta=delta, **TWO_UPDATES), 2_000
     pair = Neighbours(AGES, np.array([0, 0, 3, 1, 3, 3]), "replace_one")
     outputs = mechanism.release(pair.d0, size, np.random.default_rng(2))
     ratio = np.exp(mechanism.log_density(outputs, pair.d1) - mechanism.log_density(outputs, pair.d0))
@@ -65,10 +69,10 @@ def test_densities_of_two_datasets_agree_with_what_is_released(delta):
 
 
 def test_noise_is_that_of_the_sparse_vector_at_its_heart():
-    pure = OnlineWeights(PREFIXES, 6, **TWO_UPDATES)
+    pure = PrivateMultiplicativeWeights(PREFIXES, 6, **TWO_UPDATES)
     assert pure.sparse_vector == NumericalSparseVector(4.0, 4, threshold=1.0, stop_after=2, relation="replace_one")
     assert pure.guarantee() == PureDP(4.0, relation="replace_one")
-    approximate = OnlineWeights(PREFIXES, 6, delta=1e-3, **TWO_UPDATES)
+    approximate = PrivateMultiplicativeWeights(PREFIXES, 6, delta=1e-3, **TWO_UPDATES)
     rho = ConcentratedDP.for_budget(epsilon=4.0, delta=1e-3).rho
     assert 2 * approximate.sparse_vector.epsilon**2 / 2 == pytest.approx(rho)
     assert approximate.guarantee().epsilon(1e-3) <= 4.0
@@ -76,7 +80,9 @@ def test_noise_is_that_of_the_sparse_vector_at_its_heart():
 
 def test_delta_makes_many_updates_cheaper():
     options = {"epsilon": 1.0, "threshold": 1.0, "n_updates": 200}
-    pure, approximate = (OnlineWeights(PREFIXES, 6, delta=delta, **options).value_scale for delta in (None, 1e-6))
+    pure, approximate = (
+        PrivateMultiplicativeWeights(PREFIXES, 6, delta=delta, **options).value_scale for delta in (None, 1e-6)
+    )
     assert approximate < 0.6 * pure
 
 
@@ -85,14 +91,14 @@ def test_it_learns_while_it_answers():
     workload = Workload.prefixes({"age": 32})
     twice = Workload({"age": 32}, np.tile(workload.matrix, (2, 1)))
     ages = np.random.default_rng(0).binomial(31, 0.2, 5_000)
-    mechanism = OnlineWeights(twice, 5_000, epsilon=5.0, threshold=400.0, n_updates=40, view="answers")
+    mechanism = PrivateMultiplicativeWeights(twice, 5_000, epsilon=5.0, threshold=400.0, n_updates=40, view="answers")
     answers = mechanism.release(ages, 20, np.random.default_rng(1)).values
     own = 5_000 * twice.matrix.mean(axis=1)
     assert np.abs(answers - twice(ages)).max(axis=1).mean() < 0.2 * np.abs(own - twice(ages)).max()
 
 
 def test_more_updates_than_there_are_is_impossible():
-    mechanism = OnlineWeights(PREFIXES, 6, epsilon=4.0, threshold=1.0)
+    mechanism = PrivateMultiplicativeWeights(PREFIXES, 6, epsilon=4.0, threshold=1.0)
     found = mechanism.log_density(Outputs(np.array([[0.0, 2.0, 1.0, 0.0], [0.0, 2.0, 0.0, 0.0]])), AGES)
     assert np.isneginf(found).tolist() == [True, False]
 
@@ -100,4 +106,4 @@ def test_more_updates_than_there_are_is_impossible():
 @pytest.mark.parametrize("options", [{"threshold": math.nan}, {"n_updates": 0}, {"delta": 0.0}, {"view": "all"}])
 def test_bad_options_are_refused_by_name(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
-        OnlineWeights(PREFIXES, 6, **({"epsilon": 1.0, "threshold": 1.0} | options))
+        PrivateMultiplicativeWeights(PREFIXES, 6, **({"epsilon": 1.0, "threshold": 1.0} | options))

@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import DirectGenerator, GraphicalModel, Measured
+from dpassay.mechanisms.synthetic_data import DirectGenerator, GraphicalModel, NoisyMarginal
 from dpassay.mechanisms.synthetic_data.generators.junction_tree import JunctionTree
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 2, "f": 3})
@@ -25,7 +25,7 @@ def noisy(marginals, size=3, deviation=8.0, noise="gaussian", seed=0):
         exact = 400.0 * np.einsum(cells, range(6), places).ravel()
         draw = rng.normal if noise == "gaussian" else rng.laplace
         scale = deviation if noise == "gaussian" else deviation / np.sqrt(2.0)
-        found.append(Measured(names, draw(exact, scale, (size, len(exact))), deviation, noise))
+        found.append(NoisyMarginal(names, draw(exact, scale, (size, len(exact))), deviation, noise))
     return found
 
 
@@ -50,15 +50,15 @@ def test_a_chain_of_exact_marginals_has_its_closed_form():
     joint = np.random.default_rng(2).dirichlet(np.ones(12)).reshape(2, 3, 2)
     ab, bc, b = joint.sum(axis=2), joint.sum(axis=0), joint.sum(axis=(0, 2))
     measured = [
-        Measured(("a", "b"), 900.0 * ab.reshape(1, 6), 0.5),
-        Measured(("b", "c"), 900.0 * bc.reshape(1, 6), 0.5),
+        NoisyMarginal(("a", "b"), 900.0 * ab.reshape(1, 6), 0.5),
+        NoisyMarginal(("b", "c"), 900.0 * bc.reshape(1, 6), 0.5),
     ]
     found = fit(GraphicalModel(n_steps=3000, tolerance=1e-10), measured, n_records=900).marginal(("a", "c"))
     np.testing.assert_allclose(found.reshape(2, 2), 900.0 * (ab / b) @ bc, atol=0.01)
 
 
 def test_what_is_not_measured_is_uniform_and_independent():
-    found = fit(GraphicalModel(), [Measured(("a",), np.array([[30.0, 70.0]]), 1.0)]).marginal(("d", "a"))
+    found = fit(GraphicalModel(), [NoisyMarginal(("a",), np.array([[30.0, 70.0]]), 1.0)]).marginal(("d", "a"))
     np.testing.assert_allclose(found, [np.tile([7.5, 17.5], 4)], atol=1e-3)
 
 
@@ -71,7 +71,7 @@ def test_each_run_is_fitted_as_if_it_were_alone():
 
 
 def test_negative_answers_make_cells_empty_and_nothing_breaks():
-    found = fit(GraphicalModel(), [Measured(("a", "b"), np.array([[500.0, -4e3, 20.0, -9e5, 300.0, 1.0]]), 0.1)])
+    found = fit(GraphicalModel(), [NoisyMarginal(("a", "b"), np.array([[500.0, -4e3, 20.0, -9e5, 300.0, 1.0]]), 0.1)])
     assert np.isfinite(found.marginal(("a", "b"))).all()
     np.testing.assert_allclose(found.marginal(("b",)).sum(), found.total[0])
 
@@ -98,7 +98,7 @@ def test_a_circle_is_cut_where_it_costs_least():
 def test_a_tree_that_is_too_large_is_refused_before_it_is_built_with_its_size():
     domain = Domain({f"x{i}": 40 for i in range(8)})
     pairs = list(itertools.combinations(domain.names, 2))
-    measured = [Measured(names, np.ones((1, 1600)), 1.0) for names in pairs]
+    measured = [NoisyMarginal(names, np.ones((1, 1600)), 1.0) for names in pairs]
     with pytest.raises(ParameterError, match=r"marginals too large for memory.* 6,553,600,000,000 cells, 52,428.8 GB"):
         GraphicalModel().fit(domain, measured, np.random.default_rng(0))
 

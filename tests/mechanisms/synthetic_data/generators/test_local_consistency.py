@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from dpassay.mechanisms.synthetic_data.generators.local_consistency import onto_simplex, overlaps, project
+from dpassay.mechanisms.synthetic_data.generators.local_consistency import onto_simplex, overlaps, project_onto_polytope
 
 SHAPE = (2, 3, 2)
 REGIONS = [(0, 1), (1, 2), (0, 2), (2,)]
@@ -98,7 +98,8 @@ def test_exact_projection_is_the_optimum_over_the_local_polytope():
     _, tables = noisy()
     precisions = precisions_of()
     near, nearest = (
-        project(tables, precisions, overlaps(REGIONS, SHAPE), sweeps=400, exact=exact) for exact in (False, True)
+        project_onto_polytope(tables, precisions, overlaps(REGIONS, SHAPE), sweeps=400, exact=exact)
+        for exact in (False, True)
     )
     assert disagreement(nearest) < 1e-9
     assert [gain(nearest, tables, precisions, run) for run in range(3)] == pytest.approx([0.0] * 3, abs=1e-7)
@@ -107,14 +108,14 @@ def test_exact_projection_is_the_optimum_over_the_local_polytope():
 
 def test_turns_without_memory_end_in_the_polytope_too():
     _, tables = noisy()
-    near = project(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=400, exact=False)
+    near = project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=400, exact=False)
     assert disagreement(near) < 1e-9
     assert min(table.min() for table in near) >= 0.0
 
 
 def test_what_agrees_already_stays():
     exact, _ = noisy()
-    found = project(exact, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=3, exact=True)
+    found = project_onto_polytope(exact, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=3, exact=True)
     for one, other in zip(found, exact, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
@@ -122,6 +123,6 @@ def test_what_agrees_already_stays():
 def test_what_is_given_is_not_changed():
     _, tables = noisy()
     before = [table.copy() for table in tables]
-    project(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=2, exact=True)
+    project_onto_polytope(tables, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=2, exact=True)
     for one, other in zip(tables, before, strict=True):
         np.testing.assert_array_equal(one, other)

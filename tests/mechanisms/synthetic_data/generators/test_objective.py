@@ -3,8 +3,8 @@ import pytest
 from scipy.stats import laplace, norm
 
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data.base import Measured
-from dpassay.mechanisms.synthetic_data.generators.objective import Problem, misfit
+from dpassay.mechanisms.synthetic_data.base import NoisyMarginal
+from dpassay.mechanisms.synthetic_data.generators.objective import LeastSquaresProblem, misfit
 from dpassay.mechanisms.synthetic_data.generators.product_mixtures import Mixture
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -18,7 +18,9 @@ def test_marginals_stand_in_the_order_of_the_domain_whatever_order_they_were_mea
     p = law()
     ca = p.sum(axis=2).transpose(0, 2, 1)  # c first
     total = np.array([10.0, 20.0])
-    problem = Problem.of(DOMAIN, [Measured(("c", "a"), total[:, None] * ca.reshape(2, -1), 1.0)], total)
+    problem = LeastSquaresProblem.of(
+        DOMAIN, [NoisyMarginal(("c", "a"), total[:, None] * ca.reshape(2, -1), 1.0)], total
+    )
     assert problem.regions == ((0, 2),)
     np.testing.assert_allclose(problem.shares[0], p.sum(axis=2))
 
@@ -26,11 +28,11 @@ def test_marginals_stand_in_the_order_of_the_domain_whatever_order_they_were_mea
 def test_a_marginal_measured_twice_counts_once_by_its_precision():
     p = law().sum(axis=3)
     twice = [
-        Measured(("a", "b"), 10.0 * p.reshape(2, -1), np.array([1.0, 2.0])),
-        Measured(("b", "a"), 10.0 * p.transpose(0, 2, 1).reshape(2, -1) + 5.0, 2.0),
-        Measured(("c",), np.ones((2, 2)), 1.0),
+        NoisyMarginal(("a", "b"), 10.0 * p.reshape(2, -1), np.array([1.0, 2.0])),
+        NoisyMarginal(("b", "a"), 10.0 * p.transpose(0, 2, 1).reshape(2, -1) + 5.0, 2.0),
+        NoisyMarginal(("c",), np.ones((2, 2)), 1.0),
     ]
-    problem = Problem.of(DOMAIN, twice, np.array([10.0, 10.0]))
+    problem = LeastSquaresProblem.of(DOMAIN, twice, np.array([10.0, 10.0]))
     assert problem.regions == ((0, 1), (2,))
     np.testing.assert_allclose(problem.shares[0][0], p[0] + 0.5 * 0.2)  # weights 1 and 1/4
     np.testing.assert_allclose(problem.shares[0][1], p[1] + 0.5 * 0.5)  # weights 1/4 and 1/4
@@ -44,7 +46,10 @@ def test_misfit_is_the_negative_log_density_of_the_answers_up_to_a_constant(nois
     rng = np.random.default_rng(0)
     scale = 3.0 if noise == "gaussian" else 3.0 / np.sqrt(2.0)
     answers = [rng.normal(20.0, 10.0, (2, 6)), rng.normal(50.0, 10.0, (2, 2))]
-    measured = [Measured(("a", "b"), answers[0], 3.0, noise=noise), Measured(("c",), answers[1], 3.0, noise=noise)]
+    measured = [
+        NoisyMarginal(("a", "b"), answers[0], 3.0, noise=noise),
+        NoisyMarginal(("c",), answers[1], 3.0, noise=noise),
+    ]
     gaps = []
     for seed in (0, 1):
         columns = {k: np.random.default_rng(seed).dirichlet(np.ones(n), (2, 4)) for k, n in enumerate(DOMAIN.shape)}

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import Measured
+from dpassay.mechanisms.synthetic_data import NoisyMarginal
 from dpassay.mechanisms.synthetic_data.generators import GeneratorNetwork, RelaxedTable
 from dpassay.mechanisms.synthetic_data.generators.product_mixtures import (
     Mixture,
@@ -156,7 +156,7 @@ def test_parts_hold_every_run_once():
     "generator", [RelaxedTable(n_rows=4, steps=20), GeneratorNetwork(n_samples=4, hidden=(6,), steps=20)]
 )
 def test_runs_that_are_fitted_in_parts_are_fitted_alike(generator, monkeypatch):
-    measured = [Measured(("a", "c"), np.random.default_rng(0).normal(20.0, 9.0, (5, 8)), 1.0)]
+    measured = [NoisyMarginal(("a", "c"), np.random.default_rng(0).normal(20.0, 9.0, (5, 8)), 1.0)]
     whole = generator.fit(DOMAIN, measured, np.random.default_rng(1)).marginal(("a", "c"))
     monkeypatch.setattr("dpassay.mechanisms.synthetic_data.generators.product_mixtures.LARGEST", 250)
     in_parts = generator.fit(DOMAIN, measured, np.random.default_rng(1)).marginal(("a", "c"))
