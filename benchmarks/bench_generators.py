@@ -15,7 +15,7 @@ from dpassay.mechanisms.synthetic_data import (
     GradualUpdate,
     GraphicalModel,
     LocalConsistency,
-    Measured,
+    NoisyMarginal,
     RelaxedTable,
 )
 
@@ -33,17 +33,17 @@ TARGETS: dict[str, tuple[Generator, float]] = {
 """Name -> generator, and target of the ratio of the time of its batch to that of the loop."""
 
 
-def noisy(size: int) -> list[Measured]:
+def noisy(size: int) -> list[NoisyMarginal]:
     """Return noisy pair marginals of uniform data."""
     rng = np.random.default_rng(0)
     shapes = [(size, DOMAIN.project(names).n_cells) for names in PAIRS]
     return [
-        Measured(names, 1_000.0 / shape[1] + 10.0 * rng.normal(size=shape), 10.0)
+        NoisyMarginal(names, 1_000.0 / shape[1] + 10.0 * rng.normal(size=shape), 10.0)
         for names, shape in zip(PAIRS, shapes, strict=True)
     ]
 
 
-def fit(generator: Generator, measured: list[Measured]) -> None:
+def fit(generator: Generator, measured: list[NoisyMarginal]) -> None:
     fitted = generator.fit(DOMAIN, measured, np.random.default_rng(1))
     fitted.marginal(("a", "b"))
 

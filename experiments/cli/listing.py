@@ -97,7 +97,7 @@ def _queries() -> dict[str, str]:
 
 
 def _strategies() -> dict[str, str]:
-    from ...mechanisms.query_release.matrix.catalogue import strategies
+    from ...mechanisms.query_release.catalogue import strategies
 
     return _summaries(strategies)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.validation import whole
-from ...mechanisms.query_release.tables.census import RACES, census_domain
+from ...mechanisms.query_release.tables.table_set import RACES, census_domain
 
 FIVE_YEARS = (57, 61, 65, 66, 66, 69, 69, 66, 62, 60, 63, 66, 64, 55, 45, 30, 19, 12, 5, 2)
 """People per thousand aged 0 to 4, 5 to 9 and so on to 95 to 99, about as in the United States of 2020."""

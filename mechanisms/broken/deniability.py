@@ -13,8 +13,8 @@ from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import Flag
 from ..core.guarantee import Guarantee
 from ..noise.laplace import laplace_log_density
-from ..synthetic_data.deniability.laplace_statistics import LaplaceParts
-from ..synthetic_data.deniability.parameters import NoisyCounts
+from ..synthetic_data.deniability.laplace_statistics import LaplaceStatistics
+from ..synthetic_data.deniability.parameters import NoisyFamilyCounts
 from ..synthetic_data.deniability.release import DeniableRelease
 from ..synthetic_data.deniability.structure import NoisyEntropies
 from .base import Broken, certain_leak
@@ -126,7 +126,7 @@ class NoReleaseSeen(_BrokenRelease):
         return self._pair(other, 0, first, 2 * self.k)
 
 
-class _NoiseMissing(Broken, LaplaceParts):
+class _NoiseMissing(Broken, LaplaceStatistics):
     """Base class: some of the released numbers have no noise."""
 
     correct: bool
@@ -194,13 +194,13 @@ class PairsWithoutNoise(_NoiseMissing, NoisyEntropies):
 
 
 @dataclass(frozen=True)
-class RootsWithoutNoise(_NoiseMissing, NoisyCounts):
+class RootsWithoutNoise(_NoiseMissing, NoisyFamilyCounts):
     """Broken: parameter learning that adds noise to conditional tables, but not to the counts of the first attribute.
 
     The claim counts all tables. A histogram without noise leaks the number of records: epsilon is infinite.
 
     Args:
-        domain, parents, order, epsilon_each, delta, relation: as for `NoisyCounts`.
+        domain, parents, order, epsilon_each, delta, relation: as for `NoisyFamilyCounts`.
         correct: True for the correct twin.
 
     Example:

@@ -16,12 +16,11 @@ from ..core.records import check_records
 from ..core.relation import Relation
 from ..noise.queries.domain import Domain
 from ..noise.queries.workload import Workload
-from ..query_release.matrix.gaussian import GaussianMatrix
-from ..query_release.matrix.laplace import LaplaceMatrix
-from ..query_release.matrix.strategies import Hierarchical, Strategy
+from ..query_release.matrix.matrix_mechanism import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from ..query_release.matrix.strategies import HierarchicalStrategy, Strategy
 from ..query_release.multiplicative_weights.dual_query import DualQuery
 from ..query_release.multiplicative_weights.mwem import MWEM
-from ..query_release.multiplicative_weights.online import OnlineWeights
+from ..query_release.multiplicative_weights.private_multiplicative_weights import PrivateMultiplicativeWeights
 from ..query_release.top_down.noise import GeometricTopDown
 from .base import Broken, certain_leak
 
@@ -32,8 +31,8 @@ def eight_cells() -> Workload:
 
 
 @dataclass(frozen=True)
-class LaplaceNoiseForWorkload(Broken, LaplaceMatrix):
-    """Broken: `LaplaceMatrix` with noise for the sensitivity of the workload, not of the measured strategy.
+class LaplaceNoiseForWorkload(Broken, LaplaceMatrixMechanism):
+    """Broken: `LaplaceMatrixMechanism` with noise for the sensitivity of the workload, not of the measured strategy.
 
     A column of a tree over 8 values has four ones, and a column of the workload of the 8 counts has one.
 
@@ -43,7 +42,7 @@ class LaplaceNoiseForWorkload(Broken, LaplaceMatrix):
     much noise is added and the claim holds.
 
     Args:
-        epsilon, workload, strategy, view, relation: as for `LaplaceMatrix`, the correct twin.
+        epsilon, workload, strategy, view, relation: as for `LaplaceMatrixMechanism`, the correct twin.
 
     Example:
         >>> broken = LaplaceNoiseForWorkload(0.5)
@@ -56,10 +55,10 @@ class LaplaceNoiseForWorkload(Broken, LaplaceMatrix):
         "strategy."
     )
     source = "Dwork, McSherry, Nissim and Smith (2006), proposition 1, for the true epsilon."
-    correct_class = LaplaceMatrix
+    correct_class = LaplaceMatrixMechanism
 
     workload: Workload = field(default_factory=eight_cells)
-    strategy: Strategy = field(default_factory=Hierarchical)
+    strategy: Strategy = field(default_factory=HierarchicalStrategy)
     view: str = "measurements"
 
     @cached_property
@@ -69,13 +68,13 @@ class LaplaceNoiseForWorkload(Broken, LaplaceMatrix):
 
 
 @dataclass(frozen=True)
-class GaussianNoiseForWorkload(Broken, GaussianMatrix):
-    """Broken: `GaussianMatrix` with noise for the sensitivity of the workload, not of the measured strategy.
+class GaussianNoiseForWorkload(Broken, GaussianMatrixMechanism):
+    """Broken: `GaussianMatrixMechanism` with noise for the sensitivity of the workload, not of the measured strategy.
 
     True mu: ||A|| / (||W|| noise_multiplier), with the largest L2 norm of a column of each.
 
     Args:
-        epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for `GaussianMatrix`, the correct twin.
+        epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for `GaussianMatrixMechanism`, the correct twin.
 
     Example:
         >>> broken = GaussianNoiseForWorkload(noise_multiplier=4.0)
@@ -85,10 +84,10 @@ class GaussianNoiseForWorkload(Broken, GaussianMatrix):
 
     cause = LaplaceNoiseForWorkload.cause
     source = "Dong, Roth and Su (2022), for the true mu."
-    correct_class = GaussianMatrix
+    correct_class = GaussianMatrixMechanism
 
     workload: Workload = field(default_factory=eight_cells)
-    strategy: Strategy = field(default_factory=Hierarchical)
+    strategy: Strategy = field(default_factory=HierarchicalStrategy)
     view: str = "answers"
 
     @cached_property
@@ -129,7 +128,7 @@ class InvariantsIgnored(Broken, GeometricTopDown):
     @cached_property
     def _distinguished(self) -> tuple[int | None, int]:
         """Two types of people, or None and a type, that an invariant distinguishes."""
-        invariant_cells = self.moves.told
+        invariant_cells = self.invariant_neighbours.invariant_labels
         adds = self.relation is Relation.ADD_REMOVE
         distinct = np.flatnonzero((invariant_cells != (-1 if adds else invariant_cells[:, :1])).any(axis=0))
         if not len(distinct):
@@ -142,7 +141,7 @@ class InvariantsIgnored(Broken, GeometricTopDown):
 
     def worst_case(self) -> Neighbours:
         """Return a single person whom an invariant counts in different cells, or counts only on side 1."""
-        return self.moves.pair(*self._distinguished)
+        return self.invariant_neighbours.pair(*self._distinguished)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return self, even for pairs that differ in the invariants; should refuse them."""
@@ -186,15 +185,15 @@ class UnaccountedSelection(Broken, MWEM):
 
 
 @dataclass(frozen=True)
-class ExactErrors(Broken, OnlineWeights):
+class ExactErrors(Broken, PrivateMultiplicativeWeights):
     """Broken: online multiplicative weights with an exact comparison; only updates have noise.
 
     The absence of an update reveals that the error is below the threshold. Where it is above on the neighbour, the
-    round leaks one record: epsilon is infinite. `OnlineWeights`, whose comparisons are those of a sparse vector, is
+    round leaks one record: epsilon is infinite. `PrivateMultiplicativeWeights`, whose comparisons are those of a sparse vector, is
     correct.
 
     Args:
-        workload, n_records, threshold, n_updates, view, relation: as for `OnlineWeights`.
+        workload, n_records, threshold, n_updates, view, relation: as for `PrivateMultiplicativeWeights`.
         epsilon, delta: the claim; false.
 
     Example:
@@ -207,7 +206,7 @@ class ExactErrors(Broken, OnlineWeights):
 
     cause = "A lazy round releases only an answer of the public distribution, so that it seems to need no noise."
     source = "Hardt and Rothblum (2010), figure 1, where the noisy error is compared."
-    correct_class = OnlineWeights
+    correct_class = PrivateMultiplicativeWeights
 
     @property
     def threshold_scale(self) -> float:
@@ -246,5 +245,5 @@ class SamplesCountedOnce(Broken, DualQuery):
     correct_class = DualQuery
 
     @property
-    def paid_samples(self) -> int:
+    def accounted_samples(self) -> int:
         return 1

@@ -21,11 +21,10 @@ from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
 from ..noise.queries.domain import Domain
-from ..synthetic_data.base import Generator, Table
+from ..synthetic_data.base import CodedTable, Generator
 from ..synthetic_data.selection import spanning_trees as trees
 from ..synthetic_data.selection.aim import AIM
-from ..synthetic_data.selection.mst import MST, RARE
-from ..synthetic_data.selection.worst_case_clusters import LARGEST, clusters_apart
+from ..synthetic_data.selection.mst import LARGEST_WORST_CASE, MST, RARE, worst_case_clusters
 from .base import Broken, BrokenPureDP
 
 
@@ -160,7 +159,7 @@ class BestTree(Broken, MST):
         """Return two groups of records whose scores all tie on side 0; on side 1 attributes 0 and 1 score highest."""
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
-        return clusters_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), 0)
+        return worst_case_clusters(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), 0)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return None: the probability of each tree depends on noise that decides between ties."""
@@ -190,10 +189,10 @@ class MergedByExactCounts(Broken, MST):
         rho, shares, penalty, compress, relation: as for `MST`.
 
     Example:
-        >>> from dpassay.mechanisms.synthetic_data import Table
+        >>> from dpassay.mechanisms.synthetic_data import CodedTable
         >>> selection, domain = MergedByExactCounts(0.5), Domain({"a": 3, "b": 2})
         >>> pair = selection.worst_case(domain)
-        >>> [Table.of(domain, side).marginal(("a",)).tolist() for side in (pair.d0, pair.d1)]
+        >>> [CodedTable.of(domain, side).marginal(("a",)).tolist() for side in (pair.d0, pair.d1)]
         [[7.0, 0.0, 50.0], [8.0, 0.0, 50.0]]
     """
 
@@ -201,7 +200,7 @@ class MergedByExactCounts(Broken, MST):
     source = "Constructed; the compression of McKenna, Miklau and Sheldon (2021) without its noise."
     correct_class = MST
 
-    def kept(self, answers: Floats, table: Table, place: int) -> NDArray[np.bool_]:
+    def kept(self, answers: Floats, table: CodedTable, place: int) -> NDArray[np.bool_]:
         exact = table.marginal((table.domain.names[place],))
         return np.broadcast_to(exact >= RARE * self.noise(table.domain).one_way, answers.shape)
 
@@ -220,7 +219,7 @@ class MergedByExactCounts(Broken, MST):
         """Return None: no finite curve holds."""
         return None
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats:
         """Return the log density; -inf where the merged values, visible as equal counts, are not those of `table`."""
         log_density = super().log_density(transcripts, table, generator)
         domain = table.domain

@@ -1,8 +1,9 @@
 """Answers to many queries at once.
 
-error_rates.py   how small the error of query release can be made, as far as it is known
-matrix/          measure a strategy of other queries, and work the answers out by least squares
-multiplicative_weights/ Answers to many queries at once, from one distribution over the cells of a domain
-tables/              Published tables of a block of people, and how they are published
-top_down/            TopDown: tables of a nation, its states and their counties, as a census publishes them
+matrix/                  the matrix mechanism: measure a strategy of queries, answer the workload by least squares
+multiplicative_weights/  MWEM, private multiplicative weights, DualQuery and the small-database mechanism
+tables/                  tables that a census publishes about a block
+top_down/                TopDown: tables of a nation, its states and their counties
+catalogue.py             names of strategies and of sets of tables
+error_bounds.py          expected error of a strategy, a lower bound for all strategies, known rates for all mechanisms
 """

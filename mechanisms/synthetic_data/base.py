@@ -36,12 +36,12 @@ NOISES = ("gaussian", "laplace")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CodedTable:
     """Coded records of a dataset, with their exact marginals.
 
     Args:
         domain: domain of the records.
-        records: shape `(n_records, n_attributes)`, checked: see `Table.of`.
+        records: shape `(n_records, n_attributes)`, checked: see `CodedTable.of`.
     """
 
     domain: Domain
@@ -49,7 +49,7 @@ class Table:
     _counted: dict[Marginal, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, domain: Domain, dataset: Dataset) -> Table:
+    def of(cls, domain: Domain, dataset: Dataset) -> CodedTable:
         """Return the dataset as a table over `domain`; raise `ParameterError` if it does not fit."""
         return cls(domain, domain.records(dataset))
 
@@ -67,7 +67,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class NoisyMarginal:
     """One marginal, measured with independent noise on each cell.
 
     Args:
@@ -99,7 +99,7 @@ class Measured:
         """Standard deviation of a cell in each row, shape `(size,)`."""
         return np.broadcast_to(np.asarray(self.standard_deviation, dtype=np.float64), (len(self),))
 
-    def of_runs(self, runs: Ints) -> Measured:
+    def of_runs(self, runs: Ints) -> NoisyMarginal:
         """Return only the rows of these runs, renumbered from 0; all of them must have measured the marginal."""
         rows = runs
         if self.runs is not None:
@@ -108,7 +108,7 @@ class Measured:
         return replace(self, answers=self.answers[rows], standard_deviation=self.deviations[rows], runs=None)
 
 
-def n_runs(measured: Sequence[Measured]) -> int:
+def n_runs(measured: Sequence[NoisyMarginal]) -> int:
     """Return the number of runs: from a marginal that all runs measured, otherwise the last run with a measurement."""
     sizes = [len(measurement) for measurement in measured if measurement.runs is None]
     if sizes:
@@ -119,7 +119,7 @@ def n_runs(measured: Sequence[Measured]) -> int:
     )
 
 
-def groups_of_runs(measured: Sequence[Measured], size: int) -> list[tuple[Ints, list[Measured]]]:
+def groups_of_runs(measured: Sequence[NoisyMarginal], size: int) -> list[tuple[Ints, list[NoisyMarginal]]]:
     """Return groups of runs that measured the same marginals, each with its measurements renumbered from run 0."""
     has_measured = np.zeros((size, len(measured)), dtype=np.bool_)
     for column, measurement in enumerate(measured):
@@ -128,32 +128,27 @@ def groups_of_runs(measured: Sequence[Measured], size: int) -> list[tuple[Ints, 
     groups = []
     for number, pattern in enumerate(patterns):
         runs = np.flatnonzero(group.reshape(-1) == number)
-        groups.append(
-            (
-                runs,
-                [
-                    measurement.of_runs(runs)
-                    for measurement, included in zip(measured, pattern, strict=True)
-                    if included
-                ],
-            )
-        )
+        included = [measurement for measurement, included in zip(measured, pattern, strict=True) if included]
+        groups.append((runs, [measurement.of_runs(runs) for measurement in included]))
     return groups
 
 
-def estimated_total(measured: Sequence[Measured]) -> Floats:
+def estimated_total(measured: Sequence[NoisyMarginal], size: int) -> Floats:
     """Return the estimated number of records in each run, shape `(size,)`, at least 1.
 
     The sum of each measured marginal is an estimate with variance n_cells * standard_deviation^2; these estimates are
-    averaged with weights inverse to the variance. All runs must have measured all marginals, as in `groups_of_runs`.
+    averaged with weights inverse to the variance.
     """
-    sums = np.stack([measurement.answers.sum(axis=1) for measurement in measured])
-    weights = np.stack([1.0 / (measurement.answers.shape[1] * measurement.deviations**2) for measurement in measured])
-    total: Floats = (weights * sums).sum(axis=0) / weights.sum(axis=0)
-    return np.maximum(1.0, total)
+    sums, weights = np.zeros(size), np.zeros(size)
+    for measurement in measured:
+        runs = slice(None) if measurement.runs is None else measurement.runs
+        weight = 1.0 / (measurement.answers.shape[1] * measurement.deviations**2)
+        sums[runs] += weight * measurement.answers.sum(axis=1)
+        weights[runs] += weight
+    return np.maximum(1.0, sums / np.maximum(weights, np.finfo(np.float64).tiny))
 
 
-class Synthesised(ABC):
+class FittedDistribution(ABC):
     """A fitted distribution for each run.
 
     Attributes:
@@ -190,8 +185,13 @@ class Generator(Options):
     holds_domain: ClassVar[bool] = False
 
     def fit(
-        self, domain: Domain, measured: Sequence[Measured], rng: np.random.Generator, *, n_records: int | None = None
-    ) -> Synthesised:
+        self,
+        domain: Domain,
+        measured: Sequence[NoisyMarginal],
+        rng: np.random.Generator,
+        *,
+        n_records: int | None = None,
+    ) -> FittedDistribution:
         """Return the fitted distribution of each run.
 
         Args:
@@ -206,7 +206,7 @@ class Generator(Options):
         if not measured or not (size := n_runs(measured)):
             raise ParameterError("measured must hold at least one marginal, but is empty.", argument="measured")
         if all(measurement.runs is None for measurement in measured):
-            return self._fit(domain, measured, self._total(measured, n_records), rng)
+            return self._fit(domain, measured, self._total(measured, size, n_records), rng)
         parts = []
         for runs, group in groups_of_runs(measured, size):
             if not group:
@@ -214,23 +214,23 @@ class Generator(Options):
                     f"measured must hold at least one marginal for each run, but run {runs[0]} has none.",
                     argument="measured",
                 )
-            parts.append((runs, self._fit(domain, group, self._total(group, n_records), rng)))
-        return Grouped(domain, size, parts)
+            parts.append((runs, self._fit(domain, group, self._total(group, len(runs), n_records), rng)))
+        return GroupedDistribution(domain, size, parts)
 
     @staticmethod
-    def _total(measured: Sequence[Measured], n_records: int | None) -> Floats:
+    def _total(measured: Sequence[NoisyMarginal], size: int, n_records: int | None) -> Floats:
         if n_records is None:
-            return estimated_total(measured)
-        return np.full(len(measured[0]), float(max(1, n_records)))
+            return estimated_total(measured, size)
+        return np.full(size, float(max(1, n_records)))
 
     @abstractmethod
     def _fit(
-        self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator
-    ) -> Synthesised:
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
+    ) -> FittedDistribution:
         """Return the fit if all runs measured the same marginals; `total`, `(size,)`, is their number of records."""
 
 
-class Grouped(Synthesised):
+class GroupedDistribution(FittedDistribution):
     """Fitted distributions of groups of runs that measured different marginals.
 
     Args:
@@ -239,7 +239,7 @@ class Grouped(Synthesised):
         parts: the runs of each group, and the fit of the group.
     """
 
-    def __init__(self, domain: Domain, size: int, parts: Sequence[tuple[Ints, Synthesised]]) -> None:
+    def __init__(self, domain: Domain, size: int, parts: Sequence[tuple[Ints, FittedDistribution]]) -> None:
         self.domain, self._size, self._parts = domain, size, parts
         self.total = self._gathered(lambda part: part.total)
 
@@ -249,7 +249,7 @@ class Grouped(Synthesised):
     def table(self, n_rows: int, rng: np.random.Generator) -> Ints:
         return self._gathered(lambda part: part.table(n_rows, rng))
 
-    def _gathered(self, select_rows: Callable[[Synthesised], NDArray[np.generic]]) -> NDArray:  # type: ignore[type-arg]
+    def _gathered(self, select_rows: Callable[[FittedDistribution], NDArray[np.generic]]) -> NDArray:  # type: ignore[type-arg]
         """Return one array with the rows of all groups, in the order of the runs."""
         gathered: NDArray[np.generic] | None = None
         for runs, part in self._parts:
@@ -273,12 +273,22 @@ class MarginalSelection(Options):
 
     relation: Relation
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "relation", Relation.of(self.relation))
+        if self.relation is Relation.ZERO_OUT:
+            raise ParameterError(
+                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
+            )
+
     @abstractmethod
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
         """Return every marginal that may be measured, each once; raise `ParameterError` if they do not fit `domain`."""
 
     @abstractmethod
-    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+    def measure(
+        self, table: CodedTable, generator: Generator, size: int, rng: np.random.Generator
+    ) -> tuple[NoisyMarginal, ...]:
         """Return the measurements of `size` independent runs, in the order in which they were made.
 
         Args:
@@ -301,7 +311,7 @@ class MarginalSelection(Options):
         """Return a pair on which the guarantee is tight, or nearly so: see `one_record_apart`."""
         return one_record_apart(domain, self.relation)
 
-    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+    def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return everything that the selection releases, one row per run: the measurements that an attacker sees.
 
         The row holds the number of measurements of each candidate, then the mean answers of each, zero if it was not
@@ -320,7 +330,7 @@ class MarginalSelection(Options):
             total /= np.maximum(1.0, times[:, place, None])
         return np.concatenate([times, *answers], axis=1)
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats | None:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats | None:
         """Return the log density of each transcript if the data are `table`, `(size,)`; None if it is unknown.
 
         Args:
@@ -375,3 +385,13 @@ def checked_marginals(domain: Domain, marginals: Sequence[Sequence[str]]) -> tup
             )
         checked[frozenset(names)] = names
     return tuple(checked.values())
+
+
+def check_public_rows(n_rows: int | None, relation: Relation) -> None:
+    """Raise `ParameterError` if a table would have as many rows as records, and their number is private."""
+    if n_rows is None and relation is not Relation.REPLACE_ONE:
+        raise ParameterError(
+            "n_rows is missing: under 'add_remove' the number of records is private, and a table would leak it. "
+            "Set a public number of rows, such as n_rows=1000.",
+            argument="n_rows",
+        )

@@ -17,11 +17,11 @@ generators = Catalogue(
     "generator",
     {
         "direct": "dpassay.mechanisms.synthetic_data.generators.direct:DirectGenerator",
-        "generator-network": "dpassay.mechanisms.synthetic_data.generators.mixtures.network:GeneratorNetwork",
-        "gradual-update": "dpassay.mechanisms.synthetic_data.generators.local.consistency:GradualUpdate",
-        "graphical": "dpassay.mechanisms.synthetic_data.generators.graphical:GraphicalModel",
-        "local-consistency": "dpassay.mechanisms.synthetic_data.generators.local.consistency:LocalConsistency",
-        "relaxed-table": "dpassay.mechanisms.synthetic_data.generators.mixtures.relaxed:RelaxedTable",
+        "generator-network": "dpassay.mechanisms.synthetic_data.generators.generator_network:GeneratorNetwork",
+        "gradual-update": "dpassay.mechanisms.synthetic_data.generators.local_consistency:GradualUpdate",
+        "graphical": "dpassay.mechanisms.synthetic_data.generators.graphical_model:GraphicalModel",
+        "local-consistency": "dpassay.mechanisms.synthetic_data.generators.local_consistency:LocalConsistency",
+        "relaxed-table": "dpassay.mechanisms.synthetic_data.generators.relaxed_table:RelaxedTable",
         "tree": "dpassay.mechanisms.synthetic_data.generators.tree_model:TreeModel",
     },
 )

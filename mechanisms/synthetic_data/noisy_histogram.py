@@ -7,20 +7,19 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..core.constraints import Positive, one_of_names
+from ..core.constraints import Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import check_records
 from ..core.relation import Relation
-from ..core.validation import whole
 from ..noise.geometric import Geometric
 from ..noise.queries.domain import Domain, check_memory
+from .base import check_public_rows
 
 VIEWS = ("counts", "table")
 
@@ -73,7 +72,7 @@ class NoisyHistogramTable(Mechanism):
     domain: Domain
     _: KW_ONLY
     view: Annotated[str, one_of_names(*VIEWS)] = "counts"
-    n_rows: int | None = None
+    n_rows: PositiveInt | None = None
     impossible: tuple[tuple[int, ...], ...] = ()
     relation: Relation = Relation.REPLACE_ONE
 
@@ -84,14 +83,8 @@ class NoisyHistogramTable(Mechanism):
         object.__setattr__(self, "impossible", tuple(tuple(record) for record in self.impossible))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
-        if self.n_rows is not None:
-            whole(1, n_rows=self.n_rows)
-        elif self.view == "table" and self.relation is not Relation.REPLACE_ONE:
-            raise ParameterError(
-                "n_rows is missing: under 'add_remove' the number of records is private, and a table would leak it. "
-                "Set a public number of rows, such as n_rows=1000.",
-                argument="n_rows",
-            )
+        if self.view == "table":
+            check_public_rows(self.n_rows, self.relation)
         check_memory(self.domain.n_cells, "a histogram")
         if len(self.possible) < 2:
             raise ParameterError(
@@ -162,7 +155,7 @@ class NoisyHistogramTable(Mechanism):
         """Return self for the counts, whose `log_density` is exact; None for a table."""
         return self if self.view == "counts" else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of the counts under `dataset`, `(size,)`; -inf if they are impossible."""
         law = self.noise.log_density(Outputs(outputs.values[:, self.possible]), self.counts(dataset)[self.possible])
         elsewhere = np.delete(outputs.values, self.possible, axis=1).any(axis=1)

@@ -13,9 +13,9 @@ with warnings.catch_warnings():
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import GraphicalModel, Measured
-from dpassay.mechanisms.synthetic_data.generators.potentials import Likelihood
-from dpassay.mechanisms.synthetic_data.generators.reference import ReferenceModel
+from dpassay.mechanisms.synthetic_data import GraphicalModel, NoisyMarginal
+from dpassay.mechanisms.synthetic_data.generators.graphical_model import MbiGraphicalModel
+from dpassay.mechanisms.synthetic_data.generators.mirror_descent import Likelihood
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 4, "e": 2, "f": 3})
@@ -29,7 +29,7 @@ def noisy(marginals, deviation=8.0):
     cells = rng.dirichlet(np.full(DOMAIN.n_cells, 0.3)).reshape(DOMAIN.shape)
     exact = [400.0 * np.einsum(cells, range(6), [DOMAIN.index(n) for n in names]).ravel() for names in marginals]
     return [
-        Measured(names, rng.normal(counts, deviation, (2, len(counts))), deviation)
+        NoisyMarginal(names, rng.normal(counts, deviation, (2, len(counts))), deviation)
         for names, counts in zip(marginals, exact, strict=True)
     ]
 
@@ -47,7 +47,7 @@ def loss(model, measured):
 def test_both_find_the_same_distribution(marginals):
     measured = noisy(marginals)
     ours = fitted(GraphicalModel(n_steps=3000, tolerance=1e-8), measured)
-    theirs = fitted(ReferenceModel(n_steps=3000), measured)
+    theirs = fitted(MbiGraphicalModel(n_steps=3000), measured)
     np.testing.assert_allclose(theirs.total, ours.total)
     assert (loss(ours, measured) <= loss(theirs, measured) + 1e-3).all()
     np.testing.assert_allclose(loss(ours, measured), loss(theirs, measured), atol=0.05)
@@ -56,7 +56,7 @@ def test_both_find_the_same_distribution(marginals):
 
 
 def test_tables_of_its_model_are_coded_records_near_its_marginals():
-    model = fitted(ReferenceModel(n_steps=300), noisy(CHAIN))
+    model = fitted(MbiGraphicalModel(n_steps=300), noisy(CHAIN))
     tables = model.table(2000, np.random.default_rng(1))
     assert tables.shape == (2, 2000, 6)
     for table, expected, total in zip(tables, model.marginal(("b", "a")), model.total, strict=True):
@@ -66,4 +66,4 @@ def test_tables_of_its_model_are_coded_records_near_its_marginals():
 
 def test_laplace_noise_is_refused():
     with pytest.raises(ParameterError, match="gaussian"):
-        fitted(ReferenceModel(), [Measured(("a",), np.ones((1, 2)), 1.0, "laplace")])
+        fitted(MbiGraphicalModel(), [NoisyMarginal(("a",), np.ones((1, 2)), 1.0, "laplace")])

@@ -18,11 +18,11 @@ from dpassay.mechanisms.broken.deniability import (
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.synthetic_data.deniability import (
     DeniableRelease,
-    NoisyCounts,
     NoisyEntropies,
+    NoisyFamilyCounts,
     SeedBasedSynthesis,
-    TableGenerator,
-    chain,
+    TabulatedSeedGenerator,
+    markov_chain,
 )
 
 PAIRS = np.linspace(-14.0, 14.0, 281)
@@ -72,13 +72,13 @@ def deniable_release():
     for relation, resampled, (k, gamma, epsilon0) in product(
         ("add_remove", "replace_one"), ((2,), (1, 3)), ((3, 2.0, 0.5), (4, 5.0, 1.5))
     ):
-        generator = SeedBasedSynthesis(chain(3), resampled)
+        generator = SeedBasedSynthesis(markov_chain(3), resampled)
         mechanism = DeniableRelease(generator, k, gamma=gamma, epsilon0=epsilon0, relation=relation)
         worst = mechanism.worst_case()
         yield mechanism, worst, *of_a_pair(mechanism, 3, resampled, worst, noisy_threshold(k, epsilon0)), ROUNDING, True
     for relation in ("add_remove", "replace_one"):
         table = rng.dirichlet(np.ones(3), size=4)
-        mechanism = DeniableRelease(TableGenerator(table), 2, gamma=1.5, epsilon0=0.7, relation=relation)
+        mechanism = DeniableRelease(TabulatedSeedGenerator(table), 2, gamma=1.5, epsilon0=0.7, relation=relation)
         worst = mechanism.worst_case()
         two = [released_law(table, d, noisy_threshold(2, 0.7), 1.5, 0.5) for d in (worst.d0, worst.d1)]
         yield mechanism, worst, *two, ROUNDING, True
@@ -87,7 +87,7 @@ def deniable_release():
 def broken_test(kind, passes, withheld=0.5):
     def cases():
         for relation, k in product(("add_remove", "replace_one"), (3, 8)):
-            generator = SeedBasedSynthesis(chain(3), (1, 2))
+            generator = SeedBasedSynthesis(markov_chain(3), (1, 2))
             mechanism = kind(generator, k, relation=relation)
             pair = mechanism.worst_case()
             two = of_a_pair(mechanism, 3, (1, 2), pair, passes(k), withheld)
@@ -117,14 +117,14 @@ def noisy_entropies():
 
 def noisy_counts():
     for epsilon in (0.3, 1.0):
-        one = NoisyCounts({"x": 3}, epsilon_each=epsilon)
+        one = NoisyFamilyCounts({"x": 3}, epsilon_each=epsilon)
         none = np.zeros((0, 1), dtype=int)
         two = laws.laplace(0.0, 1.0), laws.laplace(epsilon, 1.0)
         yield one, Neighbours(none, np.array([[1]]), "add_remove"), *two, FINE, True
-        pair = NoisyCounts({"x": 2, "y": 2}, epsilon_each=epsilon)
+        pair = NoisyFamilyCounts({"x": 2, "y": 2}, epsilon_each=epsilon)
         moved = [laws.joint(*[laws.laplace(s, 1.0, PAIRS)] * 2) for s in (0.0, epsilon)]
         yield pair, Neighbours(none.reshape(0, 2), np.array([[1, 0]]), "add_remove"), *moved, 4e-3, True
-        other = NoisyCounts({"x": 3}, epsilon_each=epsilon, relation="replace_one")
+        other = NoisyFamilyCounts({"x": 3}, epsilon_each=epsilon, relation="replace_one")
         moved = [laws.joint(*(laws.laplace(c * epsilon / 2, 1.0, PAIRS) for c in cells)) for cells in ((1, 0), (0, 1))]
         yield other, Neighbours(np.array([[0]]), np.array([[2]]), "replace_one"), *moved, 4e-3, True
 

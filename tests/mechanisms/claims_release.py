@@ -8,7 +8,7 @@ from tests.mechanisms import claims_laws as laws
 from dpassay.mechanisms.broken.query_release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.matrix import ExplicitStrategy, GaussianMatrix, LaplaceMatrix
+from dpassay.mechanisms.query_release.matrix import ExplicitStrategy, GaussianMatrixMechanism, LaplaceMatrixMechanism
 
 DOMAIN = {"value": 2}
 PREFIXES = ((1.0, 0.0), (1.0, 1.0))
@@ -71,8 +71,8 @@ def gaussian(kind):
 
 
 CASES = {
-    "laplace-matrix": lambda: laplace(LaplaceMatrix),
-    "gaussian-matrix": lambda: gaussian(GaussianMatrix),
+    "laplace-matrix": lambda: laplace(LaplaceMatrixMechanism),
+    "gaussian-matrix": lambda: gaussian(GaussianMatrixMechanism),
     "broken-laplace-matrix": lambda: laplace(LaplaceNoiseForWorkload),
     "broken-gaussian-matrix": lambda: gaussian(GaussianNoiseForWorkload),
 }

@@ -4,7 +4,7 @@ import numpy as np
 from tests.mechanisms import claims_laws as laws
 
 from dpassay.mechanisms.core.base import Neighbours
-from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, NoisyTables, Tables, group
+from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, NoisyTables, TableSet, group
 
 PAIRS = (
     ([[0, 0]], [[1, 1]], (1, 0), (0, 1), True),  # a girl of 0, a boy of 1
@@ -16,7 +16,7 @@ PAIRS = (
 
 def noisy_tables():
     domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 1))
-    tables = Tables(domain, (GroupCount(group(sex="female")), GroupCount(group(ages=1))))
+    tables = TableSet(domain, (GroupCount(group(sex="female")), GroupCount(group(ages=1))))
     for epsilon in (0.5, 2.0):
         mechanism = NoisyTables(epsilon, tables=tables)
         for d0, d1, counts0, counts1, worst in PAIRS:

@@ -16,7 +16,7 @@ from dpassay.mechanisms.query_release.multiplicative_weights import (
     MWEM,
     DualQuery,
     GaussianMWEM,
-    OnlineWeights,
+    PrivateMultiplicativeWeights,
     SmallDatabase,
 )
 
@@ -167,10 +167,10 @@ class Exact:
 
 def online():
     """A third of the budget each for the threshold, the comparisons and the answers."""
-    yield from online_law(OnlineWeights, {"epsilon": 1.5}, (2.0, 4.0, 2.0), Noisy)
+    yield from online_law(PrivateMultiplicativeWeights, {"epsilon": 1.5}, (2.0, 4.0, 2.0), Noisy)
     stretch = math.sqrt(2.0 * ConcentratedDP.for_budget(epsilon=1.0, delta=0.01).rho)
     scales = (3.0 / stretch, 6.0 / stretch, 3.0 / stretch)
-    yield from online_law(OnlineWeights, {"epsilon": 1.0, "delta": 0.01}, scales, Noisy)
+    yield from online_law(PrivateMultiplicativeWeights, {"epsilon": 1.0, "delta": 0.01}, scales, Noisy)
 
 
 def exact_errors():

@@ -24,7 +24,7 @@ from dpassay.mechanisms.learning.pate import GNMax, LNMax
 from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Domain, Marginals, Workload
-from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, Tables, group
+from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, TableSet, group
 from dpassay.mechanisms.selection.tuning import NegativeBinomialRepetitions
 from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals
 
@@ -55,7 +55,7 @@ SAMPLE = {
     "marginals": Marginals({"a": 2, "b": 2}, 1),
     "aggregator": GNMax(8.0, n_teachers=60, n_classes=3, n_queries=2),
 }
-FEW_TABLES = Tables(
+FEW_TABLES = TableSet(
     CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(0, 99)),
     tuple(GroupCount(people) for people in (group(block="A"), group(sex="female", block="A"), group(ages=(0, 17)))),
 )

@@ -16,9 +16,14 @@ from dpassay.mechanisms.noise.geometric import Geometric
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.noise.statistics.median_sensitivity import BoundedMedian
-from dpassay.mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
-from dpassay.mechanisms.query_release.matrix.strategies import Identity
-from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, GaussianMWEM, OnlineWeights, SmallDatabase
+from dpassay.mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from dpassay.mechanisms.query_release.matrix.strategies import IdentityStrategy
+from dpassay.mechanisms.query_release.multiplicative_weights import (
+    MWEM,
+    GaussianMWEM,
+    PrivateMultiplicativeWeights,
+    SmallDatabase,
+)
 from dpassay.mechanisms.query_release.top_down import GaussianTopDown
 from dpassay.mechanisms.selection.tuning import BestOfRepetitions, FirstGoodEnough, RandomMechanism
 
@@ -94,7 +99,7 @@ def test_votes_far_apart_are_integrated_as_votes_close_together():
     [
         lambda: MWEM(ALL_RECORDS, 20, epsilon=1.0),
         lambda: GaussianMWEM(ALL_RECORDS, 20, rho=1.0),
-        lambda: OnlineWeights(ALL_RECORDS, 20, epsilon=1.0, threshold=1.0),
+        lambda: PrivateMultiplicativeWeights(ALL_RECORDS, 20, epsilon=1.0, threshold=1.0),
         lambda: SmallDatabase(ALL_RECORDS, 20, epsilon=1.0),
     ],
 )
@@ -104,10 +109,10 @@ def test_a_workload_that_no_neighbour_moves_is_refused(make):
     assert caught.value.argument == "workload"
 
 
-@pytest.mark.parametrize("kind", [LaplaceMatrix, GaussianMatrix])
-@pytest.mark.parametrize("strategy", [Identity(), None])
+@pytest.mark.parametrize("kind", [LaplaceMatrixMechanism, GaussianMatrixMechanism])
+@pytest.mark.parametrize("strategy", [IdentityStrategy(), None])
 def test_a_matrix_mechanism_with_public_answers_is_refused(kind, strategy):
-    options = {"epsilon": 1.0} if kind is LaplaceMatrix else {"noise_multiplier": 1.0}
+    options = {"epsilon": 1.0} if kind is LaplaceMatrixMechanism else {"noise_multiplier": 1.0}
     options |= {} if strategy is None else {"strategy": strategy}
     with pytest.raises(ParameterError, match="is public under 'replace_one'"):
         kind(workload=ALL_RECORDS, relation="replace_one", **options)
@@ -130,7 +135,9 @@ RUN = RandomMechanism((UNKNOWN,), closeness)
         (Subsampled(UNKNOWN), np.array([1.0, 0.0]), np.ones(2)),
         (Parallel((UNKNOWN,)), np.array([[0, 1.0]]), np.ones((2, 1))),
         (
-            LaplaceMatrix(1.0, workload=Workload({"a": 4}, [[1, 1, 0, 0], [0, 0, 1, 1]]), strategy=Identity()),
+            LaplaceMatrixMechanism(
+                1.0, workload=Workload({"a": 4}, [[1, 1, 0, 0], [0, 0, 1, 1]]), strategy=IdentityStrategy()
+            ),
             [0, 1],
             np.ones((2, 2)),
         ),

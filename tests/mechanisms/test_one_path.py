@@ -30,20 +30,25 @@ from dpassay.mechanisms.noise.counts import Answerer, LaplaceSubsetCounts
 from dpassay.mechanisms.noise.geometric import Geometric
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Count, Domain, Marginals, Workload
-from dpassay.mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
-from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, GaussianMWEM, OnlineWeights
+from dpassay.mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
+from dpassay.mechanisms.query_release.multiplicative_weights import (
+    MWEM,
+    DualQuery,
+    GaussianMWEM,
+    PrivateMultiplicativeWeights,
+)
 from dpassay.mechanisms.query_release.top_down import GaussianTopDown, GeometricTopDown
 from dpassay.mechanisms.synthetic_data import (
     AIM,
     MST,
+    CodedTable,
     DirectGenerator,
     FixedMarginals,
     NoisyHistogramTable,
     SelectMeasureGenerate,
-    Table,
 )
 from dpassay.mechanisms.synthetic_data.deniability import NoisyEntropies
-from dpassay.mechanisms.synthetic_data.pipeline import marginals_of
+from dpassay.mechanisms.synthetic_data.select_measure_generate import marginals_of
 
 RUNS = 300
 LESS = 0.5
@@ -97,7 +102,7 @@ def synthetic(selection):
 
 
 def measured(mechanism, rng):
-    parts = mechanism.selection.measure(Table.of(DOMAIN, PEOPLE), mechanism.generator, RUNS, rng)
+    parts = mechanism.selection.measure(CodedTable.of(DOMAIN, PEOPLE), mechanism.generator, RUNS, rng)
     return mechanism.selection.transcript(DOMAIN, parts, RUNS)
 
 
@@ -166,8 +171,8 @@ CASES = {
         {},
     ),
     "online-multiplicative-weights": (
-        (OnlineWeights, "_block"),
-        OnlineWeights(Workload.prefixes({"age": 6}), 100, epsilon=0.5, threshold=1.0, n_updates=3),
+        (PrivateMultiplicativeWeights, "_block"),
+        PrivateMultiplicativeWeights(Workload.prefixes({"age": 6}), 100, epsilon=0.5, threshold=1.0, n_updates=3),
         AGES,
         {},
     ),
@@ -177,10 +182,15 @@ CASES = {
         np.repeat([[0, 1]], 100, axis=0),
         {},
     ),
-    "laplace-matrix": ((Laplace, "_draw"), LaplaceMatrix(1.0, workload=Workload.prefixes({"age": 6})), AGES, {}),
+    "laplace-matrix": (
+        (Laplace, "_draw"),
+        LaplaceMatrixMechanism(1.0, workload=Workload.prefixes({"age": 6})),
+        AGES,
+        {},
+    ),
     "gaussian-matrix": (
-        (GaussianMatrix, "release"),
-        GaussianMatrix(noise_multiplier=2.0, workload=Workload.prefixes({"age": 6})),
+        (GaussianMatrixMechanism, "release"),
+        GaussianMatrixMechanism(noise_multiplier=2.0, workload=Workload.prefixes({"age": 6})),
         AGES,
         {},
     ),
@@ -258,10 +268,10 @@ VIEWS = {
     GeometricTopDown: ("measurements", "tables"),
     MWEM: ("transcript", "distribution", "answers"),
     GaussianMWEM: ("transcript", "distribution", "answers"),
-    OnlineWeights: ("transcript", "answers"),
+    PrivateMultiplicativeWeights: ("transcript", "answers"),
     DualQuery: ("transcript", "table"),
-    LaplaceMatrix: ("measurements", "answers"),
-    GaussianMatrix: ("measurements", "answers"),
+    LaplaceMatrixMechanism: ("measurements", "answers"),
+    GaussianMatrixMechanism: ("measurements", "answers"),
     NoisyEntropies: ("entropies", "structure"),
     DPSGD: ("final", "trajectory", "noisy_gradients"),
     FederatedAveraging: ("trajectory", "final"),
@@ -326,7 +336,7 @@ def view_of(mechanism, view, data, size=1):
 )
 def test_table_is_made_of_the_marginals_that_are_made_of_the_measurements(selection):
     mechanism, rng = synthetic(selection), seeded()
-    parts = selection.measure(Table.of(DOMAIN, PEOPLE), mechanism.generator, 1, rng)
+    parts = selection.measure(CodedTable.of(DOMAIN, PEOPLE), mechanism.generator, 1, rng)
     fitted = mechanism.generator.fit(DOMAIN, parts, rng)
     np.testing.assert_array_equal(view_of(mechanism, "measurements", PEOPLE), selection.transcript(DOMAIN, parts, 1))
     np.testing.assert_array_equal(view_of(mechanism, "marginals", PEOPLE), marginals_of(fitted, mechanism.answered))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.synthetic_data.anonymity.table import GroupedTable, check_columns
+from ....mechanisms.synthetic_data.anonymity.grouped_table import GroupedTable, check_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.synthetic_data.anonymity.table import check_columns
+from ....mechanisms.synthetic_data.anonymity.grouped_table import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd

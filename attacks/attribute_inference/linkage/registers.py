@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.synthetic_data.anonymity.table import check_columns
+from ....mechanisms.synthetic_data.anonymity.grouped_table import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -90,10 +90,10 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
         ParameterError: an impossible group.
 
     Example:
-        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, group, rows_of, Tables
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, group, rows_of, TableSet
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
-        >>> published = PublishedTables.about(Tables(domain, rows_of([group(), group(sex="female")])), block)
+        >>> published = PublishedTables.about(TableSet(domain, rows_of([group(), group(sex="female")])), block)
         >>> for claim in (at_least_one(group(sex="male", ages=40)), count_is(1, group(ages=8)), none_of(group(ages=110))):
         ...     print(claim, "-", decide(published, claim))
         at least 1 male aged 40 - certain

@@ -76,10 +76,10 @@ def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: 
         AttackError: no block was found in time.
 
     Example:
-        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, Tables, group
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, GroupCount, TableSet, group
         >>> domain = CensusDomain({"sex": ("female", "male")}, ages=(0, 99))
         >>> groups = [group(sex=sex, ages=ages) for sex in ("female", "male") for ages in ((0, 17), (18, 99))]
-        >>> mechanism = NoisyTables(epsilon=2.0, tables=Tables(domain, tuple(map(GroupCount, groups))))
+        >>> mechanism = NoisyTables(epsilon=2.0, tables=TableSet(domain, tuple(map(GroupCount, groups))))
         >>> decoded = decode(mechanism, [3, -1, 0, 2], n_people=5)
         >>> domain.shown(decoded.block), decoded.residual
         (['0 female', '0 female', '0 female', '18 male', '18 male'], 1.0)

@@ -16,7 +16,7 @@ from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import CensusDomain
-from ....mechanisms.query_release.tables.tables import Tables
+from ....mechanisms.query_release.tables.table_set import TableSet
 from .claims import certain_people
 from .integer_programme import LONGEST
 from .published import PublishedTables
@@ -85,7 +85,7 @@ class ImputationResult:
 
 
 def found_people(
-    tables: Tables,
+    tables: TableSet,
     block: ArrayLike,
     population: ArrayLike,
     *,

@@ -15,7 +15,7 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import finite
 from ....mechanisms.query_release.tables.domain import CensusDomain, Group
 from ....mechanisms.query_release.tables.statistics import NOT_PUBLISHED, GroupCount, GroupShare, TableStatistic
-from ....mechanisms.query_release.tables.tables import Tables
+from ....mechanisms.query_release.tables.table_set import TableSet
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PublishedTables:
         ['the number of all people is 7', 'the number of female is suppressed']
     """
 
-    tables: Tables
+    tables: TableSet
     values: tuple[float | None, ...]
     _: KW_ONLY
     n_people: int | None = None
@@ -75,11 +75,11 @@ class PublishedTables:
         n_people: int | None = None,
         **options: Any,
     ) -> PublishedTables:
-        """Return the tables with these statistics and values; `options` are those of `Tables`."""
-        return cls(Tables(domain, tuple(cells), **options), tuple(cells.values()), n_people=n_people)
+        """Return the tables with these statistics and values; `options` are those of `TableSet`."""
+        return cls(TableSet(domain, tuple(cells), **options), tuple(cells.values()), n_people=n_people)
 
     @classmethod
-    def about(cls, tables: Tables, block: ArrayLike) -> PublishedTables:
+    def about(cls, tables: TableSet, block: ArrayLike) -> PublishedTables:
         """Return the exact tables of a block, shape `(n_people, 1 + n_attributes)`."""
         return cls(tables, tuple(tables.of(tables.domain.checked(block)[None])[0]))
 
@@ -105,7 +105,7 @@ class PublishedTables:
 
     def keeping(self, cells: list[PublishedCell]) -> PublishedTables:
         """Return the tables with these cells only, at least one."""
-        tables = Tables(
+        tables = TableSet(
             self.domain,
             tuple(c.statistic for c in cells),
             threshold=self.tables.threshold,
@@ -129,7 +129,7 @@ class PublishedTables:
         return np.asarray(same.all(axis=1))
 
     @cached_property
-    def _alternatives(self) -> tuple[NDArray[np.intp], tuple[Tables, ...]]:
+    def _alternatives(self) -> tuple[NDArray[np.intp], tuple[TableSet, ...]]:
         """Statistics with an unknown rounding rule, and their tables under the possible rules."""
         statistics: list[Any] = list(self.tables.statistics)
         unknown = [
@@ -147,7 +147,7 @@ def _rounded_by(rule: str, statistic: Any) -> TableStatistic:
     return rounded
 
 
-def _check(cell: PublishedCell, tables: Tables) -> None:
+def _check(cell: PublishedCell, tables: TableSet) -> None:
     """Raise `ParameterError` for a value that no block could have."""
     if cell.value is None and isinstance(cell.statistic, GroupCount) and tables.threshold < 1:
         raise ParameterError(

@@ -95,10 +95,10 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LON
         AttackError: no count bounds the number of people, or a median is published without the size of its group.
 
     Example:
-        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, group, rows_of, Tables
+        >>> from dpassay.mechanisms.query_release.tables import CensusDomain, group, rows_of, TableSet
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
-        >>> tables = Tables(domain, rows_of([group(), group(sex="female")]))
+        >>> tables = TableSet(domain, rows_of([group(), group(sex="female")]))
         >>> solutions = solve(PublishedTables.about(tables, block))
         >>> print(solutions, "-", domain.shown(solutions.certain))
         exactly 35 blocks have these tables; they share 2 of 4 people - ['36 female', '40 male']

@@ -32,8 +32,7 @@ from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.catalogue import catalogue as models
 from ....mechanisms.noise.queries.catalogue import catalogue as queries
 from ....mechanisms.noise.studies.populations import populations
-from ....mechanisms.query_release.matrix.catalogue import strategies
-from ....mechanisms.query_release.tables.catalogue import table_sets
+from ....mechanisms.query_release.catalogue import strategies, table_sets
 from ....mechanisms.selection.tuning.catalogue import repetitions
 from ....mechanisms.synthetic_data.catalogue import generators, selections
 from ...data import datasets, examples

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from ....mechanisms import Gaussian, Laplace, Mechanism
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.noise.queries import Domain, Workload
-from ....mechanisms.query_release.error_rates import error_rate
-from ....mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
+from ....mechanisms.query_release.error_bounds import error_rate
+from ....mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
 from ....mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import CLAIM, MUTED, series_colour
@@ -57,11 +57,11 @@ def mechanisms(queries: Workload, n: int) -> dict[str, tuple[Mechanism, bool]]:
     l1, l2 = (queries.sensitivity(relation, norm=norm) for norm in (1.0, 2.0))
     return {
         "Laplace": (Laplace(EPSILON, sensitivity=l1, **shared), True),
-        "matrix, Laplace": (LaplaceMatrix(EPSILON, workload=queries, relation=relation), True),
+        "matrix, Laplace": (LaplaceMatrixMechanism(EPSILON, workload=queries, relation=relation), True),
         "MWEM": (MWEM(queries, n, epsilon=EPSILON, rounds=8, view="answers"), True),
         "small database": (SmallDatabase(queries, n, epsilon=EPSILON, n_rows=3), True),
         "Gaussian": (Gaussian(EPSILON, DELTA, sensitivity=l2, **shared), False),
-        "matrix, Gaussian": (GaussianMatrix(EPSILON, DELTA, workload=queries, relation=relation), False),
+        "matrix, Gaussian": (GaussianMatrixMechanism(EPSILON, DELTA, workload=queries, relation=relation), False),
     }
 
 

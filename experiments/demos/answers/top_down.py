@@ -87,7 +87,7 @@ def errors(lecture: Demo) -> Errors:
     exact = mechanism.plan.counts(people)
     answers, _ = mechanism.plan.split(outputs)
     detail = dict(zip((query.level for query in mechanism.queries[1::2]), answers[1::2], strict=True))
-    tables = {step: mechanism.processing.tables(outputs, step=step) for step in STEPS[1:]} | {"noise": detail}
+    tables = {step: mechanism.post_processing.tables(outputs, step=step) for step in STEPS[1:]} | {"noise": detail}
     truth = {level: mechanism.geography.sums(exact, "county", level) for level in LEVELS}
     root_mean_square = {
         (step, level): float(np.sqrt(((tables[step][level] - truth[level]) ** 2).mean()))

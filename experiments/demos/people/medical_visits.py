@@ -29,7 +29,7 @@ from ....attacks.attribute_inference.linkage import (
     unique_share,
 )
 from ....audit.metrics.gain import Gain, gain
-from ....mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
+from ....mechanisms.synthetic_data.anonymity import GeneralizedCells, global_recoding, mondrian
 from ...data.people import age_shares, people, place_sizes
 from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
@@ -172,7 +172,7 @@ HOSPITAL = pd.DataFrame(
 
 def the_groups(lecture: Demo, town: Town) -> dict[int, float]:
     """Show a 2-anonymous table, and return the share of people in groups with a single illness, by k."""
-    small = banded(HOSPITAL, {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}, "illness")
+    small = global_recoding(HOSPITAL, {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}, "illness")
     lecture.chapter("3. Homogeneous groups")
     lecture.say("The next table is 2-anonymous: ages are decades, and every group has at least two people.")
     frame = small.to_frame()

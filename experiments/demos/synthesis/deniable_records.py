@@ -23,7 +23,7 @@ from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import DataError
 from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
-from ....mechanisms.synthetic_data.deniability.theorem import pass_log_probability
+from ....mechanisms.synthetic_data.deniability.plausible_deniability import pass_log_probability
 from ...data.datasets import load
 from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
 from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN

@@ -25,7 +25,7 @@ from ....audit import audit
 from ....mechanisms import GaussianDP
 from ....mechanisms.core.records import remove_record
 from ....mechanisms.core.relation import Relation
-from ....mechanisms.synthetic_data import GraphicalModel, SelectMeasureGenerate, Table
+from ....mechanisms.synthetic_data import CodedTable, GraphicalModel, SelectMeasureGenerate
 from ...report.plots.style.canvas import logarithmic, style_axes
 from ...report.plots.style.palette import AMBER, BLUE
 from ..demo import Demo
@@ -81,7 +81,7 @@ def cost(lecture: Demo) -> dict[str, tuple[float, float, float]]:
 
 
 # %%
-def worth(lecture: Demo, table: Table) -> dict[tuple[str, ...], tuple[float, float]]:
+def worth(lecture: Demo, table: CodedTable) -> dict[tuple[str, ...], tuple[float, float]]:
     """Return the error of each marginal as measured (NaN if it was not measured) and as fitted."""
     rng = np.random.default_rng(SEED)
     generator = GraphicalModel()
@@ -110,7 +110,7 @@ def worth(lecture: Demo, table: Table) -> dict[tuple[str, ...], tuple[float, flo
 
 
 # %%
-def shown(lecture: Demo, table: Table) -> dict[float, tuple[float, float]]:
+def shown(lecture: Demo, table: CodedTable) -> dict[float, tuple[float, float]]:
     """Return mu of the claim, and its lower bound, for two noises."""
     pair = remove_record(table.records, 0)
     by_noise = {}

@@ -24,7 +24,7 @@ from ....audit import PairScores, audit_scores
 from ....mechanisms import GaussianDP, Neighbours
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.noise.queries.domain import Domain
-from ....mechanisms.synthetic_data import MST, Table
+from ....mechanisms.synthetic_data import MST, CodedTable
 from ....mechanisms.synthetic_data.selection import spanning_trees
 from ...report.plots.style.canvas import style_axes
 from ...report.plots.style.palette import AMBER, BLUE, GREEN
@@ -86,7 +86,7 @@ class Part:
 def parts() -> list[Part]:
     """Return the privacy loss of each attribute, of the selection, and of each pair."""
     pair = Neighbours(people(), np.concatenate([people(), YOU]), Relation.ADD_REMOVE)
-    tables = [Table.of(DOMAIN, pair.side(side)) for side in (0, 1)]
+    tables = [CodedTable.of(DOMAIN, pair.side(side)) for side in (0, 1)]
     noise, candidates = SELECTION.noise(DOMAIN), SELECTION.candidates(DOMAIN)
     d = len(DOMAIN.names)
     sides = []
@@ -107,7 +107,7 @@ def parts() -> list[Part]:
     return [*published[:d], choice, *published[d:]]
 
 
-def _runs(table: Table, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+def _runs(table: CodedTable, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     """Return the noisy counts of each candidate in each run, zeros if it was not measured."""
     measured = SELECTION.measure(table, None, N_RUNS, rng)  # type: ignore[arg-type]
     transcript = SELECTION.transcript(DOMAIN, measured, N_RUNS)
@@ -116,7 +116,7 @@ def _runs(table: Table, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     return np.split(transcript[:, n_pairs:], np.cumsum(sizes)[:-1], axis=1)
 
 
-def _choice(tables: list[Table]) -> float:
+def _choice(tables: list[CodedTable]) -> float:
     """Return the mean log ratio of the probabilities of the tree given the noisy attributes, with the record."""
     rng, noise = np.random.default_rng([SEED, 2]), SELECTION.noise(DOMAIN)
     one_way = [

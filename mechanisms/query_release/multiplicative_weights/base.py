@@ -1,10 +1,10 @@
-"""Base class of the mechanisms for a public workload of linear queries, with a public number of records.
+"""Base class for a public workload of linear queries, and the update rule of multiplicative weights.
 
 Under replace_one and zero_out the number of records is equal on both sides: it is `n_records`, and a dataset of another
 length is rejected. Under add_remove it is private: `n_records` is then a public constant that scales the distribution
 over cells, and the dataset may have any length. A data-dependent choice of this constant would leak.
 
-Answers are counts. Between neighbours the answer to one query changes by at most the `move` of the workload:
+Answers are counts. Between neighbours the answer to one query changes by at most the `sensitivity` of the workload:
 
     add_remove    the largest |entry|
     replace_one   the largest distance between two entries of one row
@@ -15,14 +15,14 @@ One query is chosen or measured at a time, so that the sensitivity is this numbe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Mechanism, Neighbours
 from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError, plural
@@ -31,16 +31,16 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.queries.workload import Workload
 
-MOST_MOVED, MOST_CROWDS = 3, 8
+MOST_QUERIES, MOST_CELLS = 3, 8
 """Numbers of queries and of cells among which the worst pair is searched."""
-SHOWN = 0.03
-"""Value of delta, at epsilon 1, at which the epsilons of pairs are compared: see `shown`."""
+DETECTABLE_DELTA = 0.03
+"""Value of delta, at epsilon 1, at which the epsilons of pairs are compared: see `detectability`."""
 
 
 PairCells: TypeAlias = tuple[int | None, int, int, int]
 
 
-def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
+def detectability(curve: Guarantee, epsilon: float) -> tuple[float, float]:
     """Return the key by which pairs are compared: epsilon at delta = 0.03 min(1, epsilon), and delta at epsilon 0.
 
     The largest epsilon at delta = 0 may belong to an event that is too rare to occur in trials. An event with a
@@ -50,7 +50,7 @@ def shown(curve: Guarantee, epsilon: float) -> tuple[float, float]:
         curve: the exact curve of the pair.
         epsilon: the claim.
     """
-    return float(curve.epsilon(SHOWN * min(1.0, epsilon))), float(curve.delta(0.0))
+    return float(curve.epsilon(DETECTABLE_DELTA * min(1.0, epsilon))), float(curve.delta(0.0))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class WorkloadRelease(Mechanism):
             raise ParameterError(
                 argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"
             )
-        if self.move == 0.0:
+        if self.sensitivity == 0.0:
             raise ParameterError(
                 f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "
                 "equal for every record, and needs no noise. Give a query that distinguishes records, or use "
@@ -84,7 +84,7 @@ class WorkloadRelease(Mechanism):
             )
 
     @cached_property
-    def move(self) -> float:
+    def sensitivity(self) -> float:
         """Largest change of the answer to one query between neighbours, the L-infinity sensitivity."""
         matrix = self.workload.matrix
         if self.relation is Relation.ADD_REMOVE:
@@ -111,7 +111,7 @@ class WorkloadRelease(Mechanism):
         return self
 
     def pairs(self) -> list[Neighbours]:
-        """Return pairs in which some answer changes by `move`, with the other records in one or two cells.
+        """Return pairs in which some answer changes by `sensitivity`, with the other records in one or two cells.
 
         The differing record is in a cell, or moves between two cells, for which a query changes most.
         """
@@ -119,31 +119,80 @@ class WorkloadRelease(Mechanism):
 
     def _pair_cells(self) -> list[PairCells]:
         """Return for each of `pairs` the cells of the differing record, and the two cells of the others."""
-        crowds = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CROWDS]
+        common_cells = np.unique(self.workload.matrix, axis=1, return_index=True)[1][:MOST_CELLS]
         return [
-            (cell0, cell1, crowd, second)
-            for cell0, cell1 in self._moved_cells()
-            for crowd, second in {(a, b) for a in crowds for b in (a, cell0, cell1) if b is not None}
+            (cell0, cell1, common, second)
+            for cell0, cell1 in self._differing_cells()
+            for common, second in {(a, b) for a in common_cells for b in (a, cell0, cell1) if b is not None}
         ]
 
     def _pair(self, cells: PairCells, n_second: int) -> Neighbours:
         """Return the pair with these cells, with `n_second` of the other records in the last cell."""
-        cell0, cell1, crowd, second = cells
-        others = [crowd] * (self.n_records - 1 - n_second) + [second] * n_second
+        cell0, cell1, common, second = cells
+        others = [common] * (self.n_records - 1 - n_second) + [second] * n_second
         side0, side1 = ([] if cell is None else [cell] for cell in (cell0, cell1))
         return Neighbours(self._records(side0 + others), self._records(side1 + others), self.relation)
 
-    def _moved_cells(self) -> list[tuple[int | None, int]]:
-        """Return the cells of the differing record on both sides, for the `MOST_MOVED` queries that change most."""
+    def _differing_cells(self) -> list[tuple[int | None, int]]:
+        """Return the cells of the differing record on both sides, for the `MOST_QUERIES` queries that change most."""
         matrix, blank = self.workload.matrix, self.workload.matrix[:, :1]
         if self.relation is Relation.REPLACE_ONE:
-            rows = np.argsort(-np.ptp(matrix, axis=1), kind="stable")[:MOST_MOVED]
+            rows = np.argsort(-np.ptp(matrix, axis=1), kind="stable")[:MOST_QUERIES]
             return sorted({(int(matrix[row].argmin()), int(matrix[row].argmax())) for row in rows})
         moves = np.abs(matrix if self.relation is Relation.ADD_REMOVE else matrix - blank)
-        rows = np.argsort(-moves.max(axis=1), kind="stable")[:MOST_MOVED]
+        rows = np.argsort(-moves.max(axis=1), kind="stable")[:MOST_QUERIES]
         first = None if self.relation is Relation.ADD_REMOVE else 0
         return sorted({(first, int(moves[row].argmax())) for row in rows}, key=lambda cells: cells[1])
 
-    def _records(self, cells: list[int]) -> NDArray[np.int64]:
+    def _records(self, cells: list[int]) -> Ints:
         domain = self.workload.domain
         return domain.records_in(np.array(cells, dtype=np.int64)).reshape(len(cells), len(domain.shape))
+
+
+BLOCK = 4_000_000
+"""Size of the largest array of one block of runs."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultiplicativeWeightsUpdate:
+    """Update rule of multiplicative weights over the cells of a domain, for many runs at once.
+
+        A(x)  ->  A(x) exp(q(x) (m - n q(A)) / (2 n c^2)),   then normalised
+
+    changes a distribution A towards one on which the query q has the answer m (Hardt, Ligett and McSherry 2012, figure
+    1, where c = 1). c is the largest entry of the workload, so that the length of a step does not depend on the unit of
+    the queries. The state is log A, one row for each run.
+
+    Args:
+        matrix: the queries, `(n_queries, n_cells)`.
+        n_records: n, public, > 0.
+    """
+
+    matrix: Floats
+    n_records: float
+
+    def uniform(self, size: int) -> Floats:
+        """Return the log weights `(size, n_cells)` of the uniform distribution."""
+        return np.full((size, self.matrix.shape[1]), -np.log(self.matrix.shape[1]))
+
+    def answers(self, log_weights: Floats) -> Floats:
+        """Return the answer of each run's distribution to each query, as counts, shape `(size, n_queries)`."""
+        return np.asarray(self.n_records * (np.exp(log_weights) @ self.matrix.T))
+
+    def apply(self, log_weights: Floats, chosen: Ints, measured: Floats) -> None:
+        """Update every run i in `log_weights` towards the answer `measured[i]` to the query `chosen[i]`, in place."""
+        if not len(log_weights):
+            return
+        rows = self.matrix[chosen]
+        predicted = np.einsum("ij,ij->i", rows, np.exp(log_weights))
+        largest = float(np.abs(self.matrix).max())
+        rows *= ((measured / self.n_records - predicted) / (2.0 * largest * largest))[:, None]
+        log_weights += rows
+        log_weights -= log_weights.max(axis=1, keepdims=True)
+        log_weights -= np.log(np.exp(log_weights).sum(axis=1, keepdims=True))
+
+
+def blocks(size: int, width: int) -> Iterator[slice]:
+    """Yield slices of runs that keep an array `(runs, width)` in bounds; one empty slice for no runs."""
+    step = max(1, BLOCK // width)
+    yield from (slice(start, min(start + step, size)) for start in range(0, max(size, 1), step))

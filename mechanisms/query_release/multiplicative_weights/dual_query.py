@@ -1,8 +1,14 @@
-"""DualQuery: multiplicative weights on the queries, and a solver for the records."""
+"""DualQuery: multiplicative weights on the queries, and a solver for the records.
+
+A drawn query is a number from 0 to 2 m - 1: numbers below m are cells of marginals, "these attributes have these
+values", and m + i is the complement of query i. `RecordSolver` finds a record that satisfies as many of the drawn
+queries as possible, by exhaustive search or by an integer programme.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import product
@@ -13,16 +19,137 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP, ExactDP, PureDP
-from ...core.arrays import Floats
+from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
-from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
+from ...core.constraints import OpenUnit, Options, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
+from ...noise.queries.domain import check_memory
 from ...noise.queries.marginals import Marginals
-from .best_record import SOLVERS, BestRecord
-from .updates import blocks
+from .base import blocks
+
+
+@dataclass(frozen=True)
+class RecordSolver(Options):
+    """Base class of solvers for marginals of binary attributes."""
+
+    marginals: Marginals
+
+    @abstractmethod
+    def __call__(self, drawn: Ints) -> Ints:
+        """Return a best record for each row of drawn queries `(size, n_draws)`, shape `(size, n_attributes)`."""
+
+    @property
+    def width(self) -> int:
+        """Entries per run in the largest array."""
+        return 2 * self.marginals.n_answers
+
+    def votes(self, drawn: Ints) -> Floats:
+        """Return the number of draws of each query minus that of its complement, `(size, m)`."""
+        m = self.marginals.n_answers
+        starts = 2 * m * np.arange(len(drawn))[:, None]
+        counts = np.bincount((drawn + starts).ravel(), minlength=2 * m * len(drawn)).reshape(len(drawn), 2 * m)
+        return np.asarray(counts[:, :m] - counts[:, m:], dtype=np.float64)
+
+    def score(self, drawn: Ints, records: Ints) -> Floats:
+        """Return the total votes for the queries that each record satisfies, shape `(size,)`."""
+        votes, rows, scores, first = self.votes(drawn), np.arange(len(records)), np.zeros(len(records)), 0
+        for names, size in zip(self.marginals.marginals, self.marginals.sizes, strict=True):
+            scores += votes[rows, first + self.marginals.domain.cells(records, names)]
+            first += size
+        return scores
+
+
+@dataclass(frozen=True)
+class ExhaustiveSolver(RecordSolver):
+    """Exhaustive search over the records of the domain, for all runs at once; the first record in a tie."""
+
+    @property
+    def width(self) -> int:
+        return max(super().width, self.marginals.domain.n_cells)
+
+    def __call__(self, drawn: Ints) -> Ints:
+        best = (self.votes(drawn) @ self._matrix.T).argmax(axis=1)
+        return self.marginals.domain.records_in(best)
+
+    @cached_property
+    def _matrix(self) -> Floats:
+        """Indicator of the queries that each record satisfies, `(n_cells, m)`."""
+        domain = self.marginals.domain
+        check_memory(domain.n_cells * self.marginals.n_answers, "the answers of all records")
+        records, indicators, first = domain.records_in(np.arange(domain.n_cells)), [], 0
+        for names, size in zip(self.marginals.marginals, self.marginals.sizes, strict=True):
+            indicators.append(np.eye(size)[domain.cells(records, names)])
+            first += size
+        return np.hstack(indicators)
+
+
+@dataclass(frozen=True)
+class IntegerProgrammeSolver(RecordSolver):
+    """Integer programme by HiGHS of scipy, one run after the other, without an array of the size of the domain.
+
+    The variables are a bit for each attribute, and a number z in [0, 1] for each drawn query. z is at most each literal
+    of a query with positive votes, and at least the sum of the literals minus their number plus 1 for a query with
+    negative votes. At the optimum z is 1 exactly if all literals hold.
+    """
+
+    def __call__(self, drawn: Ints) -> Ints:
+        n_attributes = len(self.marginals.domain.shape)
+        return np.array([self._best(votes) for votes in self.votes(drawn)], dtype=np.int64).reshape(-1, n_attributes)
+
+    def _best(self, votes: Floats) -> Ints:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        queries = np.flatnonzero(votes)
+        d, n = len(self.marginals.domain.shape), len(queries)
+        if not n:
+            return np.zeros(d, dtype=np.int64)
+        rows, upper = [], []
+        for position, query in enumerate(queries):
+            for row, limit in _constraints(*self._literals[query], votes[query] > 0, d, n, position):
+                rows.append(row)
+                upper.append(limit)
+        solution = milp(
+            np.concatenate([np.zeros(d), -votes[queries]]),
+            integrality=np.repeat([1, 0], [d, n]),
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(np.array(rows), ub=np.array(upper)),
+        )
+        return np.asarray(np.round(solution.x[:d]), dtype=np.int64)
+
+    @cached_property
+    def _literals(self) -> list[tuple[list[int], list[int]]]:
+        """Attributes of each query, and their required values."""
+        domain, literals = self.marginals.domain, []
+        for names, size in zip(self.marginals.marginals, self.marginals.sizes, strict=True):
+            places = [domain.index(name) for name in names]
+            values = domain.project(names).records_in(np.arange(size))
+            literals += [(places, row) for row in values.tolist()]
+        return literals
+
+
+def _constraints(
+    attributes: list[int], values: list[int], positive: bool, d: int, n: int, position: int
+) -> list[tuple[Floats, float]]:
+    """Return rows and upper limits that couple z[position] to its literals: x where the value is 1, else 1 - x."""
+    signs = np.array([1.0 if value else -1.0 for value in values])
+    if positive:  # z <= x, or z <= 1 - x
+        constraints = []
+        for attribute, sign in zip(attributes, signs, strict=True):
+            row = np.zeros(d + n)
+            row[attribute], row[d + position] = -sign, 1.0
+            constraints.append((row, 0.0 if sign > 0 else 1.0))
+        return constraints
+    row = np.zeros(d + n)  # sum of literals - z <= k - 1
+    row[attributes], row[d + position] = signs, -1.0
+    return [(row, float(len(attributes) - 1 - np.count_nonzero(signs < 0)))]
+
+
+SOLVERS: dict[str, type[RecordSolver]] = {"all-records": ExhaustiveSolver, "highs": IntegerProgrammeSolver}
+"""Solvers by name."""
+
 
 VIEWS = ("transcript", "table")
 MOST_TRANSCRIPTS = 100_000
@@ -96,14 +223,14 @@ class DualQuery(Mechanism):
     @property
     def eta(self) -> float:
         """Learning rate: the increase of the log weight of a query for an error of 1 in one round."""
-        rounds, samples = self.rounds, self.paid_samples
+        rounds, samples = self.rounds, self.accounted_samples
         if self.delta is None:
             return self.epsilon * self.n_records / (rounds * (rounds - 1) * samples)
         squares = samples * rounds * (rounds - 1) * (2 * rounds - 1) / 12.0
         return self.n_records * math.sqrt(self._concentrated.rho / squares)
 
     @property
-    def paid_samples(self) -> int:
+    def accounted_samples(self) -> int:
         """Number of draws in a round for which eta accounts: all of them."""
         return self.samples
 
@@ -121,7 +248,7 @@ class DualQuery(Mechanism):
         return Workers.PROCESSES if self.solver == "highs" else Workers.THREADS
 
     @cached_property
-    def best_record(self) -> BestRecord:
+    def best_record(self) -> RecordSolver:
         """Solver for the records."""
         return SOLVERS[self.solver](self.marginals)
 
@@ -144,7 +271,7 @@ class DualQuery(Mechanism):
         parts = blocks(size, self.best_record.width)
         return Outputs(np.concatenate([self._block(means, runs.stop - runs.start, rng) for runs in parts]))
 
-    def _block(self, means: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _block(self, means: Floats, size: int, rng: np.random.Generator) -> Ints:
         transcript = np.empty((size, self.rounds, self.samples + 1), dtype=np.int64)
         errors = np.zeros((size, len(means)))
         for step in range(self.rounds):
@@ -158,9 +285,9 @@ class DualQuery(Mechanism):
         """Return the log probability of each query and then of each complement, `(size, 2 m)`."""
         return np.asarray(log_softmax(self.eta * np.hstack([errors, -errors]), axis=1))
 
-    def _answers(self, cells: NDArray[np.int64]) -> Floats:
+    def _answers(self, cells: Ints) -> Floats:
         """Return the indicator of the queries that each record satisfies, `(size, m)`."""
-        return yes(self.marginals, self.marginals.domain.records_in(cells))
+        return satisfied_queries(self.marginals, self.marginals.domain.records_in(cells))
 
     # --- law ----------------------------------------------------------------------------------------------------------
 
@@ -168,7 +295,7 @@ class DualQuery(Mechanism):
         """Return self, the law of transcripts given the records in them; None for tables."""
         return self if self.view == "transcript" else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of the draws of each transcript under `dataset`, shape `(size,)`.
 
         It is -inf if a number is not that of a query. The records are read from the transcript: on both sides they are
@@ -221,7 +348,7 @@ class DualQuery(Mechanism):
         return int((2 * self.marginals.n_answers) ** (self.samples * self.rounds))
 
     @cached_property
-    def _transcripts(self) -> NDArray[np.int64]:
+    def _transcripts(self) -> Ints:
         """All possible draws of the queries, with the records that the solver finds."""
         draws = np.array(list(product(range(2 * self.marginals.n_answers), repeat=self.samples)), dtype=np.int64)
         cells = self.marginals.domain.cells(self.best_record(draws))
@@ -230,7 +357,7 @@ class DualQuery(Mechanism):
         return np.asarray(rounds[indices])
 
 
-def yes(marginals: Marginals, records: NDArray[np.int64]) -> Floats:
+def satisfied_queries(marginals: Marginals, records: Ints) -> Floats:
     """Return the indicator of the cells of the marginals that contain each record, `(size, m)` zeros and ones."""
     indicators = np.zeros((len(records), marginals.n_answers))
     first, rows = 0, np.arange(len(records))
@@ -240,7 +367,7 @@ def yes(marginals: Marginals, records: NDArray[np.int64]) -> Floats:
     return indicators
 
 
-def _drawn(log_probabilities: Floats, n_draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _drawn(log_probabilities: Floats, n_draws: int, rng: np.random.Generator) -> Ints:
     """Draw independently from each row by inversion of the distribution function, `(size, n_draws)`."""
     steps = np.cumsum(np.exp(log_probabilities), axis=1)
     steps = np.minimum(steps / steps[:, -1:], 1.0)

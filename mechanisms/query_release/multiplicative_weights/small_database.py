@@ -8,17 +8,16 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import BoundedRange, ExactDP, PureDP
-from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Neighbours, Outputs
+from ...core.arrays import Floats, Ints
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.validation import open_unit, positive, whole
 from ...noise.queries.domain import check_memory
-from .base import MOST_MOVED, PairCells, WorkloadRelease, shown
+from .base import MOST_QUERIES, PairCells, WorkloadRelease, detectability
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,8 @@ class SmallDatabase(WorkloadRelease):
     """Exponential mechanism over all databases of `n_rows` rows.
 
     The error of a database y is the largest difference between the mean answers, max over q of |q(y)/n_rows - q(x)/n|,
-    and y is released with probability proportional to exp(-epsilon n error(y) / (2 move)). The order of the rows is
-    irrelevant: the databases are multisets, that is, histograms over the cells, with a uniform base measure. (Blum,
+    and y is released with probability proportional to exp(-epsilon n error(y) / (2 sensitivity)). The order of the rows
+    is irrelevant: the databases are multisets, that is, histograms over the cells, with a uniform base measure. (Blum,
     Ligett and Roth 2008; Dwork and Roth 2014, algorithm 4, whose databases are histograms too.) All databases are
     enumerated, which requires a domain of a few cells.
 
@@ -41,7 +40,8 @@ class SmallDatabase(WorkloadRelease):
         relation: the neighbouring relation of the claim.
 
     Guarantees:
-        * epsilon-DP: the error changes by at most move / n between neighbours (McSherry and Talwar 2007, theorem 6).
+        * epsilon-DP: the error changes by at most sensitivity / n between neighbours (McSherry and Talwar 2007,
+          theorem 6).
         * The law of the outputs and the curve of any pair are exact.
         * `excess` bounds the excess error of the released database over the best one.
 
@@ -64,7 +64,7 @@ class SmallDatabase(WorkloadRelease):
         check_memory(number_of_databases(n_cells, self.n_rows) * (n_cells + self.workload.n_answers), "all databases")
 
     @cached_property
-    def databases(self) -> NDArray[np.int64]:
+    def databases(self) -> Ints:
         """All histograms of `n_rows` rows, shape `(n_databases, n_cells)`."""
         n_cells = self.workload.domain.n_cells
         rows = np.array(list(combinations_with_replacement(range(n_cells), self.n_rows)), dtype=np.int64)
@@ -84,18 +84,18 @@ class SmallDatabase(WorkloadRelease):
 
     def log_probabilities(self, dataset: Dataset) -> Floats:
         """Return the log probability of each database, shape `(n_databases,)`."""
-        rate = self.epsilon * self.n_records / (2.0 * self.move)
+        rate = self.epsilon * self.n_records / (2.0 * self.sensitivity)
         return np.asarray(log_softmax(-rate * self.errors(dataset)))
 
     def excess(self, confidence: float) -> float:
         """Return a bound on the excess error over the best database that holds with this confidence.
 
-        The bound is (2 move / (epsilon n)) ln(number of databases / (1 - confidence)), as for every exponential
+        The bound is (2 sensitivity / (epsilon n)) ln(number of databases / (1 - confidence)), as for every exponential
         mechanism.
         """
         open_unit(confidence=confidence)
         n_databases = number_of_databases(self.workload.domain.n_cells, self.n_rows)
-        return 2.0 * self.move / (self.epsilon * self.n_records) * math.log(n_databases / (1.0 - confidence))
+        return 2.0 * self.sensitivity / (self.epsilon * self.n_records) * math.log(n_databases / (1.0 - confidence))
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the histograms of `size` databases, shape `(size, n_cells)`, drawn by inversion."""
@@ -114,7 +114,7 @@ class SmallDatabase(WorkloadRelease):
         return BoundedRange(self.epsilon, relation=self.relation)
 
     def worst_case(self) -> Neighbours:
-        """Return the most detectable pair with other records in one or two cells; see `shown`.
+        """Return the most detectable pair with other records in one or two cells; see `detectability`.
 
         No pair attains the claim: the closer the log ratio of a database is to epsilon, the rarer the database. The
         numbers of other records in the two cells determine its probability.
@@ -124,22 +124,18 @@ class SmallDatabase(WorkloadRelease):
     @cached_property
     def _worst(self) -> Neighbours:
         half = (self.n_records - 1) // 2
-        scores = {(cells, half): self._shown(cells, half) for cells in self._pair_cells()}
+        scores = {(cells, half): self._detectability(cells, half) for cells in self._pair_cells()}
         steps = 2 ** np.arange(max(1, half).bit_length())
         splits = np.concatenate([half - steps, half + steps]).clip(0, self.n_records - 1)
-        for cells, _ in sorted(scores, key=lambda place: scores[place], reverse=True)[:MOST_MOVED]:
+        for cells, _ in sorted(scores, key=lambda place: scores[place], reverse=True)[:MOST_QUERIES]:
             for n_second in np.unique(splits).tolist():
-                scores[cells, n_second] = self._shown(cells, n_second)
+                scores[cells, n_second] = self._detectability(cells, n_second)
         return self._pair(*max(scores, key=lambda place: scores[place]))
 
-    def _shown(self, cells: PairCells, n_second: int) -> tuple[float, float]:
-        return shown(self.curve(self._pair(cells, n_second)), self.epsilon)
+    def _detectability(self, cells: PairCells, n_second: int) -> tuple[float, float]:
+        return detectability(self.curve(self._pair(cells, n_second)), self.epsilon)
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each histogram under `dataset`, shape `(size,)`; -inf for an impossible one."""
         values = np.asarray(outputs.values)
         counts = np.clip(values, 0, self.n_rows).astype(np.int64)
@@ -147,7 +143,7 @@ class SmallDatabase(WorkloadRelease):
         counts[~possible] = self.databases[0]
         return np.where(possible, self.log_probabilities(dataset)[self._places(counts)], -np.inf)
 
-    def _places(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _places(self, counts: Ints) -> Ints:
         """Return the position of each histogram in `databases`, which are in decreasing lexicographic order."""
         n_cells = counts.shape[1]
         remaining, places = np.full(len(counts), self.n_rows), np.zeros(len(counts), dtype=np.int64)

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...core.arrays import Ints
+from ...core.arrays import Bools, Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError, plural, unknown_name_message
 from ...core.validation import whole
@@ -177,7 +176,7 @@ class CensusDomain:
         """Return the people of a histogram, in the order of their types."""
         return np.repeat(self.every_type, histogram, axis=0)
 
-    def members(self, people: Group) -> NDArray[np.bool_]:
+    def members(self, people: Group) -> Bools:
         """Return a mask `(n_types,)` of the types in a group; raise `ParameterError` for an impossible group."""
         inside = np.ones(self.n_types, dtype=np.bool_)
         if people.ages is not None:

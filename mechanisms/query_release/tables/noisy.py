@@ -6,21 +6,19 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ExactDP
 from ...accounting.numerics.binomial import response_logs
-from ...core.arrays import Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.arrays import Bools, Floats, Ints
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.geometric import Geometric
-from .census import census_tables
 from .statistics import GroupCount
-from .tables import Tables
+from .table_set import TableSet, census_tables
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class NoisyTables(Mechanism):
 
     epsilon: Positive
     _: KW_ONLY
-    tables: Tables = field(default_factory=lambda: census_tables(n_blocks=1))
+    tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=1))
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +63,7 @@ class NoisyTables(Mechanism):
             raise ParameterError("tables must separate two types of people, but separate none.", argument="tables")
 
     @cached_property
-    def in_cells(self) -> NDArray[np.bool_]:
+    def in_cells(self) -> Bools:
         """Mask of the types in each count, shape `(n_counts, n_types)`."""
         return np.array([self.tables.members[s.people] for s in self.tables.statistics])
 
@@ -94,7 +92,7 @@ class NoisyTables(Mechanism):
             relation=self.relation,
         )
 
-    def counts(self, dataset: Dataset) -> NDArray[np.float64]:
+    def counts(self, dataset: Dataset) -> Floats:
         """Return the exact counts, shape `(n_counts,)`; a number if there is one count."""
         counts = np.asarray(self.in_cells @ self.tables.domain.histogram(dataset), dtype=np.float64)
         return counts if len(counts) > 1 else np.asarray(counts[0])
@@ -103,11 +101,7 @@ class NoisyTables(Mechanism):
         """Return noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
         return self.noise.release(self.counts(dataset), size, rng)
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, shape `(size,)`."""
         return self.noise.log_density(outputs, self.counts(dataset))
 

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Ints
@@ -16,8 +15,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
-from .census import census_tables
-from .tables import Tables
+from .table_set import TableSet, census_tables
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class SwappedTables(Mechanism):
         ((3, 41), '1.000000')
     """
 
-    tables: Tables = field(default_factory=lambda: census_tables(n_blocks=2))
+    tables: TableSet = field(default_factory=lambda: census_tables(n_blocks=2))
     _: KW_ONLY
     share: UnitInterval = 0.1
     place: str = "block"
@@ -111,7 +109,7 @@ class SwappedTables(Mechanism):
     def _place(self) -> int:
         return 1 + [name for name, _ in self.tables.domain.attributes].index(self.place)
 
-    def _classes(self, block: Ints) -> NDArray[np.int64]:
+    def _classes(self, block: Ints) -> Ints:
         """Return the number of the pairing class of each person."""
         classes = (block[:, 0] >= 18).astype(np.int64)
         for column, (name, values) in enumerate(self.tables.domain.attributes, start=1):

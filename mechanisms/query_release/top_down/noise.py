@@ -18,7 +18,7 @@ from ...core.guarantee import Guarantee
 from ...noise.discrete_gaussian import LARGEST_SIGMA, DiscreteGaussian
 from ...noise.geometric import Geometric
 from .base import TopDown
-from .queries import LevelQuery
+from .geography import LevelQuery
 
 REACH = 9.0
 """Range of the noise, in standard deviations, that is enumerated for the exact curve."""
@@ -74,7 +74,7 @@ class GaussianTopDown(TopDown):
         ((3, 5, 36), True, array([3, 3, 3]))
     """
 
-    unlisted: ClassVar[float] = math.exp(-0.5 * REACH**2)
+    omitted_probability: ClassVar[float] = math.exp(-0.5 * REACH**2)
 
     rho: Positive
 
@@ -90,15 +90,15 @@ class GaussianTopDown(TopDown):
 
     def _rho(self, query: LevelQuery) -> float:
         """Return the zCDP cost of a query for a person who changes it."""
-        return self.rho * query.share / self.parts_moved
+        return self.rho * query.share / self.affected_shares
 
     def _sigma(self, query: LevelQuery) -> float:
-        return math.sqrt(self.moves.cells_moved / (2.0 * self._rho(query)))
+        return math.sqrt(self.invariant_neighbours.n_changed_cells / (2.0 * self._rho(query)))
 
     def _noise(self, query: LevelQuery, n_queries: int) -> DiscreteGaussian:
         return DiscreteGaussian(self._sigma(query), n_queries=n_queries)
 
-    def _log_towards(self, query: LevelQuery) -> Floats:
+    def _log_changed_count(self, query: LevelQuery) -> Floats:
         """Return the log law on -reach, ..., reach + 1 of a number that goes from 0 to 1.
 
         The losses are (2 z - 1) / 2 sigma^2.
@@ -116,10 +116,6 @@ class GaussianTopDown(TopDown):
     def guarantee(self) -> Guarantee:
         """Return `ConcentratedDP(rho)`, for pairs that agree on the invariants."""
         return ConcentratedDP(self.rho, relation=self.relation)
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the curve of the measurements; None for the tables, or if there are too many losses to enumerate."""
-        return self._exact() if self.view == "measurements" else None
 
 
 @dataclass(frozen=True)
@@ -148,12 +144,12 @@ class GeometricTopDown(TopDown):
     epsilon: Positive
 
     def _rate(self, query: LevelQuery) -> float:
-        return self.epsilon * query.share / (self.parts_moved * self.moves.cells_moved)
+        return self.epsilon * query.share / (self.affected_shares * self.invariant_neighbours.n_changed_cells)
 
     def _noise(self, query: LevelQuery, n_queries: int) -> Geometric:
         return Geometric(self._rate(query), n_queries=n_queries)
 
-    def _log_towards(self, query: LevelQuery) -> Floats:
+    def _log_changed_count(self, query: LevelQuery) -> Floats:
         """Return the log law on two outcomes, at most the lower value or above it, with losses of equal size."""
         return response_logs(1, self._rate(query))
 
@@ -166,7 +162,3 @@ class GeometricTopDown(TopDown):
     def guarantee(self) -> Guarantee:
         """Return `PureDP(epsilon)`, for pairs that agree on the invariants."""
         return PureDP(self.epsilon, relation=self.relation)
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the curve of the measurements; None for the tables."""
-        return self._exact() if self.view == "measurements" else None

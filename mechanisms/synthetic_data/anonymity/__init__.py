@@ -1,10 +1,12 @@
-"""Tables that are anonymous by a definition of their own, and the same with differential privacy.
+"""Generalised tables: k-anonymity and l-diversity, and noisy counts in fixed cells.
 
-table.py       a table without names, published in groups of people who look alike
-mondrian.py    k-anonymous tables, by cutting the data at medians and by bands that are fixed beforehand
-cells.py       the same tables with differential privacy: noisy counts in cells that are fixed beforehand
+generalization.py  k-anonymous groups (Mondrian), fixed bands, and fixed cells with noisy counts
+grouped_table.py   GroupedTable: people in groups with the same generalised quasi-identifiers
 """
 
-from .cells import GeneralizedCells as GeneralizedCells
-from .mondrian import banded as banded, mondrian as mondrian
-from .table import GroupedTable as GroupedTable
+from .generalization import (
+    GeneralizedCells as GeneralizedCells,
+    global_recoding as global_recoding,
+    mondrian as mondrian,
+)
+from .grouped_table import GroupedTable as GroupedTable

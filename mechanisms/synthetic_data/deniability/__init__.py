@@ -1,37 +1,40 @@
-"""Synthetic records with plausible deniability: made of real ones, and released if many could have given them.
+"""Synthetic records with plausible deniability: generated from a seed, released if many could be the seed.
 
-definition.py   what plausible deniability asks of one synthetic record, and the buckets by which it is tested
-learning.py     a generator learned from parts of a table, and seeds from another part
-network.py      a Bayesian network over coded attributes
-parameters.py   private parameter learning: noisy counts behind the tables of a network
-release.py      a synthetic record is made of a record, and released if enough other records could have given it
-seeds.py        generators that make a synthetic record of a seed record, with the probability of each
-structure.py    private structure learning: which attributes are the parents of which, from noisy entropies
-theorem.py      what a randomised privacy test promises
+laplace_statistics.py    statistics with Laplace noise, accounted for by advanced composition
+learning.py              LearnedGenerator: a network learned from parts of a table; the rest are seeds
+network.py               BayesianNetwork over coded attributes
+parameters.py            NoisyCounts: private parameter learning
+plausible_deniability.py definition, buckets, and DeniabilityDP, the guarantee of the noisy test
+release.py               DeniableRelease: the mechanism
+seeds.py                 generators of a record from a seed record, with the probability of each output
+structure.py             NoisyEntropies: private structure learning
 
-The words of Bindschaedler, Shokri and Gunter (2017), and the names here:
+The terms of Bindschaedler, Shokri and Gunter (2017), and the names here:
 
     seed d, synthetic record y       `SeedGenerator.draw`; both are numbers of cells
     omega, attributes re-sampled     `SeedBasedSynthesis.resampled`
-    k', records in the bucket        the crowd of an output
-    eps_H, eps_p, one entropy/table  `epsilon_each` of `NoisyEntropies` and `NoisyCounts`
+    k', plausible seeds              the number of records in the bucket of the seed
+    eps_H, eps_p, one entropy/table  `epsilon_each` of `NoisyEntropies` and `NoisyFamilyCounts`
     D_T, D_P, D_S                    the parts of `learn_generator`, for structure, parameters and seeds
-laplace_statistics.py Statistics of a table, each with Laplace noise and a small epsilon, accounted for by advanced com
 """
 
-from .definition import buckets as buckets, largest_crowd as largest_crowd, plausibly_deniable as plausibly_deniable
 from .learning import LearnedGenerator as LearnedGenerator, learn_generator as learn_generator
-from .network import BayesianNetwork as BayesianNetwork, chain as chain
-from .parameters import NoisyCounts as NoisyCounts
+from .network import BayesianNetwork as BayesianNetwork, markov_chain as markov_chain
+from .parameters import NoisyFamilyCounts as NoisyFamilyCounts
+from .plausible_deniability import (
+    DeniabilityDP as DeniabilityDP,
+    likelihood_buckets as likelihood_buckets,
+    n_plausible_seeds as n_plausible_seeds,
+    plausibly_deniable as plausibly_deniable,
+)
 from .release import NOT_RELEASED as NOT_RELEASED, DeniableRelease as DeniableRelease
 from .seeds import (
     SeedBasedSynthesis as SeedBasedSynthesis,
     SeedGenerator as SeedGenerator,
-    TableGenerator as TableGenerator,
+    TabulatedSeedGenerator as TabulatedSeedGenerator,
 )
 from .structure import (
     NoisyEntropies as NoisyEntropies,
     entropy_sensitivity as entropy_sensitivity,
     learn_structure as learn_structure,
 )
-from .theorem import DeniabilityDP as DeniabilityDP

@@ -5,19 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import PureDP, compose
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...combinators.repeated import Repeated
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...noise.laplace import Laplace, draw_laplace, laplace_log_density
 
 
-class LaplaceParts(Mechanism):
+class LaplaceStatistics(Mechanism):
     """Release of `n_parts` statistics with `epsilon_each` each; claim of Dwork, Rothblum and Vadhan (2010).
 
     With slack delta the claim is epsilon_each sqrt(2 n_parts ln(1 / delta)) + n_parts epsilon_each (e^epsilon_each
@@ -51,11 +50,7 @@ class LaplaceParts(Mechanism):
         exact = self.statistics(dataset)
         return Outputs(draw_laplace(self.scale, (size, len(exact)), rng) + exact)
 
-    def output_law(self) -> LogDensity | None:
-        """Return self, whose `log_density` is exact."""
-        return self
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, shape `(size,)`."""
         noise = np.subtract(outputs.values, self.statistics(dataset), dtype=np.float64)
         return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...core.arrays import Ints
 from ...core.base import Dataset
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -16,7 +16,7 @@ from ...core.relation import Relation
 from ...core.validation import positive
 from ...noise.queries.domain import Domain
 from .network import BayesianNetwork
-from .parameters import NoisyCounts
+from .parameters import NoisyFamilyCounts
 from .release import DeniableRelease
 from .seeds import SeedBasedSynthesis
 from .structure import NoisyEntropies
@@ -36,8 +36,8 @@ class LearnedGenerator:
 
     network: BayesianNetwork
     structure: NoisyEntropies
-    parameters: NoisyCounts
-    seeds: NDArray[np.int64]
+    parameters: NoisyFamilyCounts
+    seeds: Ints
 
     def release(self, resampled: Sequence[int], *, k: int, gamma: float, epsilon0: float) -> DeniableRelease:
         """Return the mechanism that releases a synthetic record from one of `seeds`; run it on `seeds`."""
@@ -71,7 +71,7 @@ def learn_generator(
         domain: the attributes, public.
         rng: the only source of randomness.
         epsilon_entropy: epsilon of each entropy; see `NoisyEntropies`.
-        epsilon_table: epsilon of each table; see `NoisyCounts`.
+        epsilon_table: epsilon of each table; see `NoisyFamilyCounts`.
         shares: relative sizes of the three parts, > 0.
         max_parents, max_cells: limits on the parents of an attribute; see `NoisyEntropies`.
 
@@ -80,8 +80,9 @@ def learn_generator(
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> from .network import chain
-        >>> learned = learn_generator(chain(3).sample(4000, rng), chain(3).domain, rng=rng, epsilon_entropy=1.0)
+        >>> from .network import markov_chain
+        >>> truth = markov_chain(3)
+        >>> learned = learn_generator(truth.sample(4000, rng), truth.domain, rng=rng, epsilon_entropy=1.0)
         >>> learned.network, len(learned.seeds)
         (BayesianNetwork(3 attributes, 2 edges), 2000)
     """
@@ -102,7 +103,7 @@ def learn_generator(
     )
     edges, order = structure.learn(structure.release(parts[0], 1, rng).values)
     parents = tuple(tuple(known.names[j] for j in np.flatnonzero(row)) for row in edges[0])
-    parameters = NoisyCounts(
+    parameters = NoisyFamilyCounts(
         known,
         parents,
         tuple(known.names[j] for j in order[0]),

@@ -160,7 +160,7 @@ class BayesianNetwork:
         return f"BayesianNetwork({len(self.order)} attributes, {self.n_edges} edges)"
 
 
-def chain(n_attributes: int = 4, *, same: float = 0.7) -> BayesianNetwork:
+def markov_chain(n_attributes: int = 4, *, same: float = 0.7) -> BayesianNetwork:
     """Return binary attributes x1, x2, ...; each equals its predecessor with probability `same`."""
     names = [f"x{i + 1}" for i in range(n_attributes)]
     table = [[same, 1.0 - same], [1.0 - same, same]]

@@ -15,12 +15,12 @@ from ...core.constraints import OpenUnit, Positive
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain, check_memory
-from .laplace_statistics import LaplaceParts
+from .laplace_statistics import LaplaceStatistics
 from .network import BayesianNetwork
 
 
 @dataclass(frozen=True)
-class NoisyCounts(LaplaceParts):
+class NoisyFamilyCounts(LaplaceStatistics):
     """Counts of each attribute with its parents, m tables, each cell plus Laplace noise.
 
     A record is counted in one cell of each table: under add_remove noise of scale 1 / epsilon_each makes a table
@@ -42,7 +42,7 @@ class NoisyCounts(LaplaceParts):
         * One cell of each table moves on `worst_case()`, or two under replace_one.
 
     Example:
-        >>> mechanism = NoisyCounts({"x": 2, "y": 3}, epsilon_each=0.5)
+        >>> mechanism = NoisyFamilyCounts({"x": 2, "y": 3}, epsilon_each=0.5)
         >>> mechanism.statistics([[0, 2], [0, 1], [1, 2]])
         array([2., 1., 0., 1., 1., 0., 0., 1.])
     """

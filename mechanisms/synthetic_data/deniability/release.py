@@ -6,20 +6,18 @@ import math
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ...accounting import ExactDP
-from ...core.arrays import Floats, Ints
+from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...noise.laplace import draw_laplace
-from .definition import buckets
+from .plausible_deniability import DeniabilityDP, likelihood_buckets, pass_log_probability
 from .seeds import SeedBasedSynthesis, SeedGenerator
-from .theorem import DeniabilityDP, pass_log_probability
 
 NOT_RELEASED = -1
 """Output of a run that releases nothing."""
@@ -95,12 +93,14 @@ class DeniableRelease(Mechanism):
         cells = self._cells(dataset)
         seeds = cells[rng.integers(len(cells), size=size)]
         outputs = self.generator.draw(seeds, rng)
-        _, _, crowds = self._levels(outputs, cells)
-        seed_crowds = np.take_along_axis(crowds, self.generator.levels(outputs, seeds)[:, np.newaxis], axis=1)[:, 0]
-        released = self._passes(seed_crowds - self.k, rng) & (rng.random(size) >= self.withheld)
+        _, _, bucket_sizes = self._levels(outputs, cells)
+        seed_bucket_sizes = np.take_along_axis(
+            bucket_sizes, self.generator.levels(outputs, seeds)[:, np.newaxis], axis=1
+        )[:, 0]
+        released = self._passes(seed_bucket_sizes - self.k, rng) & (rng.random(size) >= self.withheld)
         return Outputs(np.where(released, outputs, NOT_RELEASED))
 
-    def _passes(self, excess: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def _passes(self, excess: Floats, rng: np.random.Generator) -> Bools:
         """Return True where k' records pass the test, for each excess k' - k."""
         return np.asarray(excess >= draw_laplace(1.0 / self.epsilon0, excess.shape, rng))
 
@@ -122,7 +122,7 @@ class DeniableRelease(Mechanism):
         """Return log probability, number of records, and number in the bucket, at each level of each output."""
         log_p = self.generator.log_levels(outputs)
         counts = self.generator.counts(outputs, cells)
-        bucket = buckets(log_p, self.gamma)
+        bucket = likelihood_buckets(log_p, self.gamma)
         same_bucket = bucket[:, :, np.newaxis] == bucket[:, np.newaxis, :]
         return log_p, counts, (same_bucket * counts[:, np.newaxis, :]).sum(axis=2)
 
@@ -130,7 +130,7 @@ class DeniableRelease(Mechanism):
         """Return self, whose `log_density` is exact; None if the domain is large."""
         return self if self.generator.n_outputs <= LARGEST else None
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
+    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output under `dataset`, `(size,)`; -inf for an impossible output."""
         cells, values = self._cells(dataset), np.asarray(outputs.values)
         possible = (values >= 0) & (values < self.generator.n_outputs) & (values == np.floor(values))
@@ -144,16 +144,16 @@ class DeniableRelease(Mechanism):
 
     def log_released(self, outputs: Ints, cells: Ints) -> Floats:
         """Return the log probability that each of `outputs` is released, for the records `cells`; any domain size."""
-        log_p, counts, crowds = self._levels(outputs, cells)
+        log_p, counts, bucket_sizes = self._levels(outputs, cells)
         with np.errstate(divide="ignore"):
-            log_terms = log_p + np.log(counts) + self._log_pass(crowds - self.k)
+            log_terms = log_p + np.log(counts) + self._log_pass(bucket_sizes - self.k)
         return np.asarray(logsumexp(log_terms, axis=1) - math.log(len(cells)) + math.log1p(-self.withheld))
 
     def log_not_released(self, cells: Ints) -> float:
         """Return the log probability that nothing is released, as a sum over all outputs."""
-        log_p, counts, crowds = self._levels(np.arange(self.generator.n_outputs), cells)
+        log_p, counts, bucket_sizes = self._levels(np.arange(self.generator.n_outputs), cells)
         with np.errstate(divide="ignore"):
-            failed = logsumexp(log_p + np.log(counts) + self._log_fail(crowds - self.k)) - math.log(len(cells))
+            failed = logsumexp(log_p + np.log(counts) + self._log_fail(bucket_sizes - self.k)) - math.log(len(cells))
             return float(np.logaddexp(np.log(self.withheld), math.log1p(-self.withheld) + failed))
 
     def log_law(self, dataset: Dataset) -> Floats:

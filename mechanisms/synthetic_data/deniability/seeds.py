@@ -2,7 +2,7 @@
 
     SeedGenerator         the interface that a privacy test needs
     SeedBasedSynthesis    a Bayesian network that keeps some attributes of the seed and draws the others
-    TableGenerator        any generator of few records, as a table of probabilities
+    TabulatedSeedGenerator        any generator of few records, as a table of probabilities
 
 Records are cell numbers. For each output, every generator in this module has a few levels: at each level Pr[output |
 seed] is one number, and the records of a dataset at this level are counted. So a test of thousands of outputs on a
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset
@@ -25,7 +25,7 @@ from ...core.constraints import Options
 from ...core.errors import ParameterError
 from ...core.validation import whole
 from ...noise.queries.domain import Domain
-from .network import BayesianNetwork, chain
+from .network import BayesianNetwork, markov_chain
 
 
 class SeedGenerator(Options):
@@ -86,14 +86,14 @@ class SeedBasedSynthesis(SeedGenerator):
         resampled: the values of omega, distinct whole numbers from 0 to m.
 
     Example:
-        >>> generator = SeedBasedSynthesis(chain(3), resampled=(1,))
+        >>> generator = SeedBasedSynthesis(markov_chain(3), resampled=(1,))
         >>> y = generator.network.domain.cells(np.array([[0, 1, 1], [0, 1, 1]]))
         >>> seeds = generator.network.domain.cells(np.array([[0, 1, 0], [0, 0, 1]]))
         >>> np.exp(generator.log_probabilities(y, seeds)).round(6)
         array([0.7, 0. ])
     """
 
-    network: BayesianNetwork = field(default_factory=chain)
+    network: BayesianNetwork = field(default_factory=markov_chain)
     resampled: tuple[int, ...] = (2, 3)
 
     def __post_init__(self) -> None:
@@ -159,7 +159,7 @@ class SeedBasedSynthesis(SeedGenerator):
             n_matching[:, level] -= np.searchsorted(prefixes, output_prefixes[:, level], side="left")
         return n_matching[:, :-1] - n_matching[:, 1:]
 
-    def two_records(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def two_records(self) -> tuple[Ints, Ints]:
         """Return two records: all first values; and the last value of the first attribute with several values."""
         first = np.zeros((1, len(self.network.order)), dtype=np.int64)
         other = first.copy()
@@ -169,7 +169,7 @@ class SeedBasedSynthesis(SeedGenerator):
 
 
 @dataclass(frozen=True, eq=False)
-class TableGenerator(SeedGenerator):
+class TabulatedSeedGenerator(SeedGenerator):
     """Any generator of few records: row d holds Pr[y | d] for all outputs y.
 
     Args:
@@ -178,11 +178,11 @@ class TableGenerator(SeedGenerator):
     A dataset is an array `(n_records,)` of whole numbers below n_seeds.
 
     Example:
-        >>> TableGenerator([[0.5, 0.5], [0.0, 1.0]]).counts(np.array([1]), np.array([0, 0, 1]))
+        >>> TabulatedSeedGenerator([[0.5, 0.5], [0.0, 1.0]]).counts(np.array([1]), np.array([0, 0, 1]))
         array([[2., 1.]])
     """
 
-    probabilities: NDArray[np.float64] | Sequence[Sequence[float]]
+    probabilities: Floats | Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:
         table: ArrayLike = np.array(self.probabilities, dtype=np.float64)

@@ -9,19 +9,18 @@ from itertools import combinations
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ApproximateDP
-from ...core.arrays import Floats
+from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive, whole
+from ...core.validation import whole
 from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.queries.domain import Domain
-from .laplace_statistics import LaplaceParts
+from .laplace_statistics import LaplaceStatistics
 
 
 def entropy_sensitivity(n_records: int) -> float:
@@ -42,7 +41,7 @@ def entropy_sensitivity(n_records: int) -> float:
 
 
 @dataclass(frozen=True)
-class NoisyEntropies(LaplaceParts):
+class NoisyEntropies(LaplaceStatistics):
     """Entropies of all attributes and of all pairs of them, with Laplace noise, and the structure learned from them.
 
     There are m (m + 1) / 2 entropies of m attributes, each with noise of scale `entropy_sensitivity` / epsilon_each.
@@ -94,7 +93,7 @@ class NoisyEntropies(LaplaceParts):
     max_parents: NonNegativeInt = 3
     max_cells: PositiveInt = 1000
     buckets: Any = None
-    epsilon_n: float | None = None
+    epsilon_n: Positive | None = None
     relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +102,6 @@ class NoisyEntropies(LaplaceParts):
         if self.buckets is not None:
             object.__setattr__(self, "buckets", _checked_buckets(self.buckets, self.domain))
         if self.epsilon_n is not None:
-            positive(epsilon_n=self.epsilon_n)
             object.__setattr__(self, "relation", Relation.ADD_REMOVE)
 
     @property
@@ -182,7 +180,7 @@ class NoisyEntropies(LaplaceParts):
             return composed
         return ApproximateDP(self.epsilon_n + composed.epsilon(0.5 * self.delta), self.delta, self.relation)
 
-    def learn(self, noisy: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def learn(self, noisy: Floats) -> tuple[Bools, Ints]:
         """Return parents `(size, m, m)` and orders `(size, m)` from noisy outputs of the view "entropies"."""
         entropies = noisy if self.epsilon_n is None else noisy[:, 1:]
         return learn_structure(entropies, self.domain.shape, self.max_parents, self.max_cells)
@@ -208,7 +206,7 @@ class NoisyEntropies(LaplaceParts):
         return Neighbours(d0, d1, self.relation)
 
 
-def _entropy(domain: Domain, records: NDArray[np.int64], names: tuple[str, ...]) -> float:
+def _entropy(domain: Domain, records: Ints, names: tuple[str, ...]) -> float:
     if not len(records):
         return 0.0
     _, counts = np.unique(domain.cells(records, names), return_counts=True)
@@ -238,9 +236,7 @@ def _checked_buckets(buckets: Any, domain: Domain) -> tuple[tuple[int, ...], ...
     return tuple(tuple(int(bucket) for bucket in by_name[name]) for name in domain.names)
 
 
-def learn_structure(
-    entropies: Floats, shape: tuple[int, ...], max_parents: int, max_cells: int
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def learn_structure(entropies: Floats, shape: tuple[int, ...], max_parents: int, max_cells: int) -> tuple[Bools, Ints]:
     """Return the parents of each attribute by correlation-based feature selection, for many runs at once.
 
     The order starts with the attribute with the largest sum of correlations to all others, and continues with the
@@ -285,9 +281,7 @@ def _correlations(entropies: Floats, m: int) -> Floats:
     return corr if coarse else np.asarray(corr + corr.transpose(0, 2, 1))
 
 
-def _selected(
-    corr: Floats, child: NDArray[np.int64], allowed: NDArray[np.bool_], shape: tuple[int, ...], most: int, cells: int
-) -> NDArray[np.bool_]:
+def _selected(corr: Floats, child: Ints, allowed: Bools, shape: tuple[int, ...], most: int, cells: int) -> Bools:
     """Return the parents of `child` `(size,)` among `allowed` `(size, m)`, the same shape."""
     runs, m = np.arange(len(child)), len(shape)
     log_size, child_corr = np.log(np.array(shape)), corr[np.arange(len(child)), child]

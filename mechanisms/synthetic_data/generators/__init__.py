@@ -1,23 +1,22 @@
 """Fitting a distribution to measured marginals: post-processing of the answers.
 
-direct.py          over the cells of the whole domain
-graphical.py       graphical models: the same distribution, by belief propagation in a junction tree
-junction_tree.py   attributes in groups that form a tree
-local/             over marginals that agree where they overlap; a table made from them by GUM
-mixtures/          over mixtures of product distributions: relaxed tables, generator networks
-potentials.py      mirror descent on the potentials of a distribution, batched over runs
-problem.py         what all of them solve, and how well one does
-reference.py       graphical models of the library mbi, to compare with
-sampling.py        tables drawn from probabilities, batched over runs
-tree_answers.py    measured attributes and pairs as the nodes and edges of a tree, another one in each run
-tree_model.py      the graphical model of a tree, another tree in each run, fitted for all runs at once
+direct.py             DirectGenerator: over the cells of the whole domain
+generator_network.py  GeneratorNetwork: GEM
+gradual_update.py     GUM of PrivSyn: records are updated until their marginals are near the targets
+graphical_model.py    GraphicalModel: Private-PGM, by belief propagation; the same by the library mbi
+junction_tree.py      JunctionTree: attributes in groups that form a tree
+local_consistency.py  LocalConsistency, GradualUpdate: marginals that agree where they overlap, and tables from them
+mirror_descent.py     mirror descent on the potentials of a distribution, batched over runs
+objective.py          the optimisation problem of every generator, and the misfit of a solution
+product_mixtures.py   mixtures of product distributions, their marginals and gradients
+relaxed_table.py      RelaxedTable: RAP
+tree_model.py         TreeModel: the graphical model of a tree, another tree in each run
 """
 
 from .direct import DirectGenerator as DirectGenerator
-from .graphical import GraphicalModel as GraphicalModel
-from .local.consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
-from .mixtures.network import GeneratorNetwork as GeneratorNetwork
-from .mixtures.relaxed import RelaxedTable as RelaxedTable
-from .problem import misfit as misfit
-from .reference import ReferenceModel as ReferenceModel
+from .generator_network import GeneratorNetwork as GeneratorNetwork
+from .graphical_model import GraphicalModel as GraphicalModel, MbiGraphicalModel as MbiGraphicalModel
+from .local_consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
+from .objective import misfit as misfit
+from .relaxed_table import RelaxedTable as RelaxedTable
 from .tree_model import TreeModel as TreeModel

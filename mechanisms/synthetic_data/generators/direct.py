@@ -1,4 +1,4 @@
-"""Direct method: the best distribution over the whole domain."""
+"""Direct method: the best distribution over the whole domain; and systematic samples, batched over runs."""
 
 from __future__ import annotations
 
@@ -10,48 +10,42 @@ import numpy as np
 from scipy.special import softmax
 
 from ...core.arrays import Floats, Ints
-from ...core.constraints import Positive, PositiveInt, check_fields
 from ...noise.queries.domain import Domain, check_memory
-from ..base import Generator, Measured, Synthesised
-from .potentials import Likelihood, Parts, fit_potentials
-from .sampling import systematic_sample
+from ..base import FittedDistribution, NoisyMarginal
+from .mirror_descent import MirrorDescentGenerator, Parts
 
 BLOCK = 2**22
 """Size of the blocks in which runs are fitted, in numbers; several arrays of this size are held at once."""
 
 
 @dataclass(frozen=True)
-class DirectGenerator(Generator):
+class DirectGenerator(MirrorDescentGenerator):
     """Direct method: maximum likelihood of the answers over all distributions on the cells of the domain.
 
-    A convex problem, solved by multiplicative weights: see `dpassay.mechanisms.synthetic_data.generators.potentials`. Of all
-    best distributions it finds the one with the largest entropy. It holds the whole domain in memory, and is therefore
-    suited to few attributes; `GraphicalModel` finds the same distribution without holding the domain.
+    A convex problem, solved by multiplicative weights (`mirror_descent`). Of all best distributions it finds the one
+    with the largest entropy. It holds the whole domain in memory, and is therefore suited to few attributes;
+    `GraphicalModel` finds the same distribution without holding the domain.
 
     Args:
         n_steps: maximum number of steps of multiplicative weights, >= 1.
         tolerance: a run ends once 25 steps increase its log likelihood by less than this, > 0.
 
     Example:
-        >>> from dpassay.mechanisms.synthetic_data import Measured
+        >>> from dpassay.mechanisms.synthetic_data import NoisyMarginal
         >>> answers = np.array([[30.0, 10.0]])
         >>> fitted = DirectGenerator().fit(
-        ...     Domain({"a": 2, "b": 2}), [Measured(("a",), answers, 1.0)], np.random.default_rng(0)
+        ...     Domain({"a": 2, "b": 2}), [NoisyMarginal(("a",), answers, 1.0)], np.random.default_rng(0)
         ... )
         >>> fitted.marginal(("a", "b")).round(3) + 0.0
         array([[15., 15.,  5.,  5.]])
     """
 
-    n_steps: PositiveInt = 1000
-    tolerance: Positive = 1e-3
-
     deterministic: ClassVar[bool] = True
     holds_domain: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def _fit(self, domain: Domain, measured: Sequence[Measured], total: Floats, rng: np.random.Generator) -> Histograms:
+    def _fit(
+        self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats, rng: np.random.Generator
+    ) -> Histograms:
         check_memory(
             len(total) * domain.n_cells,
             "distributions over the whole domain",
@@ -64,7 +58,7 @@ class DirectGenerator(Generator):
             shares[runs] = self._shares(domain, [measurement.of_runs(runs) for measurement in measured], total[runs])
         return Histograms(domain, total, shares)
 
-    def _shares(self, domain: Domain, measured: Sequence[Measured], total: Floats) -> Floats:
+    def _shares(self, domain: Domain, measured: Sequence[NoisyMarginal], total: Floats) -> Floats:
         """Return the fitted probability of each cell, shape `(size, n_cells)`."""
         projections = [Projection(domain, measurement.attributes) for measurement in measured]
 
@@ -79,11 +73,7 @@ class DirectGenerator(Generator):
             return [projection.sums(probabilities) for projection in projections]
 
         start = [np.zeros_like(measurement.answers) for measurement in measured]
-        return shares(
-            fit_potentials(
-                marginals, Likelihood(measured, total), start, n_steps=self.n_steps, tolerance=self.tolerance
-            )
-        )
+        return shares(self._potentials(marginals, measured, total, start))
 
 
 class Projection:
@@ -114,7 +104,7 @@ class Projection:
         return summed.transpose(self._to_attributes).reshape(len(values), -1)
 
 
-class Histograms(Synthesised):
+class Histograms(FittedDistribution):
     """A distribution over the whole domain for each run.
 
     Args:
@@ -133,3 +123,47 @@ class Histograms(Synthesised):
         """Return tables in which each cell has its expected number of rows, rounded up or down, in random order."""
         cells = systematic_sample(self.shares, n_rows, rng)
         return self.domain.records_in(rng.permuted(cells, axis=1))
+
+
+def systematic_sample(shares: Floats, n_rows: int, rng: np.random.Generator) -> Ints:
+    """Return the cells of `n_rows` rows in each run, in ascending order: shape `(size, n_rows)`.
+
+    Cell c appears n_rows * share times on average, with an error below one: the distribution function is
+    read at (u + i) / n_rows with one uniform u per run, which is systematic sampling.
+
+    Args:
+        shares: probability of each cell, shape `(size, n_cells)`.
+    """
+    steps = np.cumsum(shares, axis=1)
+    steps /= steps[:, -1:]
+    runs = np.arange(len(shares), dtype=np.float64)[:, None]
+    levels = (rng.random((len(shares), 1)) + np.arange(n_rows)) / n_rows
+    indices = np.searchsorted((steps + runs).ravel(), (np.minimum(levels, 1.0 - 1e-12) + runs).ravel(), side="right")
+    cells: Ints = indices.reshape(len(shares), n_rows) - np.arange(len(shares))[:, None] * shares.shape[1]
+    return np.clip(cells, 0, shares.shape[1] - 1)
+
+
+def sampled_given(shares: Floats, given: Ints, rng: np.random.Generator) -> Ints:
+    """Return a cell for each row, given a code of the row: systematic samples, one per code, in random order.
+
+    Args:
+        shares: probabilities of code and cell together, shape `(size, n_codes, n_cells)`.
+        given: code of each row, shape `(size, n_rows)`.
+
+    Returns:
+        Cells, shape `(size, n_rows)`. Among k rows with the same code, cell c appears k times its conditional
+        probability on average, with an error below one.
+    """
+    size, n_codes, n_cells = shares.shape
+    steps = np.cumsum(shares.reshape(-1, n_cells) + 1e-300, axis=1)
+    steps = (steps / steps[:, -1:] + np.arange(size * n_codes)[:, None]).ravel()
+    groups = (given + n_codes * np.arange(size)[:, None]).ravel()
+    order = np.lexsort((rng.random(len(groups)), groups))
+    counts = np.bincount(groups, minlength=size * n_codes)
+    rank = np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
+    levels = (rank + np.repeat(rng.random(len(counts)), counts)) / np.repeat(counts, counts)
+    sorted_groups = groups[order]
+    indices = np.searchsorted(steps, np.minimum(levels, 1.0 - 1e-9) + sorted_groups, side="right")
+    cells = np.empty(len(groups), dtype=np.int64)
+    cells[order] = np.clip(indices - sorted_groups * n_cells, 0, n_cells - 1)
+    return cells.reshape(given.shape)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...core.errors import ParameterError
 from ...noise.queries.domain import LARGEST_TABLE, Domain
 from ..base import Marginal
 
 Graph = dict[str, set[str]]
+MEGABYTE = 2**20
 
 
 @dataclass(frozen=True)
@@ -133,3 +134,15 @@ def _joined(domain: Domain, cliques: list[set[str]]) -> JunctionTree:
                 overlap[other] = (len(cliques[other] & cliques[number]), number)
     named = tuple(tuple(name for name in domain.names if name in cliques[number]) for number in order)
     return JunctionTree(domain, named, tuple(parents))
+
+
+@lru_cache(maxsize=100_000)
+def model_size(domain: Domain, cliques: frozenset[Marginal]) -> float:
+    """Return the size in megabytes of a junction tree that holds all cliques, eight bytes per cell.
+
+    Attributes are eliminated one by one, always the one that leaves the smallest clique: a greedy order, because
+    finding the best order is hard.
+    """
+    tree_cliques = _cliques(domain, _graph(domain, tuple(cliques)), _weight)
+    sizes = dict(domain.attributes)
+    return 8.0 * sum(math.prod(sizes[name] for name in clique) for clique in tree_cliques) / MEGABYTE

@@ -9,22 +9,27 @@ from itertools import combinations
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP
-from ...core.arrays import Floats, Ints
-from ...core.constraints import OpenUnit, Positive, at_least, check_fields
+from ...core.arrays import Bools, Floats, Ints
+from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import whole
 from ...noise.queries.domain import Domain
-from ..base import Generator, Marginal, MarginalSelection, Measured, Synthesised, Table, checked_marginals
-from .measured_marginals import Collected
-from .model_size import model_size
+from ..base import (
+    CodedTable,
+    FittedDistribution,
+    Generator,
+    Marginal,
+    MarginalSelection,
+    NoisyMarginal,
+    checked_marginals,
+)
+from ..generators.junction_tree import model_size
 
-Flags = NDArray[np.bool_]
 HALF_NORMAL = math.sqrt(2.0 / math.pi)
 """Expected absolute value of a standard normal number."""
 LESS = 1.0 - 1e-9
@@ -89,12 +94,7 @@ class AIM(MarginalSelection):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
-            )
+        super().__post_init__()
         if isinstance(self.workload, int):
             whole(1, workload=self.workload)
         else:
@@ -162,11 +162,13 @@ class AIM(MarginalSelection):
         """Return `ConcentratedDP(rho)`."""
         return ConcentratedDP(self.rho, relation=self.relation)
 
-    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+    def measure(
+        self, table: CodedTable, generator: Generator, size: int, rng: np.random.Generator
+    ) -> tuple[NoisyMarginal, ...]:
         """Return the measurements of all runs; runs that have spent their budget wait for the others."""
         domain = table.domain
-        setting = AIMSetting.of(self, domain)
-        collected, measurements = Collected(domain, setting.candidates, size), []
+        setting = AIMCandidates.of(self, domain)
+        collected, measurements = AveragedMeasurements(domain, setting.candidates, size), []
         cost = np.full(size, self.rho / self.n_rounds(domain))
         spent = np.zeros(size)
         all_runs = np.arange(size)
@@ -205,10 +207,10 @@ class AIM(MarginalSelection):
 
     def log_odds(
         self,
-        table: Table,
-        setting: AIMSetting,
+        table: CodedTable,
+        setting: AIMCandidates,
         counts: Sequence[Floats],
-        collected: Collected,
+        collected: AveragedMeasurements,
         runs: Ints,
         cost: Floats,
         spent: Floats,
@@ -239,21 +241,32 @@ class AIM(MarginalSelection):
         return np.asarray(log_softmax(np.where(allowed, rate[:, None] * scores, -np.inf), axis=1))
 
     def _fit(
-        self, collected: Collected, runs: Ints, table: Table, generator: Generator, rng: np.random.Generator
-    ) -> Synthesised:
+        self,
+        collected: AveragedMeasurements,
+        runs: Ints,
+        table: CodedTable,
+        generator: Generator,
+        rng: np.random.Generator,
+    ) -> FittedDistribution:
         n_records = None if self.relation is Relation.ADD_REMOVE else len(table)
         return generator.fit(table.domain, collected.measured(runs, generator), rng, n_records=n_records)
 
     def _measured(
-        self, table: Table, setting: AIMSetting, place: int, runs: Ints, deviation: Floats, rng: np.random.Generator
-    ) -> Measured:
+        self,
+        table: CodedTable,
+        setting: AIMCandidates,
+        place: int,
+        runs: Ints,
+        deviation: Floats,
+        rng: np.random.Generator,
+    ) -> NoisyMarginal:
         counts = table.marginal(setting.candidates[place])
         noise = deviation[:, None] * rng.standard_normal((len(runs), len(counts)))
-        return Measured(setting.candidates[place], counts + noise, deviation, runs=runs)
+        return NoisyMarginal(setting.candidates[place], counts + noise, deviation, runs=runs)
 
-    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+    def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return one row per run, as the class describes: `(size, most_rounds * (2 + longest marginal))`."""
-        setting = AIMSetting.of(self, domain)
+        setting = AIMCandidates.of(self, domain)
         rows = np.zeros((size, self.most_rounds(domain), 2 + int(setting.n_cells.max())))
         n_done = np.zeros(size, dtype=np.int64)
         for measurement in measured:
@@ -267,11 +280,11 @@ class AIM(MarginalSelection):
     def has_density(self, generator: Generator) -> bool:
         return generator.deterministic
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats:
         """Return the sum of the log probabilities of each choice given earlier outputs and of the noise."""
-        setting = AIMSetting.of(self, table.domain)
+        setting = AIMCandidates.of(self, table.domain)
         rounds = transcripts.reshape(len(transcripts), self.most_rounds(table.domain), -1)
-        collected = Collected(table.domain, setting.candidates, len(rounds))
+        collected = AveragedMeasurements(table.domain, setting.candidates, len(rounds))
         log_density, spent = np.zeros(len(rounds)), np.zeros(len(rounds))
         unused_rng = np.random.default_rng(0)
         for number in range(rounds.shape[1]):
@@ -296,11 +309,11 @@ class AIM(MarginalSelection):
                 scaled = (answers - exact) / noise[:, None]
                 log_density[active[rows]] += -0.5 * (scaled * scaled).sum(axis=1)
                 log_density[active[rows]] -= len(exact) * np.log(noise * math.sqrt(2.0 * math.pi))
-                collected.add(place, active[rows], Measured(setting.candidates[place], answers, noise))
+                collected.add(place, active[rows], NoisyMarginal(setting.candidates[place], answers, noise))
         return log_density
 
 
-class AIMSetting(NamedTuple):
+class AIMCandidates(NamedTuple):
     """Constants of a selection for one domain.
 
     Args:
@@ -316,12 +329,12 @@ class AIMSetting(NamedTuple):
     n_cells: Ints
 
     @classmethod
-    def of(cls, selection: AIM, domain: Domain) -> AIMSetting:
+    def of(cls, selection: AIM, domain: Domain) -> AIMCandidates:
         candidates = selection.candidates(domain)
         n_cells = np.array([domain.project(candidate).n_cells for candidate in candidates])
         return cls(domain, candidates, selection.weights(domain), n_cells)
 
-    def counts(self, model: Synthesised) -> list[Floats]:
+    def counts(self, model: FittedDistribution) -> list[Floats]:
         """Return the counts of every candidate, shape `(size, n_cells)` each."""
         return [model.marginal(candidate) for candidate in self.candidates]
 
@@ -333,7 +346,7 @@ class AIMSetting(NamedTuple):
             distances[rows] = np.abs(after[place][rows] - before[place][rows]).sum(axis=1)
         return distances
 
-    def allowed(self, collected: Collected, runs: Ints, limit: Floats) -> Flags:
+    def allowed(self, collected: AveragedMeasurements, runs: Ints, limit: Floats) -> Bools:
         """Return a mask of the candidates that fit in the model or are already in it, `(len(runs), n_candidates)`.
 
         Args:
@@ -342,12 +355,63 @@ class AIMSetting(NamedTuple):
             limit: size limit in megabytes, shape `(len(runs),)`.
         """
         limit = limit / LESS
-        if model_size(self.domain.attributes, frozenset({self.domain.names})) <= limit.min():
+        if model_size(self.domain, frozenset({self.domain.names})) <= limit.min():
             return np.ones((len(runs), len(self.candidates)), dtype=np.bool_)
         mask = np.empty((len(runs), len(self.candidates)), dtype=np.bool_)
         for row, run in enumerate(runs):
             cliques = collected.cliques(int(run))
             for place, candidate in enumerate(self.candidates):
                 included = any({*candidate} <= {*clique} for clique in cliques)
-                mask[row, place] = included or model_size(self.domain.attributes, cliques | {candidate}) <= limit[row]
+                mask[row, place] = included or model_size(self.domain, cliques | {candidate}) <= limit[row]
         return mask
+
+
+class AveragedMeasurements:
+    """Precision-weighted average of all measurements of each candidate in each run, which is sufficient for a fit.
+
+    Args:
+        domain: domain of the records.
+        candidates: marginals that may be measured.
+        size: number of runs.
+    """
+
+    def __init__(self, domain: Domain, candidates: Sequence[Marginal], size: int) -> None:
+        self._candidates = tuple(candidates)
+        self._precisions = np.zeros((size, len(self._candidates)))
+        self._answers: dict[int, Floats] = {}
+        self._n_cells = [domain.project(candidate).n_cells for candidate in self._candidates]
+        self._size = size
+
+    def add(self, place: int, runs: Ints, measured: NoisyMarginal) -> None:
+        """Add the measurements of candidate number `place` in `runs`."""
+        averages = self._answers.setdefault(place, np.zeros((self._size, self._n_cells[place])))
+        new = 1.0 / measured.deviations**2
+        total = self._precisions[runs, place] + new
+        averages[runs] += (new / total)[:, None] * (measured.answers - averages[runs])
+        self._precisions[runs, place] = total
+
+    def cliques(self, run: int) -> frozenset[Marginal]:
+        """Return the marginals that one run has measured."""
+        return frozenset(self._candidates[place] for place in np.flatnonzero(self._precisions[run]))
+
+    def measured(self, runs: Ints, generator: Generator) -> list[NoisyMarginal]:
+        """Return the measurements of `runs`, renumbered from 0.
+
+        For a generator that holds the whole domain, missing measurements are included with infinite noise, so that all
+        runs can be fitted together, whatever they chose.
+        """
+        measurements = []
+        for place, answers in sorted(self._answers.items()):
+            precisions = self._precisions[runs, place]
+            rows = np.flatnonzero(precisions)
+            if not len(rows):
+                continue
+            name = self._candidates[place]
+            if generator.holds_domain or len(rows) == len(runs):
+                with np.errstate(divide="ignore"):
+                    measurements.append(NoisyMarginal(name, answers[runs], 1.0 / np.sqrt(precisions)))
+            else:
+                measurements.append(
+                    NoisyMarginal(name, answers[runs[rows]], 1.0 / np.sqrt(precisions[rows]), runs=rows)
+                )
+        return measurements

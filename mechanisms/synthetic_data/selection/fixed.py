@@ -12,16 +12,15 @@ import numpy as np
 from ...accounting import ConcentratedDP
 from ...core.arrays import Floats
 from ...core.base import Outputs
-from ...core.constraints import check_fields, one_of_names
+from ...core.constraints import Positive, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import positive
 from ...noise.gaussian import Gaussian
 from ...noise.laplace import Laplace
 from ...noise.queries.domain import Domain
 from ...noise.queries.marginals import Marginals
-from ..base import NOISES, Generator, Marginal, MarginalSelection, Measured, Table, checked_marginals
+from ..base import NOISES, CodedTable, Generator, Marginal, MarginalSelection, NoisyMarginal, checked_marginals
 
 
 @dataclass(frozen=True)
@@ -58,18 +57,13 @@ class FixedMarginals(MarginalSelection):
     marginals: tuple[Marginal, ...]
     _: KW_ONLY
     noise: Annotated[str, one_of_names(*NOISES)] = "gaussian"
-    standard_deviation: float | None = None
+    standard_deviation: Positive | None = None
     epsilon: float | None = None
     delta: float | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
-            )
+        super().__post_init__()
         names = tuple((marginal,) if isinstance(marginal, str) else tuple(marginal) for marginal in self.marginals)
         object.__setattr__(self, "marginals", names)
         if self.standard_deviation is None:
@@ -78,8 +72,6 @@ class FixedMarginals(MarginalSelection):
                 raise ParameterError(f"give standard_deviation, or, for {self.noise} noise, {needs}.")
         elif self.epsilon is not None or self.delta is not None:
             raise ParameterError("give either standard_deviation, or epsilon and delta, but not both.")
-        else:
-            positive(standard_deviation=self.standard_deviation)
 
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
         marginals = checked_marginals(domain, self.marginals)
@@ -125,12 +117,14 @@ class FixedMarginals(MarginalSelection):
         parameter = noise.mu if isinstance(noise, Gaussian) else noise.epsilon
         return ConcentratedDP(0.5 * parameter**2, relation=self.relation)
 
-    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+    def measure(
+        self, table: CodedTable, generator: Generator, size: int, rng: np.random.Generator
+    ) -> tuple[NoisyMarginal, ...]:
         names, deviation = self.candidates(table.domain), self.deviation(table.domain)
         answers = self._noise(table.domain).release(table.records, size, rng).values.reshape(size, -1)
         parts = Marginals(table.domain, names).parts(answers)
         return tuple(
-            Measured(marginal, part, deviation, self.noise) for marginal, part in zip(names, parts, strict=True)
+            NoisyMarginal(marginal, part, deviation, self.noise) for marginal, part in zip(names, parts, strict=True)
         )
 
     def guarantee(self, domain: Domain) -> Guarantee:
@@ -141,14 +135,14 @@ class FixedMarginals(MarginalSelection):
         moved = Marginals(domain, self.candidates(domain)).sensitivity(self.relation, norm=1.0)
         return self.guarantee(domain) if self.noise == "gaussian" or moved == 1.0 else None
 
-    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+    def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return the answers, concatenated over the marginals, shape `(size, n_answers)`."""
         return np.concatenate([measurement.answers for measurement in measured], axis=1)
 
     def has_density(self, generator: Generator) -> bool:
         return True
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats:
         """Return the log density of the noise of all cells."""
         answers = transcripts if transcripts.shape[1] > 1 else transcripts[:, 0]
         return self._noise(table.domain).log_density(Outputs(answers), table.records)

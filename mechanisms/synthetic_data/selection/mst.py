@@ -5,26 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
-from ...core.arrays import Floats, Ints
+from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Neighbours
-from ...core.constraints import NonNegative, Positive, check_fields
+from ...core.constraints import NonNegative, Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain
-from ..base import Generator, Marginal, MarginalSelection, Measured, Table
+from ..base import CodedTable, Generator, Marginal, MarginalSelection, NoisyMarginal
 from . import spanning_trees as trees
 from .aim import HALF_NORMAL
-from .compression import merged, nearest_counts, present, spread
-from .worst_case_clusters import LARGEST, clusters_apart
+from .compression import IndependentModel
 
-Flags = NDArray[np.bool_]
+LARGEST_WORST_CASE = 10**6
+"""Largest number of records that a worst case has."""
 RARE = 3.0
 """Values with a noisy count below this many standard deviations of its noise are merged."""
 
@@ -77,12 +77,7 @@ class MST(MarginalSelection):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
-            )
+        super().__post_init__()
         object.__setattr__(self, "shares", tuple(map(float, self.shares)))
         if len(self.shares) != 3 or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1.0):
             raise ParameterError(
@@ -122,7 +117,7 @@ class MST(MarginalSelection):
         return ConcentratedDP(self.rho, relation=self.relation)
 
     def worst_case(self, domain: Domain) -> Neighbours:
-        """Return two camps of attributes, and a record that supports the dependences within them: see `camps`.
+        """Return two clusters of attributes, and a record that supports their dependences: see `clustered_records`.
 
         The number of records is so large that no value is rare, and that noise in the counts of the attributes hardly
         moves the scores; a few more records of value 0 make it about equally likely that the first edge joins
@@ -132,7 +127,7 @@ class MST(MarginalSelection):
         if len(domain.names) < 3 or min(domain.shape) < 2:
             return super().worst_case(domain)
         n_more = round(math.log(2.0) / (2.0 * self.noise(domain).rate))
-        return clusters_apart(domain.shape, self.relation, min(LARGEST, self._enough(domain)), n_more)
+        return worst_case_clusters(domain.shape, self.relation, min(LARGEST_WORST_CASE, self._enough(domain)), n_more)
 
     def exact_guarantee(self, domain: Domain) -> Guarantee | None:
         """Return the curve on `worst_case(domain)`; None for more than five attributes, or if it has too few records.
@@ -140,10 +135,10 @@ class MST(MarginalSelection):
         The curve is exact for the noise of both measuring steps, and approximate for the choices: noise in the counts
         of the attributes is ignored, which changes their log probabilities by at most about rate / 100.
         """
-        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST:
+        if not 3 <= len(domain.names) <= 5 or min(domain.shape) < 2 or self._enough(domain) > LARGEST_WORST_CASE:
             return None
         pair, noise = self.worst_case(domain), self.noise(domain)
-        tables = [Table.of(domain, pair.side(side)) for side in (0, 1)]
+        tables = [CodedTable.of(domain, pair.side(side)) for side in (0, 1)]
         law0, law1 = (np.exp(self.log_choices(table, noise.rate)) for table in tables)
         parts: list[Guarantee] = [
             GaussianDP(math.sqrt(2.0 * self.rho * (self.shares[0] + self.shares[2])), relation=self.relation)
@@ -152,7 +147,7 @@ class MST(MarginalSelection):
             parts.append(ExactDP(law0, law1, relation=self.relation))
         return compose(parts, accounting="privacy-loss", fixed_sides=True) if len(parts) > 1 else parts[0]
 
-    def log_choices(self, table: Table, rate: float) -> Floats:
+    def log_choices(self, table: CodedTable, rate: float) -> Floats:
         """Return the log probability of each sequence of `spanning_trees.law` if attributes had noise-free counts."""
         names = table.domain.names
         chosen = trees.law(len(names))
@@ -165,7 +160,9 @@ class MST(MarginalSelection):
         deviation, n_values = self.noise(domain).one_way, max(domain.shape)
         return math.ceil(n_values * max(200.0 * deviation**2, 24.0 * deviation))
 
-    def measure(self, table: Table, generator: Generator, size: int, rng: np.random.Generator) -> tuple[Measured, ...]:
+    def measure(
+        self, table: CodedTable, generator: Generator, size: int, rng: np.random.Generator
+    ) -> tuple[NoisyMarginal, ...]:
         domain, noise = table.domain, self.noise(table.domain)
         candidates = self.candidates(domain)
         d = len(domain.names)
@@ -173,7 +170,7 @@ class MST(MarginalSelection):
         model = self.model(one_way_answers, table)
         chosen = self.choose(model.scores(table), noise.rate, rng)
         measurements = [
-            Measured(candidate, answers, noise.one_way)
+            NoisyMarginal(candidate, answers, noise.one_way)
             for candidate, answers in zip(candidates, one_way_answers, strict=False)
         ]
         for round_ in range(d - 1):
@@ -181,7 +178,7 @@ class MST(MarginalSelection):
                 runs = np.flatnonzero(chosen[:, round_] == edge)
                 pair = candidates[d + edge]
                 answers = model.measured(table.marginal(pair), edge, runs, noise.two_way, rng)
-                measurements.append(Measured(pair, answers, noise.two_way, runs=runs))
+                measurements.append(NoisyMarginal(pair, answers, noise.two_way, runs=runs))
         return tuple(measurements)
 
     def choose(self, scores: Floats, rate: float, rng: np.random.Generator) -> Ints:
@@ -192,20 +189,20 @@ class MST(MarginalSelection):
         """Return the log probability of a result of `choose`, shape `(size,)`."""
         return trees.log_probability(scores, chosen, rate)
 
-    def model(self, alone: Sequence[Floats], table: Table) -> Independent:
+    def model(self, alone: Sequence[Floats], table: CodedTable) -> IndependentModel:
         """Return the model with independent attributes, fitted to their noisy counts."""
         domain = table.domain
         kept = [self.kept(answers, table, place) for place, answers in enumerate(alone)]
         fixed = None if self.relation is Relation.ADD_REMOVE else float(max(1, len(table)))
         penalty = self.penalty * HALF_NORMAL * self.noise(domain).two_way
-        return Independent.fitted(alone, kept, domain, fixed, penalty)
+        return IndependentModel.fitted(alone, kept, domain, fixed, penalty)
 
-    def kept(self, answers: Floats, table: Table, place: int) -> Flags:
+    def kept(self, answers: Floats, table: CodedTable, place: int) -> Bools:
         """Return a mask of the values of attribute number `place` that are not merged, shape `(size, n_values)`."""
         threshold = RARE * self.noise(table.domain).one_way
         return answers >= threshold if self.compress else np.ones(answers.shape, dtype=np.bool_)
 
-    def transcript(self, domain: Domain, measured: Sequence[Measured], size: int) -> Floats:
+    def transcript(self, domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> Floats:
         """Return one row per run, as the class describes: `(size, n_pairs + n_cells of all attributes and pairs)`."""
         candidates = self.candidates(domain)
         d = len(domain.names)
@@ -224,7 +221,7 @@ class MST(MarginalSelection):
     def has_density(self, generator: Generator) -> bool:
         return True
 
-    def log_density(self, transcripts: Floats, table: Table, generator: Generator) -> Floats:
+    def log_density(self, transcripts: Floats, table: CodedTable, generator: Generator) -> Floats:
         """Return the log density of the attribute noise, of the choices given it, and of the pair noise given both."""
         domain, noise = table.domain, self.noise(table.domain)
         candidates = self.candidates(domain)
@@ -259,100 +256,6 @@ class MSTNoise(NamedTuple):
     two_way: float
 
 
-class Independent(NamedTuple):
-    """Fitted model with independent attributes, over the compressed domain of each run.
-
-    Args:
-        total: estimated number of records, shape `(size,)`.
-        shares: shares of the values of each attribute, and of the rest: shape `(size, n_values + 1)` each.
-        kept: masks of the values that are not merged: shape `(size, n_values)` each.
-        penalty: penalty of a pair for each of its cells over the compressed domain.
-    """
-
-    total: Floats
-    shares: tuple[Floats, ...]
-    kept: tuple[Flags, ...]
-    penalty: float
-
-    @classmethod
-    def fitted(
-        cls, alone: Sequence[Floats], kept: Sequence[Flags], domain: Domain, fixed: float | None, penalty: float
-    ) -> Independent:
-        """Return the least-squares fit; the total is the precision-weighted mean of the sums of all attributes.
-
-        Args:
-            alone: noisy counts of each attribute, shape `(size, n_values)` each, all with the same noise.
-            kept: see the class.
-            domain: domain of the records.
-            fixed: number of records if it is public; None: estimated, at least 1.
-            penalty: see the class.
-        """
-        if fixed is None:
-            precision = 1.0 / np.array(domain.shape)
-            sums = np.stack([answers.sum(axis=1) for answers in alone], axis=1)
-            total = np.maximum(1.0, sums @ precision / precision.sum())
-        else:
-            total = np.full(len(alone[0]), fixed)
-        shares = []
-        for answers, flags in zip(alone, kept, strict=True):
-            variances = np.ones((len(flags), flags.shape[1] + 1))
-            variances[:, -1] = np.maximum(1, (~flags).sum(axis=1))
-            counts = nearest_counts(merged(answers, flags), variances, present(flags), total)
-            shares.append(counts / total[:, None])
-        return cls(total, tuple(shares), tuple(kept), penalty)
-
-    def scores(self, table: Table) -> Floats:
-        """Return the L1 distance between the exact and the model counts of each pair, minus the penalty.
-
-        The shape is `(size, n_pairs)`.
-        """
-        scores = []
-        names = table.domain.names
-        all_runs = np.arange(len(self.total))
-        for edge, (a, b) in enumerate(trees.pairs(len(names))):
-            exact = self.compressed(table.marginal((names[a], names[b])), edge, all_runs)
-            model = self.total[:, None, None] * self.shares[a][:, :, None] * self.shares[b][:, None, :]
-            n_cells = np.count_nonzero(self.exists(edge, all_runs), axis=(1, 2))
-            scores.append(np.abs(exact - model).sum(axis=(1, 2)) - self.penalty * n_cells)
-        return np.stack(scores, axis=1)
-
-    def measured(
-        self, counts: Floats, edge: int, runs: Ints, standard_deviation: float, rng: np.random.Generator
-    ) -> Floats:
-        """Return noisy counts of a pair over the compressed domain of each run, spread over the whole domain."""
-        exact = self.compressed(counts, edge, runs)
-        noisy = exact + standard_deviation * rng.standard_normal(exact.shape) * self.exists(edge, runs)
-        first, second = self.kept_of(edge, runs)
-        return spread(spread(noisy, first, axis=1), second, axis=2).reshape(len(runs), -1)
-
-    def compressed(self, counts: Floats, edge: int, runs: Ints) -> Floats:
-        """Return counts of a pair over the compressed domain, from those over the whole domain.
-
-        Args:
-            counts: `(n_cells,)` or `(len(runs), n_cells)`.
-            edge: number of the pair.
-            runs: numbers of the runs.
-
-        Returns:
-            Shape `(len(runs), n_values + 1 of the first, n_values + 1 of the second)`.
-        """
-        first, second = self.kept_of(edge, runs)
-        shape = (len(runs), first.shape[1], second.shape[1])
-        return merged(
-            merged(np.broadcast_to(counts, (len(runs), counts.shape[-1])).reshape(shape), first, 1), second, 2
-        )
-
-    def exists(self, edge: int, runs: Ints) -> Flags:
-        """Return a mask of the cells of a pair that exist over the compressed domain."""
-        first, second = self.kept_of(edge, runs)
-        return present(first)[:, :, None] & present(second)[:, None, :]
-
-    def kept_of(self, edge: int, runs: Ints) -> tuple[Flags, Flags]:
-        """Return masks of the values of both attributes of a pair that are not merged."""
-        a, b = trees.pairs(len(self.kept))[edge]
-        return self.kept[a][runs], self.kept[b][runs]
-
-
 def _noisy(counts: Floats, size: int, standard_deviation: float, rng: np.random.Generator) -> Floats:
     return counts + standard_deviation * rng.standard_normal((size, len(counts)))
 
@@ -367,3 +270,42 @@ def _parts(transcripts: Floats, domain: Domain, candidates: Sequence[Marginal]) 
     n_pairs = len(candidates) - len(domain.names)
     ends = np.cumsum([n_pairs, *(domain.project(candidate).n_cells for candidate in candidates)])
     return np.split(transcripts, ends[:-1], axis=1)
+
+
+def clustered_records(shape: Sequence[int], n_records: int, n_more: int) -> Ints:
+    """Return data on which one record gives the most information about the tree, `(about n_records, n_attributes)`.
+
+    Attributes 0 and 1 are one cluster, the others the second one: attributes are positively dependent within a cluster
+    and negatively across clusters, all equally strongly. The record of value 0 everywhere then raises the scores of all
+    pairs within a cluster by one, and lowers those across by one. Each attribute is 0 for half of the records, so noise
+    in the counts of single attributes moves the scores only by the product of two small numbers: choices and counts are
+    independent up to this product.
+
+    Args:
+        shape: number of values of each attribute, >= 2 each.
+        n_records: raised until the share of every cell is a whole number of records.
+        n_more: number of added records of value 0 everywhere.
+    """
+    d = len(shape)
+    signs = np.array(list(product((1, -1), repeat=d)))
+    cluster = np.where(np.arange(d) < 2, 1, -1)
+    ends = trees.pairs(d)
+    steps = 2 ** math.ceil(math.log2(len(ends) + 1))
+    agreement = (cluster[ends].prod(axis=1) * signs[:, ends[:, 0]] * signs[:, ends[:, 1]]).sum(axis=1)
+    cells = np.repeat(signs, (steps + agreement) * math.ceil(n_records / (steps * len(signs))), axis=0)
+    records = (cells < 0).astype(np.int64)
+    for place, n_values in enumerate(shape):
+        others = np.flatnonzero(records[:, place])
+        turns = np.arange(len(others)) // math.prod(n - 1 for n in shape[:place])
+        records[others, place] = 1 + turns % (n_values - 1)
+    return np.concatenate([records, np.zeros((n_more, d), dtype=np.int64)])
+
+
+def worst_case_clusters(shape: Sequence[int], relation: Relation, n_records: int, n_more: int) -> Neighbours:
+    """Return `clustered_records` with a record of zeros, added or in place of a record of ones."""
+    records = clustered_records(shape, n_records, n_more)
+    zeros = np.zeros((1, len(shape)), dtype=np.int64)
+    if relation is Relation.ADD_REMOVE:
+        return Neighbours(records, np.concatenate([records, zeros]), relation)
+    ones = int(np.flatnonzero((records == 1).all(axis=1))[0])
+    return Neighbours(records, np.concatenate([np.delete(records, ones, axis=0), zeros]), relation)

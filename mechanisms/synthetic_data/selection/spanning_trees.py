@@ -17,10 +17,9 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ...core.arrays import Floats, Ints
+from ...core.arrays import Bools, Floats, Ints
 
 
 def pairs(n_nodes: int) -> Ints:
@@ -33,7 +32,7 @@ def _start(size: int, n_nodes: int) -> Ints:
     return np.tile(np.arange(n_nodes), (size, 1))
 
 
-def _joining(labels: Ints) -> NDArray[np.bool_]:
+def _joining(labels: Ints) -> Bools:
     """Return a mask of the edges that join two components, shape `(size, n_edges)`."""
     first, second = pairs(labels.shape[1]).T
     return np.asarray(labels[:, first] != labels[:, second])

@@ -5,19 +5,24 @@ import pytest
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.broken.query_release import GaussianNoiseForWorkload, LaplaceNoiseForWorkload, eight_cells
 from dpassay.mechanisms.noise.queries import Workload
-from dpassay.mechanisms.query_release.matrix import GaussianMatrix, Hierarchical, Identity, LaplaceMatrix
+from dpassay.mechanisms.query_release.matrix import (
+    GaussianMatrixMechanism,
+    HierarchicalStrategy,
+    IdentityStrategy,
+    LaplaceMatrixMechanism,
+)
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
 AUDIT = {"trials": 50_000, "seed": 3, "confidence": 1 - 1e-6, "attack": "likelihood-ratio"}
-TREE = {"workload": eight_cells(), "strategy": Hierarchical()}
+TREE = {"workload": eight_cells(), "strategy": HierarchicalStrategy()}
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_lower_bound_comes_near_the_claim_and_not_above_it(relation):
     prefixes = Workload.prefixes({"age": 8})
-    laplace = LaplaceMatrix(1.0, workload=prefixes, strategy=Identity(), relation=relation)
-    gaussian = GaussianMatrix(1.0, 1e-2, workload=prefixes, relation=relation)
+    laplace = LaplaceMatrixMechanism(1.0, workload=prefixes, strategy=IdentityStrategy(), relation=relation)
+    gaussian = GaussianMatrixMechanism(1.0, 1e-2, workload=prefixes, relation=relation)
     for mechanism, delta in ((laplace, 0.0), (gaussian, 1e-2)):
         result = audit(mechanism, delta=delta, **AUDIT)
         assert result.verdict is not Verdict.VIOLATION
@@ -27,8 +32,8 @@ def test_lower_bound_comes_near_the_claim_and_not_above_it(relation):
 @pytest.mark.parametrize(
     ("broken", "twin", "delta"),
     [
-        (LaplaceNoiseForWorkload(0.5), LaplaceMatrix(0.5, view="measurements", **TREE), 0.0),
-        (GaussianNoiseForWorkload(1.0, 1e-2), GaussianMatrix(1.0, 1e-2, **TREE), 1e-2),
+        (LaplaceNoiseForWorkload(0.5), LaplaceMatrixMechanism(0.5, view="measurements", **TREE), 0.0),
+        (GaussianNoiseForWorkload(1.0, 1e-2), GaussianMatrixMechanism(1.0, 1e-2, **TREE), 1e-2),
     ],
 )
 def test_noise_for_the_workload_is_found_and_noise_for_the_strategy_is_not(broken, twin, delta):

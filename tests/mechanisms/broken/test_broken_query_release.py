@@ -3,16 +3,16 @@
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.broken.query_release import ExactErrors, SamplesCountedOnce, UnaccountedSelection
+from dpassay.mechanisms.broken.query_release import ExactErrors, SamplesCountedOnce
 from dpassay.mechanisms.noise.queries import Marginals, Workload
-from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, OnlineWeights
+from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, PrivateMultiplicativeWeights
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
 TWO = Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]])
 TWINS = {
-    "selection": (UnaccountedSelection, MWEM, (TWO, 20), {"epsilon": 2.0, "rounds": 1, "selection_share": 0.9}),
-    "errors": (ExactErrors, OnlineWeights, (TWO, 20), {"epsilon": 1.0, "threshold": 6.0}),
+    "selection": (UnpaidSelection, MWEM, (TWO, 20), {"epsilon": 2.0, "rounds": 1, "selection_share": 0.9}),
+    "errors": (ExactErrors, PrivateMultiplicativeWeights, (TWO, 20), {"epsilon": 1.0, "threshold": 6.0}),
     "samples": (
         SamplesCountedOnce,
         DualQuery,

@@ -11,7 +11,7 @@ from dpassay.mechanisms.broken.synthetic_data import AnnealingNotAccounted, Best
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.core.records import remove_record, replace_record
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import AIM, MST, DirectGenerator, SelectMeasureGenerate, Table
+from dpassay.mechanisms.synthetic_data import AIM, MST, CodedTable, DirectGenerator, SelectMeasureGenerate
 from dpassay.mechanisms.synthetic_data.catalogue import selections
 
 pytestmark = pytest.mark.usefixtures("without_power")
@@ -51,7 +51,7 @@ def test_bug_is_detected_and_the_twin_passes_on_the_same_pair(name):
 
 def test_best_tree_shows_a_record_for_certain_where_scores_tie():
     selection = BestTree(0.2)
-    tables = [Table.of(BITS, side) for side in (selection.worst_case(BITS).d0, selection.worst_case(BITS).d1)]
+    tables = [CodedTable.of(BITS, side) for side in (selection.worst_case(BITS).d0, selection.worst_case(BITS).d1)]
     rng = np.random.default_rng(0)
     first = [selection.transcript(BITS, selection.measure(t, FAST, 300, rng), 300)[:, 0] == 1 for t in tables]
     assert first[0].mean() < 0.5
@@ -65,7 +65,7 @@ def test_best_tree_shows_a_record_for_certain_where_scores_tie():
 def test_merging_by_exact_counts_is_certain_on_both_sides():
     selection = MergedByExactCounts(0.2)
     pair = selection.worst_case(WIDE)
-    tables = [Table.of(WIDE, side) for side in (pair.d0, pair.d1)]
+    tables = [CodedTable.of(WIDE, side) for side in (pair.d0, pair.d1)]
     for own, other in (tables, tables[::-1]):
         shown = selection.transcript(WIDE, selection.measure(own, FAST, 200, np.random.default_rng(1)), 200)
         assert np.isfinite(selection.log_density(shown, own, FAST)).all()
@@ -74,7 +74,7 @@ def test_merging_by_exact_counts_is_certain_on_both_sides():
 
 def test_annealing_that_is_not_accounted_for_spends_many_times_the_budget():
     broken, twin, domain, *_ = CASES["annealing"]
-    table = Table.of(domain, aim_pair().d0)
+    table = CodedTable.of(domain, aim_pair().d0)
     for selection, low, high in ((broken, 2.0, 2000.0), (twin, 0.999999, 1.000001)):
         measured = selection.measure(table, FAST, 50, np.random.default_rng(2))
         spent = np.zeros(50)

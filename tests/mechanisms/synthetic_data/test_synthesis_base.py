@@ -10,7 +10,13 @@ from dpassay.audit import audit
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals, Measured, SelectMeasureGenerate, Table
+from dpassay.mechanisms.synthetic_data import (
+    CodedTable,
+    DirectGenerator,
+    FixedMarginals,
+    NoisyMarginal,
+    SelectMeasureGenerate,
+)
 from dpassay.mechanisms.synthetic_data.base import estimated_total, groups_of_runs
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -29,14 +35,14 @@ def mechanism(view="measurements", relation="add_remove", **options):
 
 def test_a_table_counts_its_records():
     data = records()
-    counts = Table.of(DOMAIN, data).marginal(("c", "a"))
+    counts = CodedTable.of(DOMAIN, data).marginal(("c", "a"))
     assert counts.tolist() == [np.sum((data[:, 2] == c) & (data[:, 0] == a)) for c in range(2) for a in range(2)]
 
 
 def test_runs_that_measured_the_same_are_fitted_together_and_come_back_in_order():
     answers = np.arange(12.0).reshape(4, 3) + 50.0
-    everywhere = Measured(("b",), answers, 1.0)
-    some = Measured(("a",), np.array([[90.0, 10.0], [10.0, 90.0]]), np.array([1.0, 2.0]), runs=np.array([3, 1]))
+    everywhere = NoisyMarginal(("b",), answers, 1.0)
+    some = NoisyMarginal(("a",), np.array([[90.0, 10.0], [10.0, 90.0]]), np.array([1.0, 2.0]), runs=np.array([3, 1]))
     groups = groups_of_runs([everywhere, some], 4)
     assert sorted(tuple(runs) for runs, _ in groups) == [(0, 2), (1, 3)]
     (both,) = [own for runs, own in groups if tuple(runs) == (1, 3)]
@@ -58,12 +64,12 @@ def test_number_of_records_is_the_best_unbiased_combination_of_the_sums():
     rng = np.random.default_rng(1)
     size, deviations = 20_000, (3.0, 8.0)
     measured = [
-        Measured(("b",), rng.normal([40.0, 30.0, 30.0], deviations[0], (size, 3)), deviations[0]),
-        Measured(("a",), rng.normal([60.0, 40.0], deviations[1], (size, 2)), deviations[1]),
+        NoisyMarginal(("b",), rng.normal([40.0, 30.0, 30.0], deviations[0], (size, 3)), deviations[0]),
+        NoisyMarginal(("a",), rng.normal([60.0, 40.0], deviations[1], (size, 2)), deviations[1]),
     ]
     variances = [3 * deviations[0] ** 2, 2 * deviations[1] ** 2]
     best = 1.0 / sum(1.0 / v for v in variances)
-    total = estimated_total(measured)
+    total = estimated_total(measured, len(measured[0]))
     assert abs(total.mean() - 100.0) < 5.0 * np.sqrt(best / size)
     assert abs(total.var() / best - 1.0) < 5.0 * np.sqrt(2.0 / size)
 
@@ -164,7 +170,7 @@ def test_lists_of_marginals_that_make_no_sense_are_refused(marginals, told):
         (np.array([[0, 0]]), "shape"),
         (np.array([[0, 3, 0]]), "row 0"),
         (np.array([[0.0, 0.5, 0.0]]), "bins"),
-        (np.array([[0.0, np.nan, 0.0]]), "Missing"),
+        (np.array([[0.0, np.nan, 0.0]]), "missing"),
     ],
 )
 def test_tables_that_do_not_fit_the_domain_are_refused(dataset, told):

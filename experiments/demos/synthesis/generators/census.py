@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from .....mechanisms.core.errors import DataError
 from .....mechanisms.noise.queries import Domain
-from .....mechanisms.synthetic_data import FixedMarginals, Generator, Measured, Table
+from .....mechanisms.synthetic_data import CodedTable, FixedMarginals, Generator, NoisyMarginal
 from .....mechanisms.synthetic_data.generators import (
     DirectGenerator,
     GeneratorNetwork,
@@ -60,12 +60,12 @@ FIVE = FixedMarginals(
 """Marginals and noise of McKenna, Miklau and Sheldon (2021): 1/1000 concentrated DP under add_remove."""
 
 
-def census() -> tuple[str, Table]:
+def census() -> tuple[str, CodedTable]:
     """Return name and table of the data: Adult if it is in the data directory, else a synthetic table of its size."""
     try:
-        return "Adult", Table.of(ADULT, load("adult"))
+        return "Adult", CodedTable.of(ADULT, load("adult"))
     except DataError:
-        return "a synthetic census of Adult's size", Table.of(ADULT, made_up())
+        return "a synthetic census of Adult's size", CodedTable.of(ADULT, made_up())
 
 
 def made_up(n_records: int = 48_842) -> pd.DataFrame:
@@ -112,21 +112,21 @@ class CensusExplained:
     answers: tuple[float, ...]
 
 
-def explained(table: Table, named: Mapping[str, Generator]) -> dict[str, CensusExplained]:
+def explained(table: CodedTable, named: Mapping[str, Generator]) -> dict[str, CensusExplained]:
     """Return the fits of all generators to the same noisy answers."""
     rng = np.random.default_rng(SEED)
     measured = FIVE.measure(table, DirectGenerator(), 1, rng)
     return {name: _explained(table, measured, generator) for name, generator in named.items()}
 
 
-def _explained(table: Table, measured: tuple[Measured, ...], generator: Generator) -> CensusExplained:
+def _explained(table: CodedTable, measured: tuple[NoisyMarginal, ...], generator: Generator) -> CensusExplained:
     rng = np.random.default_rng([SEED, 1])
     with threadpool_limits(1):
         start = time.process_time()
         fitted = generator.fit(ADULT, measured, rng)
         marginals = [fitted.marginal(answer.attributes)[0] for answer in measured]
         seconds = time.process_time() - start
-        drawn = Table(ADULT, fitted.table(len(table), rng)[0])
+        drawn = CodedTable(ADULT, fitted.table(len(table), rng)[0])
     exact = [table.marginal(answer.attributes) for answer in measured]
     return CensusExplained(
         seconds,

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from .....mechanisms.core.arrays import Floats
 from .....mechanisms.core.errors import ParameterError
 from .....mechanisms.noise.queries import Domain
-from .....mechanisms.synthetic_data import Generator, Measured
+from .....mechanisms.synthetic_data import Generator, NoisyMarginal
 from .....mechanisms.synthetic_data.generators import (
     DirectGenerator,
     GeneratorNetwork,
@@ -30,9 +30,9 @@ from .....mechanisms.synthetic_data.generators import (
     RelaxedTable,
     misfit,
 )
-from .....mechanisms.synthetic_data.generators.local.polytope import overlaps, project
-from .....mechanisms.synthetic_data.generators.mixtures import products
-from .....mechanisms.synthetic_data.generators.mixtures.network import Network
+from .....mechanisms.synthetic_data.generators.generator_network import Network
+from .....mechanisms.synthetic_data.generators.local_consistency import overlaps, project_onto_polytope
+from .....mechanisms.synthetic_data.generators.product_mixtures import mixture_answers, softmax
 
 Marginals: TypeAlias = Sequence[tuple[str, ...]]
 
@@ -75,20 +75,20 @@ def exact_marginals(domain: Domain, laws: Floats, marginals: Marginals) -> list[
     ]
 
 
-def noisy_cube() -> list[Measured]:
+def noisy_cube() -> list[NoisyMarginal]:
     """Return noisy pair marginals of random distributions over the cube, one problem per run."""
     rng = np.random.default_rng([SEED, 1])
     shares = exact_marginals(CUBE, random_laws(N_PROBLEMS), PAIRS)
     return [
-        Measured(names, N_RECORDS * share + NOISE * rng.normal(size=share.shape), NOISE)
+        NoisyMarginal(names, N_RECORDS * share + NOISE * rng.normal(size=share.shape), NOISE)
         for names, share in zip(PAIRS, shares, strict=True)
     ]
 
 
-def frustrated_cube() -> list[Measured]:
+def frustrated_cube() -> list[NoisyMarginal]:
     """Return marginals in which any two of three attributes always differ: locally consistent, but unrealisable."""
     half = N_RECORDS / 2.0
-    return [Measured(names, np.array([[0.0, half, half, 0.0]]), NOISE) for names in PAIRS]
+    return [NoisyMarginal(names, np.array([[0.0, half, half, 0.0]]), NOISE) for names in PAIRS]
 
 
 @cache
@@ -121,7 +121,7 @@ class OnTheCube:
     def of(cls, generator: Generator) -> OnTheCube:
         """Measure this generator."""
         rng, laws = np.random.default_rng(SEED), random_laws(N_PROBLEMS)
-        whole = generator.fit(CUBE, [Measured(CUBE.names, N_RECORDS * laws, 1e-3)], rng)
+        whole = generator.fit(CUBE, [NoisyMarginal(CUBE.names, N_RECORDS * laws, 1e-3)], rng)
         distance = np.abs(whole.marginal(CUBE.names) / whole.total[:, None] - laws).max()
         noisy, frustrated = (
             misfit(generator.fit(CUBE, problem, rng), problem) / least
@@ -154,7 +154,7 @@ def search_spaces() -> dict[str, SearchSpace]:
             lambda laws: np.concatenate(exact_marginals(CUBE, laws, PAIRS), axis=1),
         ),
         "relaxed table (softmax)": SearchSpace(
-            lambda rng, size: rng.normal(size=(size, 10, 3, 2)), lambda logits: _of_rows(products.softmax(logits))
+            lambda rng, size: rng.normal(size=(size, 10, 3, 2)), lambda logits: _of_rows(softmax(logits))
         ),
         "relaxed table (clipped)": SearchSpace(lambda rng, size: rng.random((size, 10, 3, 2)), _of_rows),
         "generator network": SearchSpace(lambda rng, size: rng.normal(size=(size, 4 * 8 + 8 * 6)), _of_networks),
@@ -165,7 +165,7 @@ def search_spaces() -> dict[str, SearchSpace]:
 def _of_rows(rows: Floats) -> Floats:
     """Return the shares of the pairs in mixtures, `(size, r, 3 attributes, 2 values)`."""
     columns = {name: rows[:, :, place] for place, name in enumerate(CUBE.names)}
-    return np.concatenate([products.answers([columns[name] for name in names]) for names in PAIRS], axis=1)
+    return np.concatenate([mixture_answers([columns[name] for name in names]) for names in PAIRS], axis=1)
 
 
 def _of_networks(parameters: Floats) -> Floats:
@@ -181,7 +181,9 @@ def _agreeing_pairs(rng: np.random.Generator, size: int) -> Floats:
     """Return random shares of the three pairs that are consistent on their overlaps."""
     regions = [(0, 1), (1, 2), (0, 2)]
     initial = [rng.dirichlet(np.full(4, 0.5), size).reshape(size, 2, 2) for _ in regions]
-    consistent = project(initial, [np.ones(size)] * 3, overlaps(regions, CUBE.shape), sweeps=200, exact=True)
+    consistent = project_onto_polytope(
+        initial, [np.ones(size)] * 3, overlaps(regions, CUBE.shape), sweeps=200, exact=True
+    )
     return np.concatenate([table.reshape(size, -1) for table in consistent], axis=1)
 
 
@@ -243,7 +245,7 @@ def seconds(generator: Generator, domain: Domain, marginals: Marginals) -> float
     rng, measured = np.random.default_rng(SEED), []
     for names in marginals:
         n_cells = domain.project(names).n_cells
-        measured.append(Measured(names, 10_000.0 / n_cells + 5.0 * rng.normal(size=(1, n_cells)), 5.0))
+        measured.append(NoisyMarginal(names, 10_000.0 / n_cells + 5.0 * rng.normal(size=(1, n_cells)), 5.0))
     with threadpool_limits(1):
         start = time.process_time()
         try:

@@ -21,7 +21,7 @@ from dpassay.attacks.attribute_inference.linkage import (
 )
 from dpassay.experiments.data.people import age_shares, people, place_sizes, ratings
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
+from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells, global_recoding, mondrian
 
 TRIPLE = ["zip", "born", "sex"]
 BANDS = np.array([0, 12, 19, 25, 35, 45, 55, 65, 100])
@@ -243,7 +243,7 @@ DECADES = {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}
 
 class TestGroups:
     def test_knowing_that_rebecca_is_55_leaves_one_of_two_illnesses(self):
-        table = banded(HOSPITAL, DECADES, "illness")
+        table = global_recoding(HOSPITAL, DECADES, "illness")
         rebecca = HOSPITAL[HOSPITAL["name"] == "Rebecca"]
         after = beliefs_from_groups([table], rebecca, prior_beliefs(HOSPITAL, "illness", rebecca))
         assert table.k == 2
@@ -251,7 +251,7 @@ class TestGroups:
         assert not after.certain[0]
 
     def test_a_group_with_one_illness_tells_it_of_everybody_in_it(self):
-        table = banded(HOSPITAL, DECADES, "illness")
+        table = global_recoding(HOSPITAL, DECADES, "illness")
         assert (table.k, table.diversity, table.constant_groups.sum(), table.constant_share) == (2, 1, 1, 0.25)
         men = HOSPITAL[HOSPITAL["name"].isin(["Ted", "Tim"])]
         after = beliefs_from_groups([table], men, prior_beliefs(HOSPITAL, "illness", men))
@@ -260,14 +260,14 @@ class TestGroups:
 
     def test_a_second_table_leaves_the_illness_that_both_have_in_common(self):
         other = HOSPITAL.assign(illness=["flu", "ulcer", "flu", "HIV", "HIV", "flu", "flu", "flu"])
-        two = [banded(HOSPITAL, DECADES, "illness"), banded(other, DECADES, "illness")]
+        two = [global_recoding(HOSPITAL, DECADES, "illness"), global_recoding(other, DECADES, "illness")]
         rebecca = HOSPITAL[HOSPITAL["name"] == "Rebecca"]
         after = beliefs_from_groups(two, rebecca, prior_beliefs(HOSPITAL, "illness", rebecca))
         assert after.certain[0]
         assert after.guess[0] == "ulcer"
 
     def test_beliefs_are_bayes_rule_by_hand_and_the_prior_where_a_table_says_nothing(self):
-        table = banded(HOSPITAL, DECADES, "illness")
+        table = global_recoding(HOSPITAL, DECADES, "illness")
         someone = pd.DataFrame({"age": [52, 99], "male": [0, 0]})
         prior = prior_beliefs(HOSPITAL, "illness", someone)
         after = beliefs_from_groups([table], someone, prior)
@@ -313,7 +313,7 @@ class TestGroups:
             (lambda: beliefs_from_groups([], HOSPITAL, prior_beliefs(HOSPITAL, "illness", HOSPITAL)), "releases"),
             (
                 lambda: beliefs_from_groups(
-                    [banded(HOSPITAL, DECADES, "illness")],
+                    [global_recoding(HOSPITAL, DECADES, "illness")],
                     HOSPITAL.drop(columns="age"),
                     prior_beliefs(HOSPITAL, "illness", HOSPITAL),
                 ),
@@ -321,7 +321,7 @@ class TestGroups:
             ),
             (
                 lambda: beliefs_from_groups(
-                    [banded(HOSPITAL, DECADES, "name")], HOSPITAL, prior_beliefs(HOSPITAL, "illness", HOSPITAL)
+                    [global_recoding(HOSPITAL, DECADES, "name")], HOSPITAL, prior_beliefs(HOSPITAL, "illness", HOSPITAL)
                 ),
                 "prior",
             ),

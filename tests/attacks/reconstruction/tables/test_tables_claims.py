@@ -22,7 +22,7 @@ from dpassay.mechanisms.query_release.tables import (
     GroupCount,
     MeanAge,
     MedianAge,
-    Tables,
+    TableSet,
     group,
     rows_of,
 )
@@ -31,7 +31,7 @@ SMALL = CensusDomain({"sex": ("female", "male")}, ages=(20, 26))
 WOMEN = group(sex="female")
 UP_TO_FIVE = [every_block(SMALL, n) for n in (2, 3, 4, 5)]
 BLOCKS = UP_TO_FIVE[2]
-TABLES = Tables(SMALL, (*rows_of([Group(), WOMEN]), GroupCount(group(ages=(20, 21)))), threshold=2)
+TABLES = TableSet(SMALL, (*rows_of([Group(), WOMEN]), GroupCount(group(ages=(20, 21)))), threshold=2)
 SOME = [3, 700, 1500, 2200]
 
 

@@ -18,7 +18,7 @@ from dpassay.mechanisms.query_release.tables import (
     GroupCount,
     NoisyTables,
     SwappedTables,
-    Tables,
+    TableSet,
     group,
     rows_of,
 )
@@ -26,7 +26,7 @@ from dpassay.mechanisms.query_release.tables import (
 FALSE_ALARM = 1e-6
 SMALL = CensusDomain({"sex": ("female", "male"), "block": ("A", "B")}, ages=(20, 23))
 CELLS = (group(block="A"), group(sex="female", block="A"), group(ages=(22, 23), block="A"), group(ages=20))
-NOISY = NoisyTables(epsilon=2.0, tables=Tables(SMALL, tuple(map(GroupCount, CELLS))))
+NOISY = NoisyTables(epsilon=2.0, tables=TableSet(SMALL, tuple(map(GroupCount, CELLS))))
 PEOPLE = np.array([[20, 0, 0], [21, 1, 0], [22, 0, 1], [23, 1, 1]])
 CANDIDATES = [(20, 0, 0), (23, 0, 0), (20, 1, 0), (23, 1, 0)]
 SECRET = OneOf.in_record(PEOPLE, 1, CANDIDATES)
@@ -74,7 +74,7 @@ def test_exact_tables_show_who_was_drawn():
 
 def test_a_reader_who_knows_nobody_finds_a_person_next_to_whom_there_is_no_other():
     """Two people in block A, one of whom is known to nobody: tables of the block tell both."""
-    tables = Tables(SMALL, rows_of([group(block="A"), group(sex="female", block="A")]))
+    tables = TableSet(SMALL, rows_of([group(block="A"), group(sex="female", block="A")]))
     alone = OneOf.in_record(PEOPLE[1:], 0, CANDIDATES)
     assert rate(SwappedTables(tables, share=0.0), alone, 2, others_known=False) == 1.0
 
@@ -98,7 +98,9 @@ def test_what_swapping_does_is_learned_better_than_the_nearest_tables_say():
     block = np.column_stack([rng.integers(20, 24, n), rng.integers(0, 2, n), np.arange(n) % 2])
     secret = OneOf.in_record(block, 0, CANDIDATES)
     groups = [group(sex=sex, block="A", ages=age) for sex in ("female", "male") for age in range(20, 24)]
-    tables = Tables(SMALL, tuple(map(GroupCount, [*groups, group(sex="female", block="A"), group(block="A", ages=23)])))
+    tables = TableSet(
+        SMALL, tuple(map(GroupCount, [*groups, group(sex="female", block="A"), group(block="A", ages=23)]))
+    )
     swapped = SwappedTables(tables, share=0.3)
     learned = rate(swapped, secret, 2000)
     outputs = [swapped.release(one, 2000, rng).values for one in secret.candidates]
@@ -139,7 +141,7 @@ def test_who_is_found_in_exact_tables_stands_beside_who_is_guessed_anyway():
     domain = CensusDomain({"sex": ("female", "male")}, ages=(20, 50))
     block = domain.people([(21, "female"), (33, "female"), (50, "male")])
     found = found_people(
-        Tables(domain, rows_of([Group(), group(sex="female")])),
+        TableSet(domain, rows_of([Group(), group(sex="female")])),
         block,
         np.full(domain.n_types, 1 / domain.n_types),
         without_person=True,

@@ -14,7 +14,7 @@ from dpassay.mechanisms.query_release.tables import (
     MeanAge,
     MedianAge,
     Rounding,
-    Tables,
+    TableSet,
     group,
     rows_of,
 )
@@ -115,7 +115,7 @@ SMALL_TABLES = {
 def test_solutions_are_the_blocks_of_a_small_world_that_have_the_tables(name, blocks):
     """Every block of four or five people is tried: those with the same tables, each once."""
     statistics, options = SMALL_TABLES[name]
-    tables = Tables(SMALL, statistics, **options)
+    tables = TableSet(SMALL, statistics, **options)
     seen = tables.of(blocks)
     rng = np.random.default_rng(1)
     patterns, which, sizes = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
@@ -195,7 +195,7 @@ def test_too_few_statistics_are_named():
 
 
 def test_a_median_needs_no_count_where_other_cells_give_the_size_of_its_group():
-    tables = Tables(SMALL, (GroupCount(), GroupCount(group(sex="male")), MedianAge(WOMEN)))
+    tables = TableSet(SMALL, (GroupCount(), GroupCount(group(sex="male")), MedianAge(WOMEN)))
     block = SMALL.people([(20, "female"), (25, "female"), (26, "male")])
     published = PublishedTables.about(tables, block)
     blocks = every_block(SMALL, 3)

@@ -21,7 +21,7 @@ from dpassay.experiments.demos.synthesis.generators.comparison import (
 )
 from dpassay.experiments.demos.synthesis.generators.five_generators import draw
 from dpassay.mechanisms.core.errors import DataError
-from dpassay.mechanisms.synthetic_data import Table
+from dpassay.mechanisms.synthetic_data import CodedTable
 
 SPURIOUS = {"relaxed table (clipped)", "local consistency"}
 CONVEX = {"direct", "local consistency"}
@@ -84,7 +84,7 @@ def check(explanation, optimum):
 
 def test_five_marginals_of_a_made_up_census_are_explained():
     """Pseudo-marginals of regions that form a tree are those of a distribution: theirs is the least misfit."""
-    table = Table.of(ADULT, made_up(5_000))
+    table = CodedTable.of(ADULT, made_up(5_000))
     named = {name: generators()[name] for name in ("graphical model", "local consistency", "gradual update")}
     results = explained(table, named)
     least = results["local consistency"].misfit
@@ -96,7 +96,7 @@ def test_five_marginals_of_a_made_up_census_are_explained():
 @pytest.mark.slow
 def test_five_marginals_of_adult_are_explained_by_all():
     try:
-        table = Table.of(ADULT, load("adult"))
+        table = CodedTable.of(ADULT, load("adult"))
     except DataError:
         pytest.skip("needs Adult in the data directory")
     results = explained(table, generators())

@@ -11,7 +11,7 @@ from dpassay.audit import Verdict
 from dpassay.experiments.demos.synthesis import disclosure, which_marginals
 from dpassay.experiments.demos.synthesis.disclosure import AGES, ATTACKS
 from dpassay.mechanisms import GaussianDP
-from dpassay.mechanisms.synthetic_data import Table
+from dpassay.mechanisms.synthetic_data import CodedTable
 
 
 @lectures("synthesis")
@@ -104,7 +104,7 @@ def parts():
 class TestWhichMarginals:
     def test_parts_add_up_to_the_mean_log_ratio_of_all_that_is_shown(self, parts):
         selection, domain, others = which_marginals.SELECTION, which_marginals.DOMAIN, which_marginals.people()
-        out, in_ = (Table.of(domain, rows) for rows in (others, np.concatenate([others, which_marginals.YOU])))
+        out, in_ = (CodedTable.of(domain, rows) for rows in (others, np.concatenate([others, which_marginals.YOU])))
         shown = selection.transcript(domain, selection.measure(in_, None, 3000, np.random.default_rng(9)), 3000)
         loss = np.subtract(*(selection.log_density(shown, table, None) for table in (in_, out)))
         total = sum(part.information for part in parts)

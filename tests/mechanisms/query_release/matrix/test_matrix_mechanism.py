@@ -13,22 +13,28 @@ from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.noise.queries import Domain, Workload
 from dpassay.mechanisms.query_release.matrix import (
     ExplicitStrategy,
-    GaussianMatrix,
-    Hierarchical,
-    Identity,
-    LaplaceMatrix,
-    Optimised,
-    Total,
-    Wavelet,
+    GaussianMatrixMechanism,
+    HierarchicalStrategy,
+    IdentityStrategy,
+    LaplaceMatrixMechanism,
+    OptimisedStrategy,
+    TotalStrategy,
+    WaveletStrategy,
     WorkloadStrategy,
     singular_value_bound,
     squared_error,
 )
-from dpassay.mechanisms.query_release.matrix.convex import least_error
-from dpassay.mechanisms.query_release.matrix.p_identity import _error_and_slope
+from dpassay.mechanisms.query_release.matrix.strategies import _error_and_slope, optimal_gaussian_strategy
 
 FALSE_ALARM = 1e-6
-STRATEGIES = (Identity(), Hierarchical(), Hierarchical(3), Wavelet(), WorkloadStrategy(), Optimised())
+STRATEGIES = (
+    IdentityStrategy(),
+    HierarchicalStrategy(),
+    HierarchicalStrategy(3),
+    WaveletStrategy(),
+    WorkloadStrategy(),
+    OptimisedStrategy(),
+)
 TWO = Domain({"sex": 2, "age": 5})
 WORKLOADS = (
     Workload.prefixes({"age": 12}),
@@ -45,11 +51,11 @@ def error(workload, strategy, norm, relation=Relation.ADD_REMOVE):
     return squared_error(workload, strategy.queries(workload, norm=norm), norm=norm, relation=relation)
 
 
-@pytest.mark.parametrize("kind", [LaplaceMatrix, GaussianMatrix])
+@pytest.mark.parametrize("kind", [LaplaceMatrixMechanism, GaussianMatrixMechanism])
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("strategy", STRATEGIES[:4], ids=repr)
 def test_squared_errors_are_those_predicted_and_answers_are_unbiased(kind, relation, strategy):
-    options = {"epsilon": 0.7} if kind is LaplaceMatrix else {"noise_multiplier": 1.3}
+    options = {"epsilon": 0.7} if kind is LaplaceMatrixMechanism else {"noise_multiplier": 1.3}
     mechanism = kind(**options, workload=Workload.ranges({"age": 5}), strategy=strategy, relation=relation)
     records = np.random.default_rng(0).integers(0, 5, size=(40, 1))
     away = mechanism.release(records, 20_000, np.random.default_rng(1)).values - mechanism.workload(records)
@@ -63,7 +69,7 @@ def test_squared_errors_are_those_predicted_and_answers_are_unbiased(kind, relat
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
 def test_optimised_strategy_is_never_worse_than_another_nor_better_than_the_bound(workload):
     for norm in (1.0, 2.0):
-        best = error(workload, Optimised(), norm)
+        best = error(workload, OptimisedStrategy(), norm)
         assert best <= min(error(workload, other, norm) for other in STRATEGIES[:2] + STRATEGIES[3:5]) * (1 + 1e-9)
         for relation in Relation:
             for strategy in STRATEGIES:
@@ -74,7 +80,7 @@ def test_optimised_strategy_is_never_worse_than_another_nor_better_than_the_boun
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
 def test_no_other_strategy_has_less_error_than_the_optimum_by_more_than_the_gap(workload):
     """Random changes of the optimum, and the gap that the dual problem certifies."""
-    optimum, gap = least_error(workload.matrix)
+    optimum, gap = optimal_gaussian_strategy(workload.matrix)
     assert gap <= 1e-3
     assert np.linalg.norm(optimum, axis=0).max() == pytest.approx(1.0)
     least = squared_error(workload, Workload(workload.domain, optimum), norm=2.0)
@@ -90,22 +96,24 @@ def test_no_other_strategy_has_less_error_than_the_optimum_by_more_than_the_gap(
 
 def test_errors_of_strategies_whose_errors_are_known():
     ranges, n = Workload.ranges({"age": 16}), 16
-    assert error(ranges, Identity(), 1.0) == pytest.approx(n * (n + 1) * (n + 2) / 6)  # a range of length k: k cells
+    assert error(ranges, IdentityStrategy(), 1.0) == pytest.approx(
+        n * (n + 1) * (n + 2) / 6
+    )  # a range of length k: k cells
     prefixes = Workload.prefixes({"age": n})
     assert error(prefixes, WorkloadStrategy(), 1.0) == pytest.approx(n**3)  # n prefixes of variance n^2
     assert error(prefixes, WorkloadStrategy(), 2.0) == pytest.approx(n**2)
     singular = 1.0 / (2.0 * np.sin((2 * np.arange(1, n + 1) - 1) * np.pi / (4 * n + 2)))
     assert singular_value_bound(prefixes) == pytest.approx(singular.sum() ** 2 / n)
     total = Workload.total({"age": n})
-    assert error(total, Optimised(), 2.0) == pytest.approx(1.0)
-    assert error(total, Optimised(), 1.0) == pytest.approx(1.0)
-    assert error(Workload.identity({"age": n}), Optimised(), 1.0) == pytest.approx(n)
+    assert error(total, OptimisedStrategy(), 2.0) == pytest.approx(1.0)
+    assert error(total, OptimisedStrategy(), 1.0) == pytest.approx(1.0)
+    assert error(Workload.identity({"age": n}), OptimisedStrategy(), 1.0) == pytest.approx(n)
 
 
 def test_haar_wavelet_over_a_power_of_two_is_the_textbooks():
-    wavelet = Wavelet().queries(Workload.total({"age": 4}), norm=1.0).matrix
+    wavelet = WaveletStrategy().queries(Workload.total({"age": 4}), norm=1.0).matrix
     assert wavelet.tolist() == [[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 0, 0], [0, 0, 1, -1]]
-    tree = Hierarchical(3).queries(Workload.total({"age": 4}), norm=1.0).matrix
+    tree = HierarchicalStrategy(3).queries(Workload.total({"age": 4}), norm=1.0).matrix
     assert tree.tolist() == [
         [1, 1, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 1]
     ]  # fmt: skip
@@ -116,7 +124,10 @@ def test_trees_and_wavelets_answer_ranges_with_an_error_that_grows_like_a_power_
     errors = {}
     for n in (16, 64, 128):
         ranges = Workload.ranges({"age": n})
-        errors[n] = [error(ranges, s, 2.0) / ranges.n_answers for s in (Identity(), Hierarchical(), Wavelet())]
+        errors[n] = [
+            error(ranges, s, 2.0) / ranges.n_answers
+            for s in (IdentityStrategy(), HierarchicalStrategy(), WaveletStrategy())
+        ]
         assert errors[n][0] == pytest.approx((n + 2) / 3)
         assert max(errors[n][1:]) <= (1 + math.log2(n)) ** 2
     ratios = [errors[n][0] / max(errors[n][1:]) for n in errors]
@@ -141,12 +152,14 @@ def test_slope_of_the_p_identity_error_is_that_of_finite_differences_and_of_the_
 
 def test_weighted_sums_beat_every_fixed_strategy_on_ranges_under_laplace_noise():
     ranges = Workload.ranges({"age": 64})
-    fixed = min(error(ranges, strategy, 1.0) for strategy in (Identity(), Hierarchical(), Wavelet()))
-    assert error(ranges, Optimised(), 1.0) < 0.75 * fixed
+    fixed = min(
+        error(ranges, strategy, 1.0) for strategy in (IdentityStrategy(), HierarchicalStrategy(), WaveletStrategy())
+    )
+    assert error(ranges, OptimisedStrategy(), 1.0) < 0.75 * fixed
 
 
 def test_answers_of_a_table_and_of_rows_are_the_same():
-    mechanism = GaussianMatrix(noise_multiplier=1.0, workload=Workload.marginals(TWO, 2))
+    mechanism = GaussianMatrixMechanism(noise_multiplier=1.0, workload=Workload.marginals(TWO, 2))
     rows = np.random.default_rng(0).integers(0, TWO.shape, size=(9, 2))
     table = pd.DataFrame(rows, columns=TWO.names)[["age", "sex"]]
     one, other = (mechanism.release(data, 3, np.random.default_rng(1)).values for data in (rows, table))
@@ -155,43 +168,48 @@ def test_answers_of_a_table_and_of_rows_are_the_same():
 
 def test_answers_tell_less_where_the_strategy_measures_more_than_is_asked():
     """A total from noisy cells: the noise of T cells, on an answer that moves by 1."""
-    mechanism = GaussianMatrix(noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=Identity())
+    mechanism = GaussianMatrixMechanism(
+        noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=IdentityStrategy()
+    )
     assert mechanism.guarantee().mu == 0.5
     assert mechanism.exact_guarantee().mu == pytest.approx(0.5 / 3.0)
-    seen = GaussianMatrix(
-        noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=Identity(), view="measurements"
+    seen = GaussianMatrixMechanism(
+        noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=IdentityStrategy(), view="measurements"
     )
     assert seen.exact_guarantee().mu == pytest.approx(0.5)
 
 
 def test_law_of_laplace_answers_is_known_where_they_tell_the_measurements():
     ranges = Workload.ranges({"age": 8})
-    assert LaplaceMatrix(1.0, workload=ranges, strategy=Wavelet()).output_law() is not None
-    tree = LaplaceMatrix(1.0, workload=ranges, strategy=Hierarchical())
+    assert LaplaceMatrixMechanism(1.0, workload=ranges, strategy=WaveletStrategy()).output_law() is not None
+    tree = LaplaceMatrixMechanism(1.0, workload=ranges, strategy=HierarchicalStrategy())
     assert tree.output_law() is None
     assert tree.exact_guarantee() is None
+
+
+OTHER_DOMAIN = ExplicitStrategy(Workload.identity({"age": 3}))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LaplaceMatrix(1.0, strategy=Total()), "strategy must span the workload, but 15 of its 16 queries"),
-        (lambda: GaussianMatrix(noise_multiplier=1.0, strategy=Total()), "strategy must span the workload"),
-        (lambda: LaplaceMatrix(1.0, strategy=ExplicitStrategy(Workload.identity({"age": 3}))), "over the same domain"),
-        (lambda: LaplaceMatrix(1.0, strategy="wavelet"), "strategy must be a Strategy"),
-        (lambda: LaplaceMatrix(1.0, workload="prefixes"), "workload must be a Workload"),
-        (lambda: LaplaceMatrix(1.0, view="noise"), "view"),
-        (lambda: GaussianMatrix(), "give epsilon and delta"),
-        (lambda: Hierarchical(1), "branching must be a whole number >= 2"),
-        (lambda: Optimised(starts=0), "starts must be"),
-        (lambda: LaplaceMatrix(1.0, workload=Workload.total({"a": 3000})), "at most 2,048 cells"),
+        (lambda: LaplaceMatrixMechanism(1.0, strategy=TotalStrategy()), "must span the workload, but 15 of its 16 queries"),
+        (lambda: GaussianMatrixMechanism(noise_multiplier=1.0, strategy=TotalStrategy()), "must span the workload"),
+        (lambda: LaplaceMatrixMechanism(1.0, strategy=OTHER_DOMAIN), "over the same domain"),
+        (lambda: LaplaceMatrixMechanism(1.0, strategy="wavelet"), "strategy must be a Strategy"),
+        (lambda: LaplaceMatrixMechanism(1.0, workload="prefixes"), "workload must be a Workload"),
+        (lambda: LaplaceMatrixMechanism(1.0, view="noise"), "view"),
+        (lambda: GaussianMatrixMechanism(), "give epsilon and delta"),
+        (lambda: HierarchicalStrategy(1), "branching must be a whole number >= 2"),
+        (lambda: OptimisedStrategy(starts=0), "starts must be"),
+        (lambda: LaplaceMatrixMechanism(1.0, workload=Workload.total({"a": 3000})), "at most 2,048 cells"),
         (
-            lambda: LaplaceMatrix(1.0, workload=Workload.total({"a": 20_000}), strategy=Wavelet()),
+            lambda: LaplaceMatrixMechanism(1.0, workload=Workload.total({"a": 20_000}), strategy=WaveletStrategy()),
             "the wavelet as a matrix of 400,000,000 numbers would take 3.2 GB",
         ),
         (
-            lambda: LaplaceMatrix(
-                1.0, workload=Workload.total({"a": 3}), strategy=Total(), relation="replace_one"
+            lambda: LaplaceMatrixMechanism(
+                1.0, workload=Workload.total({"a": 3}), strategy=TotalStrategy(), relation="replace_one"
             ),
             "is public under 'replace_one'",
         ),
@@ -203,7 +221,7 @@ def test_what_cannot_be_is_refused(make, message):
 
 
 def test_pairs_that_are_none_and_records_outside_the_domain_are_refused():
-    mechanism = LaplaceMatrix(1.0, workload=Workload.identity({"age": 3}), strategy=Identity())
+    mechanism = LaplaceMatrixMechanism(1.0, workload=Workload.identity({"age": 3}), strategy=IdentityStrategy())
     with pytest.raises(NeighboursError):
         mechanism.bind(Neighbours([[0]], [[0], [1], [2]], "add_remove"))
     with pytest.raises(ParameterError, match="is 3 in row 0"):

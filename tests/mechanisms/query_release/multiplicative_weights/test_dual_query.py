@@ -11,8 +11,11 @@ from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Marginals
 from dpassay.mechanisms.query_release.multiplicative_weights import DualQuery
-from dpassay.mechanisms.query_release.multiplicative_weights.best_record import AllRecords, BestRecordProgramme
-from dpassay.mechanisms.query_release.multiplicative_weights.dual_query import yes
+from dpassay.mechanisms.query_release.multiplicative_weights.dual_query import (
+    ExhaustiveSolver,
+    IntegerProgrammeSolver,
+    satisfied_queries,
+)
 
 FALSE_ALARM = 1e-6
 ONE_BIT = Marginals({"a": 2}, 1)
@@ -57,18 +60,18 @@ def test_records_are_what_the_solver_finds_for_the_draws():
     records = table.release(data, 20, np.random.default_rng(3)).values
     assert records.shape == (20, 4, 6)
     np.testing.assert_array_equal(SIX_BITS.domain.cells(records), transcript[:, :, -1])
-    again = AllRecords(SIX_BITS)(transcript[:, :, :-1].reshape(80, 5))
+    again = ExhaustiveSolver(SIX_BITS)(transcript[:, :, :-1].reshape(80, 5))
     np.testing.assert_array_equal(again.reshape(records.shape), records)
 
 
 def test_integer_programme_finds_records_as_good_as_any():
     drawn = np.random.default_rng(4).integers(0, 2 * SIX_BITS.n_answers, (12, 9))
     every = SIX_BITS.domain.records_in(np.arange(64))
-    programme = BestRecordProgramme(SIX_BITS)
+    programme = IntegerProgrammeSolver(SIX_BITS)
     best = [programme.score(np.repeat(row[None], 64, axis=0), every).max() for row in drawn]
     np.testing.assert_array_equal(programme.score(drawn, programme(drawn)), best)
-    np.testing.assert_array_equal(programme.score(drawn, AllRecords(SIX_BITS)(drawn)), best)
-    answers = np.hstack([yes(SIX_BITS, every), 1 - yes(SIX_BITS, every)])
+    np.testing.assert_array_equal(programme.score(drawn, ExhaustiveSolver(SIX_BITS)(drawn)), best)
+    answers = np.hstack([satisfied_queries(SIX_BITS, every), 1 - satisfied_queries(SIX_BITS, every)])
     counted = [answers[:, row].sum(axis=1).max() - (row >= SIX_BITS.n_answers).sum() for row in drawn]
     np.testing.assert_array_equal(best, counted)
 

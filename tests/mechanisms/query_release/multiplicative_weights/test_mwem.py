@@ -12,7 +12,7 @@ from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, GaussianMWEM
-from dpassay.mechanisms.query_release.multiplicative_weights.gaussian_choice import GaussianChoiceDP
+from dpassay.mechanisms.query_release.multiplicative_weights.mwem import GaussianChoiceDP
 
 FALSE_ALARM = 1e-6
 PREFIXES = Workload.prefixes({"age": 5})
@@ -95,7 +95,7 @@ def test_curve_of_two_rounds_is_the_hockey_stick_divergence_of_the_runs(mechanis
 def test_gaussian_budget_adds_up():
     mechanism = GaussianMWEM(PREFIXES, 7, rho=0.6, rounds=4, selection_share=0.25)
     selection = to_concentrated(BoundedRange(mechanism.selection_epsilon)).rho
-    measurement = 0.5 * (mechanism.move / mechanism.noise_scale) ** 2
+    measurement = 0.5 * (mechanism.sensitivity / mechanism.noise_scale) ** 2
     assert 4 * selection == pytest.approx(0.15)
     assert 4 * measurement == pytest.approx(0.45)
     assert mechanism.guarantee() == ConcentratedDP(0.6, Relation.REPLACE_ONE)
@@ -105,9 +105,9 @@ def test_gaussian_budget_adds_up():
 @pytest.mark.parametrize("workload", [PREFIXES, SIGNED, Workload.parities({"a": 2, "b": 2}, 1)])
 def test_move_is_the_sensitivity_of_one_answer(workload, relation):
     mechanism = MWEM(workload, 7, epsilon=1.0, relation=relation)
-    assert mechanism.move == workload.sensitivity(relation, norm=math.inf)
+    assert mechanism.sensitivity == workload.sensitivity(relation, norm=math.inf)
     pair = mechanism.worst_case()
-    assert np.abs(workload(pair.d1) - workload(pair.d0)).max() == mechanism.move
+    assert np.abs(workload(pair.d1) - workload(pair.d0)).max() == mechanism.sensitivity
 
 
 def test_error_falls_with_epsilon_and_with_rounds_and_beats_noise_on_every_query():

@@ -15,14 +15,14 @@ from dpassay.mechanisms.query_release.tables import (
     MeanAge,
     NoisyTables,
     SwappedTables,
-    Tables,
+    TableSet,
     census_tables,
     group,
 )
 
 FALSE_ALARM = 1e-6
 DOMAIN = CensusDomain({"sex": ("female", "male"), "block": ("A", "B", "C")}, ages=(10, 30))
-TABLES = Tables(DOMAIN, (GroupCount(group(block="A")), MeanAge(group(sex="male", block="A"))))
+TABLES = TableSet(DOMAIN, (GroupCount(group(block="A")), MeanAge(group(sex="male", block="A"))))
 
 
 def people(n, seed=0):
@@ -79,7 +79,7 @@ def test_sensitivity_is_the_most_counts_in_which_two_people_differ():
         group(sex="female", block=("A", "B"), ages=(10, 17)),
         group(ages=12),
     )
-    mechanism = NoisyTables(1.0, tables=Tables(DOMAIN, tuple(map(GroupCount, groups))))
+    mechanism = NoisyTables(1.0, tables=TableSet(DOMAIN, tuple(map(GroupCount, groups))))
     ends = [mechanism.counts(one[None]) for one in DOMAIN.every_type]
     farthest = max(np.abs(one - other).sum() for one, other in combinations(ends, 2))
     assert mechanism.sensitivity == farthest
@@ -92,7 +92,7 @@ def test_claim_of_noisy_tables_is_epsilon_at_delta_zero_and_less_than_that_of_on
     mechanism = NoisyTables(3.0)
     assert mechanism.guarantee().epsilon(0.0) == pytest.approx(3.0)
     assert mechanism.guarantee().delta(1.0) < mechanism.noise.guarantee().delta(1.0)
-    one = NoisyTables(1.0, tables=Tables(DOMAIN, (GroupCount(group(sex="female")),)))
+    one = NoisyTables(1.0, tables=TableSet(DOMAIN, (GroupCount(group(sex="female")),)))
     assert one.release(people(9), 4, np.random.default_rng(0)).values.shape == (4,)
     assert one.guarantee().delta(0.0) == pytest.approx(math.tanh(0.5))
 
@@ -103,7 +103,7 @@ def test_what_has_no_noisy_count_is_refused():
     with pytest.raises(ParameterError, match="but have a threshold of 3"):
         NoisyTables(1.0, tables=census_tables(threshold=3))
     with pytest.raises(ParameterError, match="tables must separate two types of people"):
-        NoisyTables(1.0, tables=Tables(DOMAIN, (GroupCount(),)))
+        NoisyTables(1.0, tables=TableSet(DOMAIN, (GroupCount(),)))
 
 
 def test_an_attribute_that_is_not_there_cannot_be_traded_or_matched():
@@ -122,6 +122,6 @@ def test_blocks_that_differ_in_two_people_are_no_neighbours():
         SwappedTables(TABLES).bind(Neighbours(d0, d1, "replace_one"))
     d0[:2] = [[10, 0, 0], [11, 1, 1]]
     with pytest.raises(NeighboursError, match="differ in exactly one"):
-        NoisyTables(1.0, tables=Tables(DOMAIN, (GroupCount(group(sex="male")),))).bind(
+        NoisyTables(1.0, tables=TableSet(DOMAIN, (GroupCount(group(sex="male")),))).bind(
             Neighbours(d0, d1, "replace_one")
         )

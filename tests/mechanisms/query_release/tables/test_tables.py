@@ -14,7 +14,7 @@ from dpassay.mechanisms.query_release.tables import (
     MeanAge,
     MedianAge,
     Rounding,
-    Tables,
+    TableSet,
     census_domain,
     census_tables,
     group,
@@ -53,7 +53,7 @@ def test_tables_of_many_blocks_are_those_of_each_one_worked_out_by_hand():
     rng = np.random.default_rng(0)
     women, black = group(sex="female"), group(race="Black")
     some = (*rows_of([Group(), women, black]), GroupShare(women), GroupShare(group(sex="female", race="Black"), black))
-    tables = Tables(DOMAIN, some, threshold=2, zeros_shown=True)
+    tables = TableSet(DOMAIN, some, threshold=2, zeros_shown=True)
     blocks = np.stack([rng.integers(0, high, (300, 4)) for high in (111, 2, 2)], axis=-1)
     for block, seen in zip(blocks, tables.of(blocks), strict=True):
         by_hand = []
@@ -100,14 +100,14 @@ def test_people_out_of_range_are_refused_by_name(block, message):
 )
 def test_groups_that_cannot_be_are_refused_by_name(people, message):
     with pytest.raises((ParameterError, UnknownNameError), match=message.replace("?", r"\?").replace(".", r"\.")):
-        Tables(DOMAIN, (GroupCount(people),))
+        TableSet(DOMAIN, (GroupCount(people),))
 
 
 def test_statistics_are_distinct_and_a_share_lies_within_its_base():
     with pytest.raises(ParameterError, match="statistics must be distinct"):
-        Tables(DOMAIN, (MeanAge(), MedianAge(), MeanAge()))
+        TableSet(DOMAIN, (MeanAge(), MedianAge(), MeanAge()))
     with pytest.raises(ParameterError, match="the group of a share must lie within its base"):
-        Tables(DOMAIN, (GroupShare(group(sex="female"), group(race="Black")),))
+        TableSet(DOMAIN, (GroupShare(group(sex="female"), group(race="Black")),))
 
 
 def test_tables_of_a_census_are_about_block_a_alone():

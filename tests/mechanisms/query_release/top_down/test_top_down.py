@@ -11,8 +11,7 @@ from dpassay.mechanisms.broken.query_release import InvariantsIgnored
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
-from dpassay.mechanisms.query_release.top_down.least_squares import LeastSquares
-from dpassay.mechanisms.query_release.top_down.rounding import rounded
+from dpassay.mechanisms.query_release.top_down.post_processing import LeastSquares, controlled_rounding
 
 FALSE_ALARM = 1e-6
 SMALL = {
@@ -55,7 +54,7 @@ def test_measurements_are_the_marginals_of_each_node_and_invariants_are_exact(re
 @pytest.mark.parametrize("view", ["least-squares", "non-negative", "whole"])
 def test_tables_keep_invariants_and_sums_at_every_step(released, view):
     mechanism, outputs = released
-    tables = mechanism.processing.tables(outputs[:60], step=view)
+    tables = mechanism.post_processing.tables(outputs[:60], step=view)
     np.testing.assert_allclose(tables["nation"][:, 0], tables["state"].sum(axis=1), atol=1e-9)
     np.testing.assert_allclose(tables["state"], tables["county"].reshape(60, 2, 2, 3).sum(axis=2), atol=1e-9)
     np.testing.assert_allclose(tables["state"].sum(axis=2), np.tile([69, 62], (60, 1)), atol=1e-9)
@@ -77,7 +76,7 @@ def test_tables_of_counties_have_nobody_in_a_structural_zero():
 
 def test_errors_of_least_squares_are_those_predicted_and_below_those_of_the_noise(released):
     mechanism, outputs = released
-    tables = mechanism.processing.tables(outputs, step="least-squares")
+    tables = mechanism.post_processing.tables(outputs, step="least-squares")
     exact, predicted = mechanism.plan.counts(PEOPLE), mechanism.variances()
     for level, sigma in zip(LEVELS, mechanism.standard_deviations, strict=True):
         away = tables[level] - mechanism.geography.sums(exact, "county", level)
@@ -92,7 +91,9 @@ def test_errors_of_least_squares_are_those_predicted_and_below_those_of_the_nois
 
 def test_non_negative_tables_are_biased_upwards_in_small_cells(released):
     mechanism, outputs = released
-    linear, kept = (mechanism.processing.tables(outputs, step=step)["county"] for step in ("least-squares", "whole"))
+    linear, kept = (
+        mechanism.post_processing.tables(outputs, step=step)["county"] for step in ("least-squares", "whole")
+    )
     empty = mechanism.plan.counts(PEOPLE) == 0
     empty[:, 1] = False  # fixed by an invariant
     limit = stats.norm.isf(FALSE_ALARM) / math.sqrt(len(outputs))
@@ -129,7 +130,7 @@ def test_rounding_moves_as_little_as_any_rounding_with_these_sums():
     sums = np.vstack([np.kron(np.eye(2), np.ones(3)), np.tile(np.eye(3), 2)])
     values = rng.integers(0, 4, size=(30, 6)) @ sums.T  # of some whole table
     numbers = LeastSquares(np.eye(6), sums).solve(rng.uniform(0, 4, size=(30, 6)), values, non_negative=True)
-    found = rounded(numbers, sums, values)
+    found = controlled_rounding(numbers, sums, values)
     np.testing.assert_array_equal(found @ sums.T, values)
     low = np.floor(np.maximum(numbers, 0) + 1e-3)
     ways = np.array(np.meshgrid(*[(0, 1)] * 6)).reshape(6, -1).T
@@ -165,12 +166,12 @@ def test_noise_is_scaled_to_pairs_that_agree_on_the_invariants():
     free, kept = (
         GeometricTopDown(1.0, **options, invariants=each) for each in ([], [Invariant("nation", {"sex": [0]})])
     )
-    assert free.parts_moved == 2
-    assert kept.parts_moved == 2
+    assert free.affected_shares == 2
+    assert kept.affected_shares == 2
     with pytest.raises(ParameterError, match="number of people of each county follow from the invariants"):
         GeometricTopDown(1.0, **options, invariants=[Invariant("county")])
     bound = GeometricTopDown(1.0, **options | {"queries": queries[1:]}, invariants=[Invariant("county")])
-    assert bound.parts_moved == 1
+    assert bound.affected_shares == 1
     assert bound.exact_guarantee().epsilon(0.0) == pytest.approx(1.0)
 
 

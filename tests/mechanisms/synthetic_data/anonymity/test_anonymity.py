@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpassay.mechanisms.core.errors import ParameterError
-from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
+from dpassay.mechanisms.synthetic_data.anonymity import GeneralizedCells, global_recoding, mondrian
 
 
 def random_table(seed, n=200):
@@ -58,7 +58,7 @@ def test_equal_quasi_identifiers_stay_together():
 
 
 def test_bands_are_what_they_say_and_hold_all():
-    made = banded(random_table(1), {"age": [0, 30, 60, 90], "zip": [1, 2, 10]}, "ill")
+    made = global_recoding(random_table(1), {"age": [0, 30, 60, 90], "zip": [1, 2, 10]}, "ill")
     assert set(made.to_frame()["age"]) == {"0-29", "30-59", "60-89"}
     np.testing.assert_array_equal(made.locate(random_table(1)), made.group)
 
@@ -85,8 +85,8 @@ def test_noisy_cells_count_each_person_once_and_move_as_the_noise_is_for():
         (lambda t: mondrian(t, ["age"], "illness", k=2), "sensitive", "lacks 'illness'"),
         (lambda t: mondrian(t.assign(age=math.nan), ["age"], "ill", k=2), "quasi_identifiers", "missing values"),
         (lambda t: mondrian(t[:0], ["age"], "ill", k=2), "table", "empty"),
-        (lambda t: banded(t, {"age": [0, 50]}, "ill"), "edges", "hold all records"),
-        (lambda t: banded(t, {"age": [50, 0]}, "ill"), "edges", "increasing"),
+        (lambda t: global_recoding(t, {"age": [0, 50]}, "ill"), "edges", "hold all records"),
+        (lambda t: global_recoding(t, {"age": [50, 0]}, "ill"), "edges", "increasing"),
         (lambda t: GeneralizedCells({"age": [0, 90]}, "ill", ("a", "b")).records(t), "values", "lack c, d, e, f"),
     ],
 )

@@ -18,13 +18,13 @@ from dpassay.mechanisms.synthetic_data.deniability import (
     DeniabilityDP,
     DeniableRelease,
     SeedBasedSynthesis,
-    TableGenerator,
-    buckets,
-    chain,
-    largest_crowd,
+    TabulatedSeedGenerator,
+    likelihood_buckets,
+    markov_chain,
+    n_plausible_seeds,
     plausibly_deniable,
 )
-from dpassay.mechanisms.synthetic_data.deniability.theorem import pass_log_probability
+from dpassay.mechanisms.synthetic_data.deniability.plausible_deniability import pass_log_probability
 
 FALSE_ALARM = 1e-6
 EPSILONS = np.linspace(0.0, 4.0, 41)
@@ -55,20 +55,20 @@ def test_a_bucket_of_k_records_is_a_crowd_and_a_crowd_may_be_no_bucket():
     rng = np.random.default_rng(1)
     for _ in range(200):
         p, gamma = rng.random(8), float(rng.uniform(1.1, 4.0))
-        of = buckets(np.log(p), gamma)
+        of = likelihood_buckets(np.log(p), gamma)
         for seed in range(8):
-            assert (of == of[seed]).sum() <= largest_crowd(p, seed, gamma)
+            assert (of == of[seed]).sum() <= n_plausible_seeds(p, seed, gamma)
     p = np.array([0.45, 0.55])  # within a factor 2, on both sides of 1/2
-    assert largest_crowd(p, 0, 2.0) == 2
-    assert buckets(np.log(p), 2.0).tolist() == [1, 0]
+    assert n_plausible_seeds(p, 0, 2.0) == 2
+    assert likelihood_buckets(np.log(p), 2.0).tolist() == [1, 0]
 
 
 def test_buckets_hold_what_their_ends_say():
     for gamma in (1.3, 2.0, 7.0):
         p = np.random.default_rng(2).random(1000)
-        i = buckets(np.log(p), gamma)
+        i = likelihood_buckets(np.log(p), gamma)
         assert np.all((gamma ** (-1.0 - i) < p) & (p <= gamma ** -i.astype(float)))
-    assert buckets(np.array([-np.inf]), 2.0).tolist() == [-1]
+    assert likelihood_buckets(np.array([-np.inf]), 2.0).tolist() == [-1]
 
 
 # --- the theorem ------------------------------------------------------------------------------------------------------
@@ -106,7 +106,9 @@ def random_release(rng, relation, kind=DeniableRelease):
         table[:, 0] += table.sum(axis=1) == 0
         table /= table.sum(axis=1, keepdims=True)
     gamma, epsilon0 = float(rng.choice([1.2, 2.0, 8.0])), float(rng.choice([0.2, 0.5, 1.0, 2.0]))
-    return kind(TableGenerator(table), int(rng.integers(2, 9)), gamma=gamma, epsilon0=epsilon0, relation=relation)
+    return kind(
+        TabulatedSeedGenerator(table), int(rng.integers(2, 9)), gamma=gamma, epsilon0=epsilon0, relation=relation
+    )
 
 
 def random_pair(rng, mechanism):
@@ -134,7 +136,7 @@ def test_no_law_of_a_tiny_generator_exceeds_the_theorem(relation):
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_theorem_does_not_cover_the_outcome_that_nothing_is_released(relation):
     """n records that pass and one that cannot: the probability of nothing goes from about 0 to 1 / (n + 1)."""
-    mechanism = NoReleaseSeen(TableGenerator(np.eye(2)), 10, epsilon0=2.0, relation=relation)
+    mechanism = NoReleaseSeen(TabulatedSeedGenerator(np.eye(2)), 10, epsilon0=2.0, relation=relation)
     d0 = np.zeros(60, dtype=int)
     d1 = np.append(d0 if relation == "add_remove" else d0[1:], 1)
     law0, law1 = (mechanism.law(d) for d in (d0, d1))
@@ -176,7 +178,7 @@ def test_released_records_compose():
 def test_releases_follow_their_law(kind):
     rng = np.random.default_rng(4)
     for _ in range(3):
-        mechanism = kind(SeedBasedSynthesis(chain(4), (1, 3, 4)), 6, gamma=3.0, epsilon0=0.5)
+        mechanism = kind(SeedBasedSynthesis(markov_chain(4), (1, 3, 4)), 6, gamma=3.0, epsilon0=0.5)
         data = rng.integers(2, size=(14, 4)) * rng.integers(2, size=(14, 1))
         law, size = mechanism.law(data), 40_000
         seen = np.bincount(mechanism.release(data, size, rng).values % 17, minlength=17)  # -1 is the last
@@ -278,7 +280,7 @@ def test_small_datasets_and_wrong_options_are_refused():
         assert error.value.argument == name
     for resampled in ((), (5,), (1, 1), (-1,)):
         with pytest.raises(ParameterError, match="resampled"):
-            SeedBasedSynthesis(chain(4), resampled)
+            SeedBasedSynthesis(markov_chain(4), resampled)
     with pytest.raises(ParameterError, match="come before it"):
         BayesianNetwork({"a": 2, "b": 2}, ("a", "b"), {"a": ("b",)}, {"a": np.full((2, 2), 0.5), "b": [0.5, 0.5]})
     with pytest.raises(ParameterError, match="must have 1 x 2 numbers"):

@@ -14,12 +14,12 @@ from dpassay.mechanisms.noise.queries.domain import Domain
 from dpassay.mechanisms.synthetic_data.deniability import (
     BayesianNetwork,
     DeniableRelease,
-    NoisyCounts,
     NoisyEntropies,
-    chain,
+    NoisyFamilyCounts,
     entropy_sensitivity,
     learn_generator,
     learn_structure,
+    markov_chain,
 )
 
 
@@ -56,7 +56,7 @@ def test_claims_have_the_form_of_advanced_composition():
     assert noisy_n.epsilon(delta) == pytest.approx(0.3 + formula(m * (m + 1), 0.5 * delta))
     assert noisy_n.relation.value == "add_remove"
     many = Domain(tuple((f"x{i}", 2) for i in range(60)))
-    counts = NoisyCounts(many, epsilon_each=each, delta=delta)
+    counts = NoisyFamilyCounts(many, epsilon_each=each, delta=delta)
     assert counts.guarantee().epsilon(delta) == pytest.approx(min(formula(60), 60 * each))
     assert counts.guarantee().default_delta == delta
 
@@ -232,9 +232,9 @@ def test_learned_edge_sets_of_neighbours_keep_the_claim():
 
 def test_counts_give_back_the_network():
     rng = np.random.default_rng(3)
-    network = chain(4, same=0.8)
+    network = markov_chain(4, same=0.8)
     records = network.sample(200_000, rng)
-    mechanism = NoisyCounts(network.domain)
+    mechanism = NoisyFamilyCounts(network.domain)
     counts = mechanism.statistics(records)
     assert counts.sum() == 4 * len(records)
     for true, found in zip(network.tables, mechanism.network(counts).tables, strict=True):
@@ -245,8 +245,8 @@ def test_counts_give_back_the_network():
 
 def test_a_generator_is_learned_from_disjoint_parts():
     rng = np.random.default_rng(4)
-    data = chain(4, same=0.9).sample(8000, rng)
-    learned = learn_generator(data, chain(4).domain, rng=rng, epsilon_entropy=1.0, epsilon_table=1.0)
+    data = markov_chain(4, same=0.9).sample(8000, rng)
+    learned = learn_generator(data, markov_chain(4).domain, rng=rng, epsilon_entropy=1.0, epsilon_table=1.0)
     assert learned.structure.n_records == 2000
     assert len(learned.seeds) == 4000
     network = learned.network
@@ -257,7 +257,7 @@ def test_a_generator_is_learned_from_disjoint_parts():
     assert (mechanism.release(learned.seeds, 100, rng).values >= 0).any()
     assert all(one.relation is mechanism.relation for one in learned.guarantees())
     with pytest.raises(ParameterError, match="at least two records"):
-        learn_generator(data[:4], chain(4).domain, rng=rng)
+        learn_generator(data[:4], markov_chain(4).domain, rng=rng)
 
 
 def test_wrong_tables_are_refused():
@@ -266,5 +266,5 @@ def test_wrong_tables_are_refused():
     with pytest.raises(ParameterError, match="view"):
         NoisyEntropies(view="tables")
     with pytest.raises(ParameterError, match="zero_out"):
-        NoisyCounts(relation="zero_out")
-    assert BayesianNetwork({"a": 2}, ("a",), {}, {"a": [0.5, 0.5]}) != chain(1, same=0.7)
+        NoisyFamilyCounts(relation="zero_out")
+    assert BayesianNetwork({"a": 2}, ("a",), {}, {"a": [0.5, 0.5]}) != markov_chain(1, same=0.7)

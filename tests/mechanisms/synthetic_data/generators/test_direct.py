@@ -6,7 +6,7 @@ from scipy import optimize
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import DirectGenerator, Measured
+from dpassay.mechanisms.synthetic_data import DirectGenerator, NoisyMarginal
 from dpassay.mechanisms.synthetic_data.generators.direct import Projection, systematic_sample
 
 CUBE = Domain({"a": 2, "b": 2, "c": 2})
@@ -34,8 +34,8 @@ def test_exact_marginals_of_two_attributes_each_give_the_product_with_the_shared
     ab, bc, b = joint.sum(axis=2), joint.sum(axis=0), joint.sum(axis=(0, 2))
     expected = ab[:, :, None] * bc[None] / b[None, :, None]
     measured = [
-        Measured(("a", "b"), 500.0 * ab.reshape(1, 4), 1.0),
-        Measured(("c", "b"), 500.0 * bc.T.reshape(1, 4), 1.0),
+        NoisyMarginal(("a", "b"), 500.0 * ab.reshape(1, 4), 1.0),
+        NoisyMarginal(("c", "b"), 500.0 * bc.T.reshape(1, 4), 1.0),
     ]
     found = fit(measured, n_records=500).marginal(("a", "b", "c"))
     np.testing.assert_allclose(found[0], 500.0 * expected.ravel(), atol=0.01)
@@ -46,7 +46,7 @@ def test_nothing_on_the_simplex_is_likelier(noise):
     """A cycle of three noisy marginals, which no distribution has: against a solver of scipy's."""
     rng = np.random.default_rng(3)
     names = (("a", "b"), ("b", "c"), ("c", "a"))
-    measured = [Measured(one, rng.normal(25.0, 12.0, (1, 4)), 10.0, noise) for one in names]
+    measured = [NoisyMarginal(one, rng.normal(25.0, 12.0, (1, 4)), 10.0, noise) for one in names]
     project = np.concatenate([Projection(CUBE, one).sums(np.eye(8)).T for one in names])
     answers = np.concatenate([one.answers[0] for one in measured])
 
@@ -74,9 +74,9 @@ def test_nothing_on_the_simplex_is_likelier(noise):
 def test_each_run_is_fitted_as_if_it_were_alone():
     rng = np.random.default_rng(4)
     answers = rng.normal(20.0, 10.0, (6, 4))
-    together = fit([Measured(("a", "c"), answers, 5.0)], DirectGenerator()).shares
+    together = fit([NoisyMarginal(("a", "c"), answers, 5.0)], DirectGenerator()).shares
     for run in range(6):
-        alone = fit([Measured(("a", "c"), answers[[run]], 5.0)], DirectGenerator()).shares
+        alone = fit([NoisyMarginal(("a", "c"), answers[[run]], 5.0)], DirectGenerator()).shares
         np.testing.assert_allclose(together[run], alone[0], rtol=1e-12)
 
 
@@ -91,7 +91,7 @@ def test_tables_have_each_cell_as_often_as_expected_but_for_rounding():
 
 
 def test_rows_are_in_random_order():
-    fitted = fit([Measured(("a",), np.array([[50.0, 50.0]]), 1.0)])
+    fitted = fit([NoisyMarginal(("a",), np.array([[50.0, 50.0]]), 1.0)])
     rows = fitted.table(2000, np.random.default_rng(8))[0, :, 0]
     assert abs(np.corrcoef(rows[1:], rows[:-1])[0, 1]) < 0.11
 
@@ -99,11 +99,11 @@ def test_rows_are_in_random_order():
 def test_a_domain_that_is_too_large_is_refused_before_it_is_built():
     large = Domain({f"x{i}": 100 for i in range(6)})
     with pytest.raises(ParameterError, match=r"1,000,000,000,000 numbers would take 8,000.0 GB"):
-        fit([Measured(("x0",), np.ones((1, 100)), 1.0)], domain=large)
+        fit([NoisyMarginal(("x0",), np.ones((1, 100)), 1.0)], domain=large)
 
 
 def test_nothing_measured_is_refused():
     with pytest.raises(ParameterError, match="at least one marginal"):
         fit([])
     with pytest.raises(ParameterError, match="run 0 has none"):
-        fit([Measured(("a",), np.ones((1, 2)), 1.0, runs=np.array([1]))])
+        fit([NoisyMarginal(("a",), np.ones((1, 2)), 1.0, runs=np.array([1]))])

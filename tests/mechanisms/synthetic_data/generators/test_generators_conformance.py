@@ -10,7 +10,7 @@ from scipy.stats import norm
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import FixedMarginals, Measured, SelectMeasureGenerate, Table
+from dpassay.mechanisms.synthetic_data import CodedTable, FixedMarginals, NoisyMarginal, SelectMeasureGenerate
 from dpassay.mechanisms.synthetic_data.catalogue import generators
 from dpassay.mechanisms.synthetic_data.generators import RelaxedTable, misfit
 
@@ -37,7 +37,7 @@ def measured(size=3, deviation=6.0, n=600.0, seed=1):
     rng = np.random.default_rng(seed)
     exact = (np.einsum("abc->ba", CELLS).ravel(), np.einsum("abc->bc", CELLS).ravel())
     return [
-        Measured(names, n * counts + rng.normal(0.0, deviation, (size, 6)), deviation)
+        NoisyMarginal(names, n * counts + rng.normal(0.0, deviation, (size, 6)), deviation)
         for names, counts in zip(PAIRS, exact, strict=True)
     ]
 
@@ -68,7 +68,7 @@ def test_tables_are_coded_records_of_the_domain_close_to_the_fitted_marginals(na
     for table in tables:
         DOMAIN.records(table)
     for names in (*PAIRS, ("a", "c")):
-        counts = np.stack([Table(DOMAIN, table).marginal(names) for table in tables])
+        counts = np.stack([CodedTable(DOMAIN, table).marginal(names) for table in tables])
         expected = fitted.marginal(names) * (2000.0 / fitted.total[:, None])
         assert np.abs(counts - expected).sum(axis=1).max() < 0.15 * 2000.0
 
@@ -105,7 +105,7 @@ def test_the_generator_of_random_numbers_decides_all_and_options_are_plain(name)
 @pytest.mark.parametrize("name", [name for name in generators if name != "tree"])  # which takes no circle of pairs
 def test_runs_may_have_measured_different_marginals(name):
     both = measured()
-    part = Measured(("a", "c"), np.full((2, 4), 150.0), 6.0, runs=np.array([2, 0]))
+    part = NoisyMarginal(("a", "c"), np.full((2, 4), 150.0), 6.0, runs=np.array([2, 0]))
     fitted = fit(name, [*both, part])
     assert fitted.marginal(("b", "a")).shape == (3, 6)
     assert np.abs(fitted.marginal(("a", "c"))[[0, 2]] - 150.0).max() < 90.0
@@ -141,7 +141,7 @@ def answers(size=3, noise=2.0, seed=0, n_records=1_000):
     exact = (law.sum(axis=3), law.sum(axis=1).transpose(0, 2, 1), law.sum(axis=(1, 2)))
     noisy = [table.reshape(size, -1) for table in exact]
     return [
-        Measured(names, table + noise * rng.normal(size=table.shape), noise)
+        NoisyMarginal(names, table + noise * rng.normal(size=table.shape), noise)
         for names, table in zip(MEASURED, noisy, strict=True)
     ]
 
@@ -259,7 +259,7 @@ def test_runs_do_not_touch_each_other(name):
 def test_a_noisier_answer_weighs_less(name):
     """Two measurements of one attribute that contradict each other: the fit follows the one with less noise."""
     contradicting = [
-        Measured(("a",), np.array([[800.0, 200.0]]), 1.0), Measured(("a", "c"), np.full((1, 4), 250.0), 100.0)
+        NoisyMarginal(("a",), np.array([[800.0, 200.0]]), 1.0), NoisyMarginal(("a", "c"), np.full((1, 4), 250.0), 100.0)
     ]  # fmt: skip
     found = fitted(name, contradicting, n_records=1_000).marginal(("a",))[0]
     assert found[0] > 790.0

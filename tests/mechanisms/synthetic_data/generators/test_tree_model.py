@@ -5,7 +5,7 @@ import pytest
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import MST, DirectGenerator, Measured, Table, TreeModel
+from dpassay.mechanisms.synthetic_data import MST, CodedTable, DirectGenerator, NoisyMarginal, TreeModel
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "e": 4})
 
@@ -14,7 +14,7 @@ def table(n=2000):
     rng = np.random.default_rng(0)
     z = rng.integers(0, 2, n)
     columns = (z, (z + rng.integers(0, 2, n)) % 3, rng.integers(0, 2, n) * z, 2 * z + rng.integers(0, 2, n))
-    return Table.of(DOMAIN, np.column_stack(columns))
+    return CodedTable.of(DOMAIN, np.column_stack(columns))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,9 @@ def test_a_run_that_is_done_waits_for_the_others_where_it_is():
     wild = [np.where(np.arange(30)[:, None] == 7, one, 300.0 * one) for one in calm]
     found = []
     for answers in (calm, wild, [one[7:8] for one in calm]):
-        measured = [Measured(names, one, 6.0) for names, one in zip((("a", "b"), ("c", "b")), answers, strict=True)]
+        measured = [
+            NoisyMarginal(names, one, 6.0) for names, one in zip((("a", "b"), ("c", "b")), answers, strict=True)
+        ]
         found.append(TreeModel(tolerance=20.0).fit(DOMAIN, measured, rng).marginal(("a", "b")))
     np.testing.assert_allclose(found[1][7], found[0][7], rtol=1e-9)
     np.testing.assert_allclose(found[2][0], found[0][7], rtol=1e-9)
@@ -67,7 +69,7 @@ def test_rows_of_a_table_follow_the_distribution(measured):
 
 def test_what_nothing_is_known_of_is_even_and_independent():
     answers = np.array([[30.0, 10.0], [5.0, 35.0]])
-    fitted = TreeModel().fit(DOMAIN, [Measured(("c",), answers, 1.0)], np.random.default_rng(0))
+    fitted = TreeModel().fit(DOMAIN, [NoisyMarginal(("c",), answers, 1.0)], np.random.default_rng(0))
     np.testing.assert_allclose(fitted.marginal(("c",)), answers, atol=0.1)
     np.testing.assert_allclose(fitted.marginal(("b", "c"))[0], np.tile([10.0, 10.0 / 3], 3), atol=0.1)
 
@@ -75,8 +77,8 @@ def test_what_nothing_is_known_of_is_even_and_independent():
 def test_a_pair_measured_twice_counts_as_its_average():
     once = np.array([[30.0, 0.0, 5.0, 10.0, 20.0, 1.0]])
     rng, generator = np.random.default_rng(0), TreeModel(tolerance=1e-7)
-    two = [Measured(("a", "b"), once + 3.0, 2.0), Measured(("a", "b"), once - 3.0, 2.0)]
-    twice, average = (generator.fit(DOMAIN, m, rng) for m in (two, [Measured(("a", "b"), once, np.sqrt(2.0))]))
+    two = [NoisyMarginal(("a", "b"), once + 3.0, 2.0), NoisyMarginal(("a", "b"), once - 3.0, 2.0)]
+    twice, average = (generator.fit(DOMAIN, m, rng) for m in (two, [NoisyMarginal(("a", "b"), once, np.sqrt(2.0))]))
     np.testing.assert_allclose(twice.marginal(("a", "b")), average.marginal(("a", "b")), atol=1e-6)
 
 
@@ -88,13 +90,13 @@ def test_a_pair_measured_twice_counts_as_its_average():
     ],
 )
 def test_what_is_no_tree_is_refused(marginals, told):
-    measured = [Measured(one, np.ones((2, DOMAIN.project(one).n_cells)), 1.0) for one in marginals]
+    measured = [NoisyMarginal(one, np.ones((2, DOMAIN.project(one).n_cells)), 1.0) for one in marginals]
     with pytest.raises(ParameterError, match=told):
         TreeModel().fit(DOMAIN, measured, np.random.default_rng(0))
 
 
 def test_other_noise_than_gaussian_and_nothing_measured_are_refused():
     with pytest.raises(ParameterError, match="Gaussian"):
-        TreeModel().fit(DOMAIN, [Measured(("a",), np.ones((1, 2)), 1.0, "laplace")], np.random.default_rng(0))
+        TreeModel().fit(DOMAIN, [NoisyMarginal(("a",), np.ones((1, 2)), 1.0, "laplace")], np.random.default_rng(0))
     with pytest.raises(ParameterError, match="is empty"):
         TreeModel().fit(DOMAIN, [], np.random.default_rng(0))

@@ -10,10 +10,9 @@ from scipy import stats
 from dpassay.mechanisms import ConcentratedDP
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import AIM, DirectGenerator, SelectMeasureGenerate, Table
-from dpassay.mechanisms.synthetic_data.selection.aim import AIMSetting
-from dpassay.mechanisms.synthetic_data.selection.measured_marginals import Collected
-from dpassay.mechanisms.synthetic_data.selection.model_size import MEGABYTE, model_size
+from dpassay.mechanisms.synthetic_data import AIM, CodedTable, DirectGenerator, SelectMeasureGenerate
+from dpassay.mechanisms.synthetic_data.generators.junction_tree import MEGABYTE, model_size
+from dpassay.mechanisms.synthetic_data.selection.aim import AIMCandidates, AveragedMeasurements
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 GENERATOR = DirectGenerator(n_steps=60, tolerance=0.01)
@@ -24,7 +23,7 @@ def table(n=300, seed=0):
     rng = np.random.default_rng(seed)
     leader = rng.integers(0, 2, n)
     columns = [np.where(rng.random(n) < 0.6, leader, rng.integers(0, size, n)) for size in DOMAIN.shape]
-    return Table.of(DOMAIN, np.column_stack(columns))
+    return CodedTable.of(DOMAIN, np.column_stack(columns))
 
 
 def runs(selection, data, size, seed=0):
@@ -72,7 +71,7 @@ def test_a_transcript_has_room_for_what_the_single_attributes_leave():
 def test_noise_is_halved_where_little_is_learned():
     """Independent attributes and a large budget a round: the model hardly moves, so that few rounds are made."""
     rng = np.random.default_rng(0)
-    data = Table.of(DOMAIN, np.column_stack([rng.integers(0, n, 500) for n in DOMAIN.shape]))
+    data = CodedTable.of(DOMAIN, np.column_stack([rng.integers(0, n, 500) for n in DOMAIN.shape]))
     _, rounds = runs(AIM(0.5, workload=2, rounds=40), data, 10)
     used = (rounds[:, :, 0] > 0).sum(axis=1)
     assert (used < 20).all()
@@ -104,8 +103,8 @@ def test_a_choice_follows_the_exponential_mechanism_worked_out_by_hand():
     )
     by_hand = np.exp(epsilon * scores / (2 * max(weights.values())))
     by_hand /= by_hand.sum()
-    setting = AIMSetting.of(selection, DOMAIN)
-    collected = Collected(DOMAIN, setting.candidates, 1)
+    setting = AIMCandidates.of(selection, DOMAIN)
+    collected = AveragedMeasurements(DOMAIN, setting.candidates, 1)
     for place, one in enumerate(one_run[:3]):
         collected.add(place, np.array([0]), one)
     spent = np.array([0.9 * 3 * cost + cost])
@@ -117,7 +116,7 @@ def test_density_ratios_average_to_one_and_the_claim_holds():
     """With a generator that stops early: the law is that of whatever it does."""
     size, selection, early = 1500, AIM(0.3, workload=2, rounds=6), DirectGenerator(n_steps=10)
     data = table(60)
-    other = Table.of(DOMAIN, data.records[1:])
+    other = CodedTable.of(DOMAIN, data.records[1:])
     for own, against in ((data, other), (other, data)):
         shown = selection.transcript(DOMAIN, selection.measure(own, early, size, np.random.default_rng(0)), size)
         loss = np.subtract(*(selection.log_density(shown, one, early) for one in (own, against)))
@@ -164,7 +163,7 @@ def test_marginals_that_would_make_the_model_too_large_are_left_out_until_the_bu
 def test_a_limit_that_is_met_to_the_last_digit_is_met_in_the_law_as_well():
     """Half of the budget allows half of 24 cells, exactly: costs read from a transcript must not decide otherwise."""
     domain = Domain({"a": 2, "b": 3, "c": 2, "d": 2})
-    data = Table.of(domain, np.repeat(np.random.default_rng(0).integers(0, 2, size=(400, 1)), 4, axis=1))
+    data = CodedTable.of(domain, np.repeat(np.random.default_rng(0).integers(0, 2, size=(400, 1)), 4, axis=1))
     selection = AIM(0.37, workload=2, rounds=9, measuring=0.75, largest_model=8 * 24 / MEGABYTE)
     generator = DirectGenerator(n_steps=30, tolerance=0.1)
     shown = selection.transcript(domain, selection.measure(data, generator, 10, np.random.default_rng(1)), 10)
@@ -172,10 +171,10 @@ def test_a_limit_that_is_met_to_the_last_digit_is_met_in_the_law_as_well():
 
 
 def test_size_of_a_model_is_that_of_its_junction_tree():
-    shape = (("a", 2), ("b", 3), ("c", 5), ("d", 7))
+    domain = Domain({"a": 2, "b": 3, "c": 5, "d": 7})
 
     def cells(*cliques):
-        return round(model_size(shape, frozenset(cliques)) * MEGABYTE / 8)
+        return round(model_size(domain, frozenset(cliques)) * MEGABYTE / 8)
 
     assert cells() == 2 + 3 + 5 + 7
     assert cells(("a", "b"), ("b", "c"), ("c", "d")) == 6 + 15 + 35

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import DirectGenerator, FixedMarginals, Table
+from dpassay.mechanisms.synthetic_data import CodedTable, DirectGenerator, FixedMarginals
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 FIVE = (("a", "b"), ("b", "c"), ("c", "a"), ("a",), ("a", "b", "c"))
@@ -31,7 +31,7 @@ def test_five_marginals_at_standard_deviation_50_have_the_claim_of_five_counts(r
 def test_each_cell_has_independent_noise_of_the_standard_deviation_around_its_exact_count(noise):
     data = np.array([[0, 2, 1]] * 30 + [[1, 0, 0]] * 10)
     selection = FixedMarginals(FIVE[:2], noise=noise, standard_deviation=4.0)
-    table = Table.of(DOMAIN, data)
+    table = CodedTable.of(DOMAIN, data)
     measured = selection.measure(table, DirectGenerator(), 4000, np.random.default_rng(0))
     assert [one.attributes for one in measured] == list(FIVE[:2])
     away = np.concatenate([(one.answers - table.marginal(one.attributes)) / 4.0 for one in measured], axis=1)

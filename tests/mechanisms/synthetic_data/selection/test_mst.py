@@ -10,7 +10,7 @@ from scipy import optimize, stats
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
-from dpassay.mechanisms.synthetic_data import MST, DirectGenerator, SelectMeasureGenerate, Table, TreeModel
+from dpassay.mechanisms.synthetic_data import MST, CodedTable, DirectGenerator, SelectMeasureGenerate, TreeModel
 from dpassay.mechanisms.synthetic_data.selection.compression import merged, nearest_counts, present, spread
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -22,12 +22,12 @@ def table(domain=DOMAIN, n=300, seed=0):
     rng = np.random.default_rng(seed)
     leader = rng.integers(0, 2, n)
     columns = [np.where(rng.random(n) < 0.5, leader, rng.integers(0, size, n)) for size in domain.shape]
-    return Table.of(domain, np.column_stack(columns))
+    return CodedTable.of(domain, np.column_stack(columns))
 
 
 def losses(selection, pair, domain, size, seed=0):
     """Log ratio own side / other side of runs on both sides, and the runs."""
-    tables = [Table.of(domain, pair.side(side)) for side in (0, 1)]
+    tables = [CodedTable.of(domain, pair.side(side)) for side in (0, 1)]
     for side in (0, 1):
         rng = np.random.default_rng([seed, side])
         runs = selection.transcript(domain, selection.measure(tables[side], None, size, rng), size)
@@ -64,8 +64,8 @@ def test_a_score_moves_by_one_for_a_record_and_by_two_for_a_replaced_one():
         model = selection.model(alone, data)
         start = model.scores(data)
         for record in product(*map(range, DOMAIN.shape)):
-            added = Table.of(DOMAIN, np.vstack([data.records, record]))
-            replaced = Table.of(DOMAIN, np.vstack([data.records[1:], record]))
+            added = CodedTable.of(DOMAIN, np.vstack([data.records, record]))
+            replaced = CodedTable.of(DOMAIN, np.vstack([data.records[1:], record]))
             for kind, other in enumerate((added, replaced)):
                 most[kind] = max(most[kind], float(np.abs(model.scores(other) - start).max()))
     assert most == pytest.approx([1.0, 2.0])
@@ -94,7 +94,7 @@ def test_a_large_pair_of_noise_is_not_chosen_before_a_small_pair_that_depends():
     rows = np.column_stack(
         [rng.integers(0, 20, 5000) + 20 * (rng.random(5000) < 0.5 + 0.1 * c), rng.integers(0, 40, 5000), c]
     )
-    data, often = Table.of(domain, rows), []
+    data, often = CodedTable.of(domain, rows), []
     for penalty in (0.0, 1.0):
         selection = MST(1.0, penalty=penalty)
         shown = selection.transcript(domain, selection.measure(data, None, 20, rng), 20)
@@ -142,7 +142,7 @@ def test_worst_case_fits_domains_of_any_shape_and_has_no_rare_values():
         domain = Domain(shape)
         pair = MST(0.5).worst_case(domain)
         if len(domain.names) > 2:
-            data = Table.of(domain, pair.d0)
+            data = CodedTable.of(domain, pair.d0)
             assert min(data.marginal((name,)).min() for name in domain.names) > 4 * MST(0.5).noise(domain).one_way
     assert MST(0.5).exact_guarantee(Domain({"a": 2, "b": 2})) is None
     assert MST(1e-6).exact_guarantee(BITS) is None
