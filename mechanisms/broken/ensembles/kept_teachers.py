@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import ExactDP
-from ...core.base import Neighbours
+from ...core.base import Dataset, LogDensity, Neighbours
+from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...learning.pate.noisy_votes import NoisyVotes
+from ...learning.pate import TeacherVotes
+from ...learning.pate.vote_counts import Counts
 
 MOST_ROUNDS = 14
 """Largest number of rounds whose 2^rounds outputs are enumerated."""
 
 
 @dataclass(frozen=True)
-class TeachersKept(NoisyVotes):
+class TeachersKept(TeacherVotes):
     """Broken: noisy votes of teachers that get new random parts in every round, and keep what they learned before.
 
     Bug: the records are partitioned again in every round, and teacher j continues training on the j-th part. After
@@ -34,16 +36,14 @@ class TeachersKept(NoisyVotes):
     Example:
         >>> broken = TeachersKept(rate=0.5)
         >>> pair, rng = broken.worst_case(), np.random.default_rng(0)
-        >>> broken.guarantee().epsilon(0.0), broken.votes(pair.d1, 1, rng).tolist()
+        >>> broken.guarantee().epsilon(0.0), broken.drawn_votes(pair.d1, 1, rng)[..., 1].tolist()
         (5.0, [[1, 2, 3, 4, 4, 4, 5, 5, 5, 5]])
         >>> round(broken.exact_guarantee().epsilon(0.0), 2)
         20.93
     """
 
-    rate: float
     _: KW_ONLY
-    n_teachers: int = 10
-    rounds: int = 10
+    rounds: PositiveInt = 10
     refit: bool = False
 
     def __post_init__(self) -> None:
@@ -51,8 +51,17 @@ class TeachersKept(NoisyVotes):
         if not isinstance(self.refit, bool):
             raise ParameterError(f"refit must be True or False, but is {self.refit!r}.", argument="refit")
 
-    def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the votes for label 1 in each round, shape `(size, rounds)`."""
+    def output_law(self) -> LogDensity | None:
+        """Return None: the law of the outputs is computed for the worst case only."""
+        return None
+
+    def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the labels of `size` runs, `(size, rounds)`, each from newly drawn parts."""
+        return self.aggregator.answers(self.drawn_votes(dataset, size, rng), size, rng)
+
+    def drawn_votes(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Counts:
+        """Return the votes of each run for each label in each round, `(size, rounds, 2)`."""
+        labels = self.records(dataset)
         nearest = np.full((size, self.n_teachers), labels.size)
         votes = np.empty((size, self.rounds), dtype=np.int64)
         for t in range(self.rounds):
@@ -60,7 +69,7 @@ class TeachersKept(NoisyVotes):
             part = order.reshape(size, self.n_teachers, labels.size // self.n_teachers).min(axis=2)
             nearest = part if self.refit else np.minimum(nearest, part)
             votes[:, t] = labels[nearest].sum(axis=1)
-        return votes
+        return np.stack([self.n_teachers - votes, votes], axis=-1)
 
     def worst_case(self) -> Neighbours:
         """Return labels 0, except for the nearest record on side 1: every teacher that has seen it votes 1."""
@@ -75,10 +84,12 @@ class TeachersKept(NoisyVotes):
         The number v of teachers that have seen the nearest record is a Markov chain: it moves to v + 1 with probability
         1 - v / n_teachers.
         """
+        from scipy.stats import laplace
+
         if self.rounds > MOST_ROUNDS:
             return None
         n_seen = np.arange(self.n_teachers + 1)
-        ones = np.array([self.majority(int(votes)) for votes in n_seen])
+        ones = laplace.sf(self.n_teachers / 2 - n_seen, scale=1.0 / self.rate)
         stay = np.where(n_seen == 1, 1.0, 0.0) if self.refit else n_seen / self.n_teachers
         law = np.zeros((1, self.n_teachers + 1))
         law[0, 0] = 1.0

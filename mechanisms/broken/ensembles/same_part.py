@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.base import Neighbours
 from ...core.guarantee import Guarantee
-from ...learning.pate.noisy_votes import FixedVotes
+from ...learning.pate import TeacherVotes
 
 
 @dataclass(frozen=True)
-class SamePartForAll(FixedVotes):
+class SamePartForAll(TeacherVotes):
     """Broken: noisy votes of teachers that are all trained on the last part of the data.
 
     Bug: the loop that trains the teachers indexes the parts by the variable of another loop. A record of that part
@@ -29,14 +29,9 @@ class SamePartForAll(FixedVotes):
         (0.1, 0.8318)
     """
 
-    rate: float
-    _: KW_ONLY
-    n_teachers: int = 10
-    rounds: int = 1
-
-    def count(self, labels: NDArray[np.int64]) -> int:
-        """Return the votes for label 1: all or none, by the label of the nearest record of the last part."""
-        return self.n_teachers * int(labels[self.n_teachers - 1])
+    def teachers(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return equal votes of all teachers: the label of the nearest record of the last part."""
+        return np.repeat(labels[self.n_teachers - 1], self.n_teachers)
 
     def worst_case(self) -> Neighbours:
         """Return labels in which the nearest record of the last part is 0 on side 0, and 1 on side 1."""
@@ -45,6 +40,7 @@ class SamePartForAll(FixedVotes):
         d1[-1] = 1
         return Neighbours(d0, d1, self.relation)
 
-    def exact_guarantee(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve between no votes for label 1 and all."""
-        return self.between(0, self.n_teachers)
+        pair = self.worst_case()
+        return self.aggregator.guarantee_between(self.votes(pair.d0), self.votes(pair.d1))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from ...learning.pate.teacher_votes import TeacherVotes
+from ...accounting import PureDP
+from ...core.guarantee import Guarantee
+from ...learning.pate import LNMax, TeacherVotes
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,11 @@ class VoteScaleInverse(TeacherVotes):
         (0.1, 10.0)
     """
 
-    @property
-    def scale(self) -> float:
-        """Scale of the noise; should be 1 / rate."""
-        return self.rate
+    @cached_property
+    def aggregator(self) -> LNMax:
+        """Noisy majority with noise of scale `rate`; should be 1 / rate."""
+        return LNMax(1.0 / self.rate, draws="one", n_teachers=self.n_teachers, n_classes=2, n_queries=self.rounds)
+
+    def guarantee(self) -> Guarantee:
+        """Return `PureDP(rate * rounds)`, the claim of `TeacherVotes`."""
+        return PureDP(self.rate * self.rounds, relation=self.relation)

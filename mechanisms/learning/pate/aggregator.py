@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...accounting import ExactDP
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt, at_least
@@ -116,7 +117,11 @@ class Aggregator(Mechanism):
         None if the queries have different laws, or if there are too many counts.
         """
         pair = self.worst_case()
-        log0, log1 = (self.log_labels(self.counts(side)) for side in (pair.d0, pair.d1))
+        return self.guarantee_between(self.counts(pair.d0), self.counts(pair.d1))
+
+    def guarantee_between(self, counts0: Counts, counts1: Counts) -> ExactDP | None:
+        """Return the exact curve of two tables of votes, each with equal laws of all labels; None otherwise."""
+        log0, log1 = self.log_labels(counts0), self.log_labels(counts1)
         if (log0 != log0[0]).any() or (log1 != log1[0]).any():
             return None
         return repeated_law(log0[0], log1[0], self.n_queries, self.relation, most_answers=self.most_answers)
