@@ -59,7 +59,7 @@ catalogue = Catalogue(
         "interactive-gnmax": "dpassay.mechanisms.learning.pate.confident:InteractiveGNMax",
         "sample-and-aggregate": "dpassay.mechanisms.learning.pate.disjoint_parts:SampleAndAggregate",
         "pate": "dpassay.mechanisms.learning.pate.pate:PATE",
-        "private-vote-epsilon": "dpassay.mechanisms.learning.pate.private_epsilon:PrivateEpsilon",
+        "private-vote-epsilon": "dpassay.mechanisms.learning.pate.data_dependent:PrivateEpsilon",
         "broken-votes-epsilon-of-votes": "dpassay.mechanisms.broken.ensembles.epsilon_of_votes:EpsilonOfVotes",
         "broken-votes-abstention-unpaid": "dpassay.mechanisms.broken.ensembles.unpaid_abstention:AbstentionNotAccounted",
         "broken-votes-check-without-noise": "dpassay.mechanisms.broken.ensembles.check_without_noise:CheckWithoutNoise",
