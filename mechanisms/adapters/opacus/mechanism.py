@@ -15,10 +15,9 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import one_of, whole
-from ...learning.base import TrainingData
+from ...learning.base import UNSEEN, TrainingData
 from ...learning.dp_sgd.observation_law import Observations, log_density
 from ...learning.dp_sgd.sampling import ShuffledEpochs
-from ...learning.pairs import UNSEEN
 from ..functions.forms import Form, Raised
 from ..functions.outcomes import collect
 from . import loading

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import DpassayError, ParameterError
-from ...learning.base import Floats, TrainingData
-from ...learning.pairs import UNSEEN, differing
+from ...learning.base import UNSEEN, Floats, TrainingData, differing
 from ..functions.forms import Raised
 from . import loading
 from .options import OpacusOptions

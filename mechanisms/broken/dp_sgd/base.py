@@ -26,13 +26,12 @@ from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...learning.base import Floats, TrainingData
+from ...learning.base import UNSEEN, Floats, TrainingData
 from ...learning.dp_sgd.mechanism import DPSGD
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
 from ...learning.dp_sgd.training import Batch, Trainer
 from ...learning.models import LogisticRegression, MultiLayerPerceptron
 from ...learning.models.base import Model
-from ...learning.pairs import UNSEEN
 
 REGRESSION = LogisticRegression(4)
 PERCEPTRON = MultiLayerPerceptron(4, hidden=(3,), n_outputs=2)

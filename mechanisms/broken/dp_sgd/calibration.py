@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.guarantee import Guarantee
-from ...learning.accounting.calibration import calibrate_noise
+from ...learning.accounting import calibrate_noise
 
 
 def midpoint_noise_multiplier(

@@ -13,12 +13,11 @@ from ...core.constraints import PositiveInt
 from ...core.errors import NeighboursError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...learning.base import Floats, TrainingData
+from ...learning.base import Floats, TrainingData, check_in_place
 from ...learning.dp_sgd import DPSGD
 from ...learning.dp_sgd.sampling import FullBatch, Sampling
 from ...learning.dp_sgd.training import Batch, Recipe, Trainer
 from ...learning.models.passes import accumulate, backward, forward
-from ...learning.pairs import check_in_place
 from .base import BrokenDPSGD, Unclipped
 
 ALL_BY_FIVE = FullBatch(expected_batch_size=5)

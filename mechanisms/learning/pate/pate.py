@@ -17,10 +17,9 @@ from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import numeric_rows, one_of
-from ..base import TrainingData
-from ..models.linear import SoftmaxRegression
+from ..base import TrainingData, check_in_place
+from ..models.architectures import SoftmaxRegression
 from ..models.trained import TrainedModels
-from ..pairs import check_in_place
 from .aggregator import Aggregator
 from .disjoint_parts import VotesOfParts
 from .students import ANSWERS, STUDENTS, UNLABELLED, LabelSpreading

@@ -87,7 +87,7 @@ class Sampling(Options):
     def width(self, n_records: int) -> int:
         """Return the approximate number of rows of a draw."""
 
-    def check(self, n_records: int) -> None:  # noqa: B027 - by default any number is valid
+    def check(self, n_records: int) -> None:
         """Raise `ParameterError` if no batch can be drawn from `n_records` records."""
 
     @property
