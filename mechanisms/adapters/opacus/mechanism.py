@@ -20,8 +20,7 @@ from ...learning.dp_sgd.observation_law import Observations, log_density
 from ...learning.dp_sgd.sampling import ShuffledEpochs
 from ..functions.forms import Form, Raised
 from ..functions.outcomes import collect
-from . import loading
-from .options import ACCOUNTANTS
+from .options import ACCOUNTANTS, load_training
 from .runs import OpacusRuns, seeds
 
 
@@ -105,7 +104,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             accountant: "prv", "rdp" or "gdp", see `PrivacyEngine`. The last is an approximation, not a bound.
         """
         one_of(ACCOUNTANTS, accountant=accountant)
-        return ApproximateDP(loading.training().claimed_epsilon(self, delta, accountant), delta)
+        return ApproximateDP(load_training().claimed_epsilon(self, delta, accountant), delta)
 
     def worst_case(self) -> Neighbours:
         """Raise an error: the worst case is not known for arbitrary modules.

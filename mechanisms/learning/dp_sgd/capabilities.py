@@ -263,8 +263,9 @@ def require_capability(mechanism: Any, capability: Any, purpose: str) -> Any:
         >>> require_capability(Laplace(1.0), SupportsInitialParameters, "a worst-case start")
         Traceback (most recent call last):
         ...
-        dpassay.mechanisms.core.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, \
-which Laplace lacks. Use DPSGD, or a trainer that is SupportsInitialParameters (dpassay.mechanisms.learning.dp_sgd.capabilities).
+        dpassay.mechanisms.core.errors.ParameterError: a worst-case start needs a trainer with network and \
+starting_from, which Laplace lacks. Use DPSGD, or a trainer that is SupportsInitialParameters \
+(dpassay.mechanisms.learning.dp_sgd.capabilities).
     """
     trainer = trainer_of(mechanism)
     missing = [name for name in members(capability) if inspect.getattr_static(trainer, name, None) is None]

@@ -25,7 +25,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import NonNegative, Positive, PositiveInt, check_fields
+from ...core.constraints import NonNegative, Options, Positive, PositiveInt
 from ..base import Floats
 from ..models.base import Model
 
@@ -40,7 +40,7 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True)
-class ConstantSchedule:
+class ConstantSchedule(Options):
     """Constant learning rate.
 
     Args:
@@ -49,15 +49,12 @@ class ConstantSchedule:
 
     initial: Positive
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def rates(self, steps: int) -> NDArray[np.float64]:
         return np.full(steps, float(self.initial))
 
 
 @dataclass(frozen=True)
-class InverseSquareRoot:
+class InverseSquareRoot(Options):
     """Rate initial / sqrt(t) in step t = 1, 2, ..., as for projected subgradient descent on convex losses.
 
     Args:
@@ -70,15 +67,12 @@ class InverseSquareRoot:
 
     initial: Positive
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def rates(self, steps: int) -> NDArray[np.float64]:
         return self.initial / np.sqrt(np.arange(1, steps + 1))
 
 
 @dataclass(frozen=True)
-class StepDecay:
+class StepDecay(Options):
     """Rate initial * factor^floor((t - 1) / every) in step t = 1, 2, ....
 
     Args:
@@ -92,16 +86,13 @@ class StepDecay:
     factor: Positive
     every: PositiveInt
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def rates(self, steps: int) -> NDArray[np.float64]:
         changes = np.arange(steps) // self.every
         return np.asarray(self.initial * float(self.factor) ** changes, dtype=np.float64)
 
 
 @dataclass(frozen=True)
-class Cosine:
+class Cosine(Options):
     """Half a cosine from `initial` in the first step to `final`, which the step after the last would have.
 
     Args:
@@ -112,9 +103,6 @@ class Cosine:
     initial: Positive
     _: KW_ONLY
     final: NonNegative = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def rates(self, steps: int) -> NDArray[np.float64]:
         weights = 0.5 * (1.0 + np.cos(np.pi * np.arange(steps) / steps))

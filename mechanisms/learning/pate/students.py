@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import OpenUnit, PositiveInt, check_fields, one_of_names
+from ...core.constraints import OpenUnit, Options, PositiveInt, one_of_names
 from ...core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
-class LabelSpreading:
+class LabelSpreading(Options):
     """Label spreading from the answered public points to all public points over a nearest-neighbour graph.
 
         F_0 = Y,   F_(t+1) = keep S F_t + (1 - keep) Y,   S = D^(-1/2) W D^(-1/2)
@@ -60,9 +60,6 @@ class LabelSpreading:
     keep: OpenUnit = 0.99
     rounds: PositiveInt = 100
     class_shares: Annotated[str, one_of_names(*CLASS_SHARES)] = "equal"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def labels(self, points: Floats, given: Labels, n_classes: int) -> Labels:
         """Return the labels of all points, `(n_runs, n_points)`; -1 for points that no answer reaches.

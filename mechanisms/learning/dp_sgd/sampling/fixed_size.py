@@ -11,7 +11,7 @@ import numpy as np
 
 from ....accounting import RenyiDP
 from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
-from ....core.constraints import PositiveInt, check_fields
+from ....core.constraints import PositiveInt
 from ....core.errors import AccountingError, ParameterError, plural
 from ....core.relation import Relation
 from ....core.validation import whole
@@ -35,7 +35,7 @@ class BatchSampling(Sampling):
     n_records: int | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         if self.n_records is not None:
             whole(1, n_records=self.n_records)
             self._check_size(self.n_records)
