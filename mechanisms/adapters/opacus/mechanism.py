@@ -20,7 +20,7 @@ from ...learning.dp_sgd.observation_law import Observations, log_density
 from ...learning.dp_sgd.sampling import ShuffledEpochs
 from ..functions.forms import Form, Raised
 from ..functions.outcomes import collect
-from .options import ACCOUNTANTS, load_training
+from .options import ACCOUNTANTS
 from .runs import OpacusRuns, seeds
 
 
@@ -104,7 +104,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             accountant: "prv", "rdp" or "gdp", see `PrivacyEngine`. The last is an approximation, not a bound.
         """
         one_of(ACCOUNTANTS, accountant=accountant)
-        return ApproximateDP(load_training().claimed_epsilon(self, delta, accountant), delta)
+        return ApproximateDP(self.library.claimed_epsilon(self, delta, accountant), delta)
 
     def worst_case(self) -> Neighbours:
         """Raise an error: the worst case is not known for arbitrary modules.

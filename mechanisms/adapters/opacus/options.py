@@ -95,10 +95,15 @@ class OpacusOptions:
             )
         return ShuffledEpochs(batch_size=self.batch_size, n_records=self.n_records)
 
+    @property
+    def library(self) -> Any:
+        """Module that calls PyTorch and Opacus, imported when a model is trained."""
+        return load_training()
+
     @cached_property
     def n_parameters(self) -> int:
         """Number of trainable parameters of the module."""
-        return int(load_training().n_parameters(self.make_model))
+        return int(self.library.n_parameters(self.make_model))
 
     @cached_property
     def seen_directions(self) -> NDArray[np.float64]:
