@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,10 @@ class VotesOfParts(Mechanism):
         aggregator: the mechanism from votes to labels; its n_teachers is the number of parts.
     """
 
-    aggregator: Aggregator
+    if TYPE_CHECKING:  # at run time a field or a property of the subclass
+
+        @property
+        def aggregator(self) -> Aggregator: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
