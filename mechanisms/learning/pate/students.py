@@ -8,18 +8,18 @@ Public points need no privacy budget, and a function of public points and of rel
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.constraints import OpenUnit, Options, PositiveInt, one_of_names
 from ...core.errors import ParameterError
+from ..base import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
 
 CLASS_SHARES = ("equal", "answers", "as-spread")

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from ...core.constraints import Options, Positive
 from ...core.errors import ParameterError
+from ..base import Floats
 from .disjoint_parts import part_of
 
-Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
 
 
