@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ExactDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt, at_least
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -85,10 +85,6 @@ class Aggregator(Mechanism):
             block = labels[start : start + runs]
             block[:] = self.answers(counts, len(block), rng)
         return Outputs(labels)
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output, `(size,)`; -inf for anything other than a vector of labels."""

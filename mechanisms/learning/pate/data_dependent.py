@@ -17,7 +17,7 @@ from ...accounting import RenyiDP
 from ...accounting.kinds.renyi import ORDERS
 from ...accounting.kinds.two_laws import TwoGaussiansDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
@@ -204,10 +204,6 @@ class PrivateEpsilon(Mechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` noisy epsilons, `(size,)`; they may be negative."""
         return Outputs(self.epsilon(dataset) + self.deviation(dataset) * rng.standard_normal(size))
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log density of each output under `dataset`, `(size,)`."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
@@ -62,10 +62,6 @@ class VotesOfParts(Mechanism):
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the labels of `size` runs, `(size, n_queries)`."""
         return Outputs(self.labels(dataset, size, rng))
-
-    def output_law(self) -> LogDensity | None:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each vector of labels, `(size,)`."""
