@@ -19,7 +19,7 @@ from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from .functions.function import FunctionMechanism
-from .recording.libraries import distance_in, guarantee_of
+from .recording.libraries import distance_in, guarantee_of, loss_at
 
 
 def opendp_measurement(
@@ -116,10 +116,7 @@ class _Invoked:
 
 def _claim(measurement: Any, distance: float, delta: float | None) -> Guarantee:
     """Return the guarantee that the privacy map states for this distance."""
-    try:
-        loss = measurement.map(int(distance) if float(distance).is_integer() else distance)
-    except Exception:  # the map refuses whole numbers
-        loss = measurement.map(float(distance))
+    loss = loss_at(measurement, distance)
     measure = str(measurement.output_measure)
     if not measure.startswith("SmoothedMaxDivergence"):
         if delta is not None:
