@@ -18,7 +18,7 @@ from benchmarks.measure import interleaved, ratio, report, seconds
 from threadpoolctl import threadpool_limits
 
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.normals import standard_normal
+from dpassay.mechanisms.learning.dp_sgd.steps import standard_normal
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 
 N, FEATURES, CLASSES, STEPS, RATE = 1000, 64, 10, 100, 0.1

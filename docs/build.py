@@ -23,8 +23,7 @@ from dpassay.experiments.config.tasks.one_run import OneRunSection
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core.registry import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.catalogue import samplings, schedules
-from dpassay.mechanisms.learning.models.catalogue import catalogue as models
+from dpassay.mechanisms.learning.dp_sgd.catalogue import models, samplings, schedules
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

@@ -12,7 +12,7 @@ from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels, needed
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels, require_capability
 from ..reconstruction.base import Guesser, OneOf, Reconstructor, SecretTarget
 
 
@@ -53,7 +53,7 @@ class ModelConfidence(Reconstructor):
                 "values)."
             )
         try:
-            learner = needed(target.mechanism, SupportsModels, "the model-confidence attack")
+            learner = require_capability(target.mechanism, SupportsModels, "the model-confidence attack")
         except ParameterError as error:
             raise AttackError(str(error)) from error
         if learner.view not in ("final", "trajectory"):
@@ -63,7 +63,7 @@ class ModelConfidence(Reconstructor):
         """Return the guesser, after `n_reference` runs on each candidate."""
         self.check(target)
         secret: Any = target.secret
-        learner = needed(target.mechanism, SupportsModels, "the model-confidence attack")
+        learner = require_capability(target.mechanism, SupportsModels, "the model-confidence attack")
         records = [TrainingData.of(candidate) for candidate in secret.candidates]
         X = np.stack([data.X[secret.record] for data in records])
         y = np.stack([data.y[secret.record] for data in records])

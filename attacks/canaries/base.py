@@ -23,7 +23,7 @@ from ...mechanisms.core.constraints import NonNegativeInt, Options
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Floats, TrainingData
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, needed
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, require_capability
 from ...mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
 
 Example: TypeAlias = tuple[Floats, int | float]
@@ -109,7 +109,7 @@ class Canary(Options):
 
     def _trainer(self, mechanism: Any) -> SupportsCanaries:
         """Return the trainer of `mechanism`; raise `ParameterError` if it cannot take this canary."""
-        trainer: SupportsCanaries = needed(mechanism, SupportsCanaries, f"canary {type(self).__name__}")
+        trainer: SupportsCanaries = require_capability(mechanism, SupportsCanaries, f"canary {type(self).__name__}")
         return trainer
 
     @abstractmethod

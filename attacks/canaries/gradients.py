@@ -22,7 +22,7 @@ from ...mechanisms.learning.dp_sgd.capabilities import (
     SupportsCanaries,
     SupportsDiracCanaries,
     SupportsGradientCanaries,
-    needed,
+    require_capability,
 )
 from .base import Canary
 
@@ -35,7 +35,9 @@ class GradientCanary(Canary):
     """
 
     def _trainer(self, mechanism: Any) -> SupportsGradientCanaries:
-        trainer: SupportsGradientCanaries = needed(mechanism, SupportsGradientCanaries, f"canary {type(self).__name__}")
+        trainer: SupportsGradientCanaries = require_capability(
+            mechanism, SupportsGradientCanaries, f"canary {type(self).__name__}"
+        )
         return trainer
 
     @abstractmethod
@@ -137,7 +139,7 @@ class Dirac(GradientCanary):
         return unit_vectors
 
     def _weights(self, learner: SupportsGradientCanaries) -> NDArray[np.intp]:
-        trainer: SupportsDiracCanaries = needed(learner, SupportsDiracCanaries, "canary Dirac")
+        trainer: SupportsDiracCanaries = require_capability(learner, SupportsDiracCanaries, "canary Dirac")
         return trainer.input_weights()
 
 

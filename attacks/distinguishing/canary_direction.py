@@ -57,7 +57,7 @@ class CanaryDirection(TargetedAttack):
         return CanaryDirectionScorer(_initial(self._learner(target)), self._direction(target))
 
     def _direction(self, target: Target) -> NDArray[np.float64]:
-        from ...mechanisms.learning.pairs import differing
+        from ...mechanisms.learning.base import differing
 
         learner = self._learner(target)
         only0, only1 = differing(target.neighbours)

@@ -73,7 +73,7 @@ class CanaryLoss(TargetedAttack):
 
     def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
         """Return the examples in which the sides differ; raise `AttackError` if they differ in gradient records."""
-        from ...mechanisms.learning.pairs import differing
+        from ...mechanisms.learning.base import differing
 
         differing_records = differing(target.neighbours)
         if any(data.n_gradients for data in differing_records):

@@ -81,7 +81,7 @@ class GradientProduct(TargetedAttack):
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
         """Return the scorer; the pilot outputs are not used."""
-        from ...mechanisms.learning.pairs import differing, shared
+        from ...mechanisms.learning.base import differing, shared
 
         learner, neighbours = self._learner(target), target.neighbours
         only0, only1 = differing(neighbours)

@@ -57,10 +57,10 @@ class TargetedAttack(Attack):
 
     def _learner(self, target: Target) -> Any:
         """Return the trainer under attack; raise `AttackError` if the mechanism is none, or releases another view."""
-        from ...mechanisms.learning.dp_sgd.capabilities import needed
+        from ...mechanisms.learning.dp_sgd.capabilities import require_capability
 
         try:
-            learner = needed(target.mechanism, self._capability(), f"attack {type(self).__name__}")
+            learner = require_capability(target.mechanism, self._capability(), f"attack {type(self).__name__}")
         except ParameterError as error:
             raise AttackError(f"{error} Or use attack='classifier', which learns from pilot runs.") from error
         if learner.view not in self.views:

@@ -56,9 +56,9 @@ def train(
 
 def shows_trajectory(learner: Learner) -> bool:
     """Return True if the learner, as configured, releases every iterate."""
-    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, has
+    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, has_capability
 
-    return has(learner, SupportsTrajectory) and cast("SupportsTrajectory", learner).view == "trajectory"
+    return has_capability(learner, SupportsTrajectory) and cast("SupportsTrajectory", learner).view == "trajectory"
 
 
 def ask(models: Classifiers | SupportsSignals, data: TrainingData, *, n_models: int) -> dict[str, Floats]:

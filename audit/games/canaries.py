@@ -27,7 +27,7 @@ from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, needed
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, require_capability
 from ..evidence.scores import BitScores
 from ..trials.options import RunOptions
 from ..trials.plan import Chunk
@@ -178,7 +178,7 @@ def gradient_canary_game(
     options = RunOptions(n_jobs, store, progress)
     whole(1, n_runs=n_runs)
     whole(0, seed=seed)
-    trainer: SupportsNoisyGradients = needed(mechanism, SupportsNoisyGradients, "the gradient-canary game")
+    trainer: SupportsNoisyGradients = require_capability(mechanism, SupportsNoisyGradients, "the gradient-canary game")
     check_relation(trainer)
     gradients = _gradients(canaries, trainer)
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)

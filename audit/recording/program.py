@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.adapters.functions.guard import Guard
-from ...mechanisms.adapters.functions.style import name_of, style_of
+from ...mechanisms.adapters.functions.target import name_of, style_of
 from ...mechanisms.adapters.recording import RecordingGenerator, Tape, running
 from ...mechanisms.core.base import Neighbours
 from .leaves import Leaves, changes, leaves_of, same

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.accounting import ConcentratedDP, PureDP, compose, to_concentrated
-from ...mechanisms.adapters.functions.labels import shown
+from ...mechanisms.adapters.functions.guard import shown
 from ...mechanisms.adapters.recording import Call, Tape
 from ...mechanisms.adapters.recording.charges import moved
 from ...mechanisms.adapters.recording.noisy import SLACK

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from ...mechanisms.adapters.functions.labels import in_words
+from ...mechanisms.adapters.functions.guard import in_words
 
 T = TypeVar("T")
 

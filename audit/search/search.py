@@ -24,7 +24,7 @@ from ...attacks.base import Attack
 from ...mechanisms.adapters.functions.forms import Form
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import calls_take_at_most
-from ...mechanisms.adapters.functions.style import style_of
+from ...mechanisms.adapters.functions.target import style_of
 from ...mechanisms.core.base import Mechanism, Neighbours
 from ...mechanisms.core.errors import AlwaysRaisesError, AttackError, ParameterError, ReleaseError
 from ...mechanisms.core.guarantee import Guarantee

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.adapters.functions.forms import Form
-from ...mechanisms.adapters.functions.labels import cut, in_words
+from ...mechanisms.adapters.functions.guard import cut, in_words
 from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs

@@ -12,7 +12,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.adapters.functions.coincidence import CERTAIN, surprise
+from ...mechanisms.adapters.functions.same_seed import CERTAIN, surprise
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import ReleaseError
 from .plan import Chunk

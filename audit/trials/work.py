@@ -14,8 +14,7 @@ from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import mark
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatioScorer
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import Guard
-from ...mechanisms.adapters.functions.labels import cut, in_words
+from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural

@@ -14,7 +14,7 @@ from dpassay.mechanisms.learning.accounting import calibrate_noise
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
-from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
+from dpassay.mechanisms.learning.models.architectures import SoftmaxRegression
 
 N_PUBLIC, N_PRIVATE, N_COMPONENTS = 2_000, 3_000, 60
 N_RUNS = 3

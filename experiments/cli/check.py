@@ -17,8 +17,7 @@ from ...audit.search import domain_from, search
 from ...mechanisms.accounting import ApproximateDP, PureDP
 from ...mechanisms.adapters.command import BATCH_SECONDS, Command, PlainCommand
 from ...mechanisms.adapters.functions.function import FunctionMechanism
-from ...mechanisms.adapters.functions.guard import calls_take_at_most, expendable
-from ...mechanisms.adapters.functions.labels import in_words
+from ...mechanisms.adapters.functions.guard import calls_take_at_most, expendable, in_words
 from ...mechanisms.adapters.functions.target import load_target
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, StoreError

@@ -197,7 +197,7 @@ def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def pipeline(lecture: Demo) -> list[VotesRow]:
     """Return the results of three aggregators with 50 teachers on digits."""
     votes = votes_on("digits", n_teachers=50, n_queries=300)
-    options = {"n_teachers": 50, "n_classes": 10, "n_queries": 300}
+    options: dict[str, Any] = {"n_teachers": 50, "n_classes": 10, "n_queries": 300}
     aggregators = (LNMax(0.1, **options), GNMax(10.0, **options), ConfidentGNMax(35.0, 20.0, 8.0, **options))
     rows = [row(votes, aggregator) for aggregator in aggregators]
     lecture.chapter("2. From teachers to a student")

@@ -1,12 +1,12 @@
-"""Other people's mechanisms: Python functions, scikit-learn classifiers, and objects named on the command line.
+"""External mechanisms: Python functions, commands, estimators, and the releases of other libraries.
 
-command.py             any executable as a mechanism, in whatever language it is written
-estimator.py           any scikit-learn classifier as a learner: membership attacks on other people's models
-measurements/          releases of OpenDP and diffprivlib, with what these libraries say they promise
-opacus/                training with Opacus, audited
-private_estimator.py   any scikit-learn style estimator that is private by itself, such as those of diffprivlib
-recording/             recording and replaying the random primitives that other people's code calls
-functions/           How a function is called: by its parameters, with the same seed on both sides, and in an interpret
+functions/             Python functions as mechanisms, and the guard inside which they are called
+command.py             any executable as a mechanism, in any language
+estimator.py           any scikit-learn classifier as a learner, for membership attacks
+private_estimator.py   any estimator in the style of scikit-learn that is itself private, such as those of diffprivlib
+measurements.py        releases of OpenDP and diffprivlib, with the claims of these libraries
+opacus/                training with Opacus
+recording/             recording and replaying of the random primitives that audited code calls
 """
 
 from .estimator import EstimatorLearner as EstimatorLearner

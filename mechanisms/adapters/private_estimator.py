@@ -31,7 +31,8 @@ class PrivateEstimator(Mechanism):
 
     In each run a copy of the estimator is seeded and fitted, and `view` selects the output. A fit that raises is an
     outcome like any other, and so is one of another shape, as when a class is missing: see
-    `dpassay.mechanisms.adapters.functions.outcomes`. Warnings of single fits are suppressed; those of a first fit are shown once.
+    `dpassay.mechanisms.adapters.functions.outcomes`. Warnings of single fits are suppressed; those of a first fit are
+    shown once.
 
     Args:
         estimator: unfitted, with its privacy parameters. It is copied, never changed.

@@ -29,13 +29,12 @@ from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..learning.base import Floats, TrainingData
+from ..learning.base import UNSEEN, Floats, TrainingData
 from ..learning.dp_sgd.mechanism import DPSGD
 from ..learning.dp_sgd.sampling import CyclicBatches, FullBatch, Sampling, ShuffledEpochs
 from ..learning.dp_sgd.training import Batch, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
-from ..learning.pairs import UNSEEN
 from .base import Broken, certain_leak
 
 REGRESSION = LogisticRegression(4)

@@ -19,7 +19,7 @@ from ..core.constraints import PositiveInt
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..learning.base import Floats, TrainingData
+from ..learning.base import Floats, TrainingData, check_in_place
 from ..learning.dp_sgd import DPSGD
 from ..learning.dp_sgd.sampling import BatchSampling, FullBatch, PoissonSampling, Sampling
 from ..learning.dp_sgd.sampling.base import Mask
@@ -27,7 +27,6 @@ from ..learning.dp_sgd.training import Batch, Recipe, Trainer
 from ..learning.models import LogisticRegression, MultiLayerPerceptron
 from ..learning.models.base import Model
 from ..learning.models.passes import accumulate, backward, forward, squared_norms
-from ..learning.pairs import check_in_place
 from .dp_sgd import LARGE, PERCEPTRON, BrokenDPSGD, Unclipped
 
 # --- averages are clipped, not the gradient of each example -----------------------------------------------------------

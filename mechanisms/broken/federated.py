@@ -15,7 +15,7 @@ from ..core.constraints import PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..learning.dp_sgd.clipping import clip_rows
+from ..learning.dp_sgd.steps import clip_rows
 from ..learning.federated import FederatedAveraging
 from ..learning.federated.clients import Client
 from ..learning.models import LogisticRegression

@@ -16,7 +16,7 @@ from ..learning.base import TrainingData
 from ..learning.dp_sgd.fine_tuning import FineTuning, principal_components
 from ..learning.dp_sgd.mechanism import DPSGD
 from ..learning.dp_sgd.sampling import FullBatch
-from ..learning.models.linear import LogisticRegression
+from ..learning.models.architectures import LogisticRegression
 from .base import Broken
 
 ONE_STEP = DPSGD(

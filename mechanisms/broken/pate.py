@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
-from ..accounting import ExactDP, GaussianDP
+from ..accounting import ExactDP, GaussianDP, PureDP
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs, known_law
-from ..core.constraints import Flag, OpenUnit
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ..core.constraints import Flag, OpenUnit, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
-from ..learning.pate import PrivateEpsilon
+from ..learning.pate import LNMax, PrivateEpsilon
 from ..learning.pate.aggregator import Aggregator
 from ..learning.pate.confident import CheckedGNMax, ConfidentGNMax
 from ..learning.pate.data_dependent import data_dependent
-from ..learning.pate.noisy_votes import FixedVotes, NoisyVotes
-from ..learning.pate.teacher_votes import TeacherVotes
+from ..learning.pate.disjoint_parts import TeacherVotes
 from ..learning.pate.vote_counts import Counts, as_neighbours, moved_vote
 from .base import Broken, certain_leak
 
 
 @dataclass(frozen=True)
-class SamePartForAll(Broken, FixedVotes):
+class SamePartForAll(Broken, TeacherVotes):
     """Broken: noisy votes of teachers that are all trained on the last part of the data.
 
     A record of that part moves all the votes, where it should move one.
@@ -45,14 +45,9 @@ class SamePartForAll(Broken, FixedVotes):
     source = "vanderschaarlab/mlforhealthlabpub, issue 29 (PATE-GAN)."
     correct_class = TeacherVotes
 
-    rate: float
-    _: KW_ONLY
-    n_teachers: int = 10
-    rounds: int = 1
-
-    def count(self, labels: NDArray[np.int64]) -> int:
-        """Return the votes for label 1: all or none, by the label of the nearest record of the last part."""
-        return self.n_teachers * int(labels[self.n_teachers - 1])
+    def teachers(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return equal votes of all teachers: the label of the nearest record of the last part."""
+        return np.repeat(labels[self.n_teachers - 1], self.n_teachers)
 
     def worst_case(self) -> Neighbours:
         """Return labels in which the nearest record of the last part is 0 on side 0, and 1 on side 1."""
@@ -61,9 +56,10 @@ class SamePartForAll(Broken, FixedVotes):
         d1[-1] = 1
         return Neighbours(d0, d1, self.relation)
 
-    def exact_guarantee(self) -> Guarantee:
+    def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve between no votes for label 1 and all."""
-        return self.between(0, self.n_teachers)
+        pair = self.worst_case()
+        return self.aggregator.guarantee_between(self.votes(pair.d0), self.votes(pair.d1))
 
 
 MOST_ROUNDS = 14
@@ -71,7 +67,7 @@ MOST_ROUNDS = 14
 
 
 @dataclass(frozen=True)
-class TeachersKept(Broken, NoisyVotes):
+class TeachersKept(Broken, TeacherVotes):
     """Broken: noisy votes of teachers that get new random parts in every round, and keep what they learned before.
 
     After some rounds most teachers have seen every record, so that one record moves most of the votes, where it
@@ -86,7 +82,7 @@ class TeachersKept(Broken, NoisyVotes):
     Example:
         >>> broken = TeachersKept(rate=0.5)
         >>> pair, rng = broken.worst_case(), np.random.default_rng(0)
-        >>> broken.guarantee().epsilon(0.0), broken.votes(pair.d1, 1, rng).tolist()
+        >>> broken.guarantee().epsilon(0.0), broken.drawn_votes(pair.d1, 1, rng)[..., 1].tolist()
         (5.0, [[1, 2, 3, 4, 4, 4, 5, 5, 5, 5]])
         >>> round(broken.exact_guarantee().epsilon(0.0), 2)
         20.93
@@ -95,18 +91,25 @@ class TeachersKept(Broken, NoisyVotes):
     cause = "The records are partitioned again in every round, and teacher j continues training on the j-th part."
     source = "vanderschaarlab/synthcity, issue 275 (PATE-GAN)."
 
-    rate: float
     _: KW_ONLY
-    n_teachers: int = 10
-    rounds: int = 10
+    rounds: PositiveInt = 10
     refit: Flag = False
 
     def twin(self) -> TeachersKept:
         """Return the same teachers, which start again in every round."""
         return replace(self, refit=True)
 
-    def votes(self, labels: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return the votes for label 1 in each round, shape `(size, rounds)`."""
+    def output_law(self) -> LogDensity | None:
+        """Return None: the law of the outputs is computed for the worst case only."""
+        return None
+
+    def labels(self, dataset: Dataset, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the labels of `size` runs, `(size, rounds)`, each from newly drawn parts."""
+        return self.aggregator.answers(self.drawn_votes(dataset, size, rng), size, rng)
+
+    def drawn_votes(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Counts:
+        """Return the votes of each run for each label in each round, `(size, rounds, 2)`."""
+        labels = self.records(dataset)
         nearest = np.full((size, self.n_teachers), labels.size)
         votes = np.empty((size, self.rounds), dtype=np.int64)
         for t in range(self.rounds):
@@ -114,7 +117,7 @@ class TeachersKept(Broken, NoisyVotes):
             part = order.reshape(size, self.n_teachers, labels.size // self.n_teachers).min(axis=2)
             nearest = part if self.refit else np.minimum(nearest, part)
             votes[:, t] = labels[nearest].sum(axis=1)
-        return votes
+        return np.stack([self.n_teachers - votes, votes], axis=-1)
 
     def worst_case(self) -> Neighbours:
         """Return labels 0, except for the nearest record on side 1: every teacher that has seen it votes 1."""
@@ -129,10 +132,12 @@ class TeachersKept(Broken, NoisyVotes):
         The number v of teachers that have seen the nearest record is a Markov chain: it moves to v + 1 with probability
         1 - v / n_teachers.
         """
+        from scipy.stats import laplace
+
         if self.rounds > MOST_ROUNDS:
             return None
         n_seen = np.arange(self.n_teachers + 1)
-        ones = np.array([self.majority(int(votes)) for votes in n_seen])
+        ones = laplace.sf(self.n_teachers / 2 - n_seen, scale=1.0 / self.rate)
         stay = np.where(n_seen == 1, 1.0, 0.0) if self.refit else n_seen / self.n_teachers
         law = np.zeros((1, self.n_teachers + 1))
         law[0, 0] = 1.0
@@ -165,10 +170,14 @@ class VoteScaleInverse(Broken, TeacherVotes):
     source = "vanderschaarlab/mlforhealthlabpub, issue 36 (PATE-GAN)."
     correct_class = TeacherVotes
 
-    @property
-    def scale(self) -> float:
-        """Scale of the noise; should be 1 / rate."""
-        return self.rate
+    @cached_property
+    def aggregator(self) -> LNMax:
+        """Noisy majority with noise of scale `rate`; should be 1 / rate."""
+        return LNMax(1.0 / self.rate, draws="one", n_teachers=self.n_teachers, n_classes=2, n_queries=self.rounds)
+
+    def guarantee(self) -> Guarantee:
+        """Return `PureDP(rate * rounds)`, the claim of `TeacherVotes`."""
+        return PureDP(self.rate * self.rounds, relation=self.relation)
 
 
 @dataclass(frozen=True)

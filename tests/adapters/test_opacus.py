@@ -25,7 +25,7 @@ from dpassay.mechanisms.learning.dp_sgd.capabilities import (
     SupportsGradientCanaries,
     SupportsModels,
     SupportsNoisyGradients,
-    needed,
+    require_capability,
 )
 from dpassay.mechanisms.learning.models import SoftmaxRegression
 
@@ -187,7 +187,7 @@ CAPABILITIES = (SupportsCanaries, SupportsGradientCanaries, SupportsNoisyGradien
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_it_can_be_asked_what_adversaries_ask(capability):
-    assert needed(linear(), capability, "this test").n_records == 12
+    assert require_capability(linear(), capability, "this test").n_records == 12
 
 
 def test_what_adversaries_ask_is_answered_as_by_our_own_dp_sgd():

@@ -26,13 +26,12 @@ from dpassay.mechanisms.learning.dp_sgd.capabilities import (
     SupportsNoisyGradients,
     SupportsRecordGradients,
     SupportsTrajectory,
-    has,
+    has_capability,
     members,
-    needed,
+    require_capability,
 )
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
-from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
-from dpassay.mechanisms.learning.models.perceptron import MultiLayerPerceptron
+from dpassay.mechanisms.learning.models.architectures import MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.noise.laplace import Laplace
 
 EVERY = [
@@ -65,15 +64,15 @@ def test_every_protocol_of_the_module_is_listed_here():
 @pytest.mark.parametrize("capability", EVERY)
 def test_dp_sgd_can_be_asked_everything_also_inside_the_claim_of_a_group(capability):
     trainer = ours()
-    assert needed(trainer, capability, "a test") is trainer
-    assert needed(GroupPrivacy(trainer, size=3), capability, "a test") is trainer
-    assert not has(Laplace(1.0), capability)
+    assert require_capability(trainer, capability, "a test") is trainer
+    assert require_capability(GroupPrivacy(trainer, size=3), capability, "a test") is trainer
+    assert not has_capability(Laplace(1.0), capability)
 
 
 @pytest.mark.parametrize("capability", EVERY)
 def test_what_is_lacking_is_named(capability):
     with pytest.raises(ParameterError) as raised:
-        needed(Laplace(1.0), capability, "the wanted thing")
+        require_capability(Laplace(1.0), capability, "the wanted thing")
     message = str(raised.value)
     assert message.startswith("the wanted thing needs a trainer with ")
     assert f"is {capability.__name__} (dpassay.mechanisms.learning.dp_sgd.capabilities)" in message
@@ -82,8 +81,8 @@ def test_what_is_lacking_is_named(capability):
 
 
 def test_a_class_in_the_place_of_a_trainer_is_refused():
-    assert has(NEAREST, SupportsCanaries)
-    assert not has(EstimatorLearner, SupportsCanaries)
+    assert has_capability(NEAREST, SupportsCanaries)
+    assert not has_capability(EstimatorLearner, SupportsCanaries)
 
 
 def test_an_estimator_takes_canaries_that_are_examples_and_no_gradients():
@@ -131,7 +130,7 @@ class Summing:
 
 
 def test_anybodys_trainer_can_be_played_with_that_answers_what_the_game_asks():
-    trainer = needed(Summing(), SupportsNoisyGradients, "a test")
+    trainer = require_capability(Summing(), SupportsNoisyGradients, "a test")
     canaries_, always = RandomDirection().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
     np.testing.assert_allclose(np.linalg.norm(canaries_.gradients, axis=1), 2.0)
     game = gradient_canary_game(trainer, 2.0 * np.eye(30), records=always, n_runs=40, seed=1)

@@ -5,7 +5,7 @@ import pytest
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
-from dpassay.mechanisms.learning.models.linear import LogisticRegression
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 
 
 @pytest.mark.parametrize("fault", [RealisedClients, PerRecordClipping, NoiseOfMeanOnSum])

@@ -94,7 +94,7 @@ from dpassay.mechanisms.learning.convex.objective_perturbation import ObjectiveP
 from dpassay.mechanisms.learning.convex.output_perturbation import OutputPerturbation
 from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
-from dpassay.mechanisms.learning.dp_sgd.schedules import Cosine
+from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 from dpassay.mechanisms.learning.pate import TeacherVotes
 from dpassay.mechanisms.local import (

@@ -20,7 +20,7 @@ from dpassay.mechanisms.learning.convex import NoisyProjectedSGD
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
-from dpassay.mechanisms.learning.models.linear import LogisticRegression
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 from dpassay.mechanisms.learning.pate import PATE, ConfidentGNMax, GNMax, LNMax
 from dpassay.mechanisms.learning.pate.confident import CheckedGNMax
 from dpassay.mechanisms.local import KAryRandomizedResponse, RandomizedResponse

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Dataset, Neighbours, Outputs
 from ....mechanisms.core.errors import AttackError, plural
-from ....mechanisms.learning.pairs import surplus
+from ....mechanisms.learning.base import surplus
 from ...base import Attack, Scorer, Target
 from ...distinguishing.classifier import Classifier, ClassifierScorer
 

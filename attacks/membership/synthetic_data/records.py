@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.learning.pairs import surplus
+from ....mechanisms.learning.base import surplus
 from ...base import Scorer, Target
 from .base import TableAttack, Tables, as_table, differing, tables_of
 from .levels import Levels

@@ -15,7 +15,7 @@ import numpy as np
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import whole
-from ....mechanisms.learning.models.perceptron import MultiLayerPerceptron
+from ....mechanisms.learning.models.architectures import MultiLayerPerceptron
 from .gradient_inversion import checked_gradients
 
 _EMPTY = 1e-13

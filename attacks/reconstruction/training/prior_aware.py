@@ -107,10 +107,10 @@ class PriorAware(Reconstructor):
         return PriorAwareGuesser(self._learner(target), target.secret, self.score)
 
     def _learner(self, target: SecretTarget) -> SupportsRecordGradients:
-        from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients, needed
+        from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients, require_capability
 
         try:
-            learner: SupportsRecordGradients = needed(
+            learner: SupportsRecordGradients = require_capability(
                 target.mechanism, SupportsRecordGradients, "the prior-aware attack"
             )
         except ParameterError as error:

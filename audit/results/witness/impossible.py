@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....mechanisms.adapters.functions.labels import cut
+from ....mechanisms.adapters.functions.guard import cut
 from ....mechanisms.core.guarantee import Guarantee
 from ...trials.impossible_outputs import Impossible
 from .base import Kind, Witness

@@ -27,9 +27,8 @@ from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
-from ....mechanisms.learning.dp_sgd.catalogue import samplings, schedules
+from ....mechanisms.learning.dp_sgd.catalogue import models, samplings, schedules
 from ....mechanisms.learning.models.base import Model
-from ....mechanisms.learning.models.catalogue import catalogue as models
 from ....mechanisms.noise.queries.catalogue import catalogue as queries
 from ....mechanisms.noise.studies.populations import populations
 from ....mechanisms.query_release.catalogue import strategies, table_sets

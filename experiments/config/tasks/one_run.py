@@ -14,7 +14,7 @@ from ....audit.games.canaries import check_relation, gradient_canary_game, membe
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.learning.base import Learner, TrainingData
-from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has
+from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
 from ..config_errors import pointing_at
 from ..schema import Config
 from ..sections import GameSection, Named, NeighboursSection, Whole
@@ -93,7 +93,7 @@ def _canaries(
     game: OneRunSection, section: NeighboursSection, data: Dataset | None, mechanism: Mechanism
 ) -> tuple[TrainingData, TrainingData]:
     """Return the canaries, each included by a fair coin, and the records of every run."""
-    if not has(mechanism, SupportsCanaries) or not isinstance(mechanism, Learner):
+    if not has_capability(mechanism, SupportsCanaries) or not isinstance(mechanism, Learner):
         raise ParameterError(
             f"name is 'one-run', which needs a trainer, such as dp-sgd, not {type(mechanism).__name__}.",
             argument="name",

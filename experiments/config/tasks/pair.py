@@ -23,7 +23,7 @@ from ....mechanisms.core.errors import ParameterError, RelationError, plural
 from ....mechanisms.core.records import check_records, n_records, remove_record, replace_record, zero_record
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.core.validation import whole
-from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has
+from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
 from ..config_errors import pointing_at
 from ..schema import Config
 from ..sections import NeighboursSection
@@ -102,7 +102,7 @@ def build_stage(
             "...}.",
             argument=extra,
         )
-    if not has(mechanism, SupportsCanaries):
+    if not has_capability(mechanism, SupportsCanaries):
         raise ParameterError(
             f"canary is for a trainer, such as dp-sgd, but the mechanism is {type(mechanism).__name__}.",
             argument="canary",
@@ -137,7 +137,7 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
         pair = _pair(relation, data, section.record, section.replacement)
         check_records(pair)
         return pair
-    if has(mechanism, SupportsCanaries):
+    if has_capability(mechanism, SupportsCanaries):
         raise ParameterError(
             f"the differing record is missing. Set [neighbours] canary, one of {', '.join(canaries)}, or record, the "
             "position of a record."

@@ -1,17 +1,13 @@
-"""How a function is called: by its parameters, with the same seed on both sides, and in an interpreter of its own.
+"""Python functions as mechanisms: how a function is called, with the same seed on both sides and in fresh interpreters.
 
-style.py        how a function wants to be called, and what people call it
-same_seed.py    the same seed on both sides: how far apart the parts lie that noise is added to
-coincidence.py       Test for repeated outputs that would be implausible under every output law
-first_runs.py        First runs of a function: what it stores from one run to the next, and where it draws randomness f
-forms.py             Usual form of the results of a function, fixed in advance from its first runs; other forms are eve
-fresh_interpreter.py Program of a fresh interpreter: run new copies of a function on each side, and record the sources
-fresh_runs.py        Runs in fresh interpreters: repetitions that recur there are due to a fixed seed or no randomness,
-function.py          Any Python function as a mechanism
-guard.py             Audited code is called inside a `Guard`: it may raise, exit or change the process in any way
-labels.py            Short texts for objects and errors of user code, whatever their methods return or raise
-mutation.py          Detection of functions that change their dataset
-outcomes.py          Results of a function, converted to `Outputs`: one row of numbers per run, or the event in its pla
-process_state.py     Process-wide state that audited code may change: read before a call, compared and restored afterwa
-target.py            Objects found by "package.module:object" or "file.py:object"
+function.py            FunctionMechanism, any Python function as a mechanism: read this first
+target.py              objects found by "package.module:object", their calling style and their name
+forms.py               usual form of the results, fixed in advance from the first runs; other forms are events
+outcomes.py            results converted to `Outputs`: one row of numbers for each run, or an event in its place
+guard.py               guard inside which audited code is called, and short texts of its objects and errors
+state.py               state that audited code may change: of the process, and of its dataset
+first_runs.py          first runs: what a function stores between runs, and where its randomness comes from
+same_seed.py           runs with the same seed on both sides, and implausible repetitions
+fresh_runs.py          runs in fresh interpreters, which separate a fixed seed from a memory of earlier runs
+fresh_interpreter.py   program of a fresh interpreter
 """

@@ -27,8 +27,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .mutation import content_digest, is_small
 from .same_seed import SameSeed
+from .state import content_digest, is_small
 
 INSTALLED = tuple({f"{Path(path)}{os.sep}lib".lower() for path in (sys.prefix, sys.base_prefix)})
 """Folders of installed packages and of Python."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Floats
-from .labels import class_name, cut, digest, message_of
+from .guard import class_name, cut, digest, message_of
 
 NAMES = {1.0: "nan", 2.0: "inf", 3.0: "-inf", 4.0: "None"}
 """Marks of exceptional values; the mark of a string is a larger digest, that of a whole number the rounding error."""

@@ -4,7 +4,8 @@ A function is stored before it runs for the first time (`keep`), so that no memo
 its address if it is a name in a module that can be imported or run again, and as a pickle otherwise. In a new
 interpreter (`run`) each run uses a new copy: the module is imported again, or the pickle is read again.
 The seeds are new as well: of the rng, of the random states that all code shares, of the generators that the function
-holds, of the hashes of texts. The interpreter reports the sources of randomness and the data read: see `child.py`.
+holds, of the hashes of texts. The interpreter reports the sources of randomness and the data read: see
+`fresh_interpreter.py`.
 
 The contents of a pickle are the same in all copies: numbers that a function held before it was stored, such as noise
 drawn at its construction, do not differ between copies. `FirstRuns.held` names these.

@@ -21,16 +21,14 @@ from ...core.errors import (
 from ...core.guarantee import Guarantee
 from ...core.records import check_different, check_records
 from ...core.validation import one_of
-from .coincidence import CERTAIN, same, surprise
 from .first_runs import FirstRuns, Snapshot
 from .forms import Form, OutputRow, Raised, by_name, usual_form
 from .fresh_runs import keep
-from .guard import Guard, current
-from .labels import class_name, cut, in_words, shown
-from .mutation import content_digest, is_small
+from .guard import Guard, class_name, current, cut, in_words, shown
 from .outcomes import collect, collect_array, read, taken, unmasked
-from .same_seed import SameSeed, compare, seeded
-from .style import STYLES, name_of, style_of
+from .same_seed import CERTAIN, SameSeed, compare, same, seeded, surprise
+from .state import content_digest, is_small
+from .target import STYLES, name_of, style_of
 
 PROBES = 5
 """Largest number of runs on each side that determine the usual form of a result."""
@@ -56,7 +54,8 @@ class FunctionMechanism(Mechanism):
     A result is a number, an array, a tuple, or a dict of these; runs that return NaN, None or a string, that raise any
     exception (including `SystemExit` and `KeyboardInterrupt`), or that return an unusual form are events, and are
     kept. If the first runs show exceptional values (NaN, None, strings), or lengths that vary, rows keep all of
-    their numbers: see `dpassay.mechanisms.adapters.functions.outcomes`. Running out of memory is an error, not an event.
+    their numbers: see `dpassay.mechanisms.adapters.functions.outcomes`. Running out of memory is an error, not an
+    event.
 
     Args:
         function: see above. It must be picklable (with cloudpickle) to run on several workers: functions of a module,

@@ -1,4 +1,6 @@
-"""Audited code is called inside a `Guard`: it may raise, exit or change the process in any way.
+"""Guard inside which audited code is called, and short texts of its objects and errors.
+
+Audited code may raise, exit or change the process in any way.
 
     with Guard():                # around some calls
         guard = current()
@@ -10,12 +12,15 @@
   look like its own. The guard records the exception that a handler raised: this one is always propagated, even if the
   audited code has swallowed it. Every other exception, including `KeyboardInterrupt` and `GeneratorExit`, belongs to
   the audited code.
-* **State.** The state of the whole process (see `process_state`) is restored at the end, and changes are named in
+* **State.** The state of the whole process (see `state.py`) is restored at the end, and changes are named in
   `changed`. The global random states of numpy and Python start from the given seed.
 * **Time.** A call that takes longer than `timeout` seconds is stopped.
 
 All of this works only in the main thread of a process, which is where Python receives signals; in other threads a guard
 does nothing. A guard inside another one does nothing either.
+
+Objects and errors of audited code are converted to short texts (`cut`, `shown`, `in_words`, `class_name`), whatever
+their methods return or raise.
 """
 
 from __future__ import annotations
@@ -27,12 +32,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from types import FrameType, TracebackType
 from typing import IO, Any
 
 from ...core.errors import DpassayError, ParameterError, ReleaseError
 from ...core.validation import positive
-from .process_state import ProcessState
+from .state import ProcessState
 
 NAMES = "INT TERM HUP QUIT ABRT ALRM VTALRM PROF USR1 USR2 CHLD PIPE BREAK"
 SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in NAMES.split() if hasattr(signal, f"SIG{name}"))
@@ -202,3 +208,52 @@ def _nowhere() -> IO[str]:
         _state["nowhere"] = open(os.devnull, "w")  # noqa: SIM115, PTH123 - open as long as the process lives
     nowhere: IO[str] = _state["nowhere"]
     return nowhere
+
+
+LONGEST = 60
+"""Largest number of characters of a label, digest included."""
+
+
+def cut(text: str) -> str:
+    """Return `text` if it is short, otherwise its beginning and a digest; escape what UTF-8 cannot hold."""
+    clean = printable(text)
+    if len(clean) <= LONGEST and clean == text:
+        return text
+    return f"{clean[: LONGEST - 13]}... #{digest(text).hex()}"
+
+
+def printable(text: str) -> str:
+    r"""Return `text` with lone surrogates, which files and terminals refuse, as escapes such as \ud800."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def shown(thing: Any) -> str:
+    """Return the `repr` of any object, cut to a label; its class if `repr` raises."""
+    try:
+        return cut(repr(thing))
+    except BaseException as error:
+        return f"<a {class_name(thing)}, whose repr raises {class_name(error)}>"
+
+
+def in_words(error: BaseException) -> str:
+    """Return an exception as text: "ValueError: its message"."""
+    message = message_of(error)
+    return f"{class_name(error)}: {printable(message)}" if message else class_name(error)
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception, whatever its `__str__` does."""
+    try:
+        return str(error)
+    except BaseException as worse:
+        return f"<a message that raises {class_name(worse)}>"
+
+
+def class_name(thing: Any) -> str:
+    """Return the name of the class of any object, whatever its metaclass does."""
+    return str(type.__dict__["__name__"].__get__(type(thing)))
+
+
+def digest(text: str) -> bytes:
+    """Return four bytes that differ between different texts, except for one pair in 2^32."""
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=4).digest()

@@ -37,7 +37,7 @@ from ...core.arrays import Floats
 from ...core.base import Outputs
 from ...core.errors import ReleaseError
 from .forms import NAMES, Form, OutputRow, Raised, UnusualForm, by_name, code, shape_label, words_of
-from .labels import class_name, cut, in_words, shown
+from .guard import class_name, cut, in_words, shown
 
 EXACT = 2**53
 """Largest n such that all whole numbers up to n are floats."""

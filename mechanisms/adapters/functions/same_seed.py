@@ -1,4 +1,4 @@
-"""Runs with the same seed on both sides: their differences are due to the data, their common part to the seed.
+"""Use of the seed by a function: runs with the same seed on both sides, and implausible repeated outputs.
 
     results on side 0 with seeds 1, 2, ...      v0 = f(d0) + z1, f(d0) + z2, ...
     results on side 1 with the same seeds       v1 = f(d1) + z1, f(d1) + z2, ...
@@ -7,12 +7,15 @@ If noise is added, the difference v1 - v0 is the same for every seed: the distan
 pair, which is a lower bound on the sensitivity. None of this is a violation by itself: a correct function may use its
 seed differently on each side, or refuse to answer depending on the seed. The results are notes, and a warning if a
 declared sensitivity is too small.
+
+`surprise` measures how implausible repeated outputs of independent runs are under every output law.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
 import random
 import sys
 from collections import Counter
@@ -25,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Floats
+from ...core.base import Outputs
 from ...core.errors import plural
 from .forms import OutputRow, UnusualForm
 from .outcomes import read
@@ -152,3 +156,35 @@ def _declared(function: Callable[..., Any]) -> tuple[str, float | None]:
         if isinstance(value, Real) and not isinstance(value, bool):
             return name, float(value)
     return "", None
+
+
+CERTAIN = math.log(1e17)
+"""Surprise above which repeated runs cannot be chance: their probability is about 1e-17 or less."""
+
+
+def surprise(rows: Outputs) -> float:
+    """Return minus the log of an upper bound on the probability that independent runs repeat these outputs.
+
+    The value is 0 for no outputs. Under every law, independent runs repeat r given rows with probability at most
+    exp(-r H), with H the entropy of the frequencies among these rows: the most likely law has just these frequencies.
+    Rows without ties are assumed to come from a law of at least r^2 / 2 values, as r draws without a tie would
+    otherwise be unlikely.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> surprise(Outputs(rng.normal(size=100))) > CERTAIN, surprise(Outputs(rng.integers(2, size=30))) > CERTAIN
+        (True, False)
+    """
+    values = np.ascontiguousarray(rows.values)
+    n, whole = len(values), values.tobytes()
+    width = len(whole) // max(n, 1)
+    counts = Counter(whole[width * row : width * (row + 1)] for row in range(n))
+    if len(counts) == n:
+        return n * math.log(max(n**2 / 2, 1.0))
+    return sum(count * math.log(n / count) for count in counts.values())
+
+
+def same(one: Outputs, other: Outputs) -> bool:
+    """Return True if two releases have the same outputs."""
+    labels = [["" for _ in range(len(part))] if part.events is None else part.events.tolist() for part in (one, other)]
+    return bool(np.array_equal(one.values, other.values)) and labels[0] == labels[1]

@@ -15,13 +15,11 @@ from ...core.guarantee import Guarantee
 from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import one_of, whole
-from ...learning.base import TrainingData
+from ...learning.base import UNSEEN, TrainingData
 from ...learning.dp_sgd.observation_law import Observations, log_density
 from ...learning.dp_sgd.sampling import ShuffledEpochs
-from ...learning.pairs import UNSEEN
 from ..functions.forms import Form, Raised
 from ..functions.outcomes import collect
-from . import loading
 from .options import ACCOUNTANTS
 from .runs import OpacusRuns, seeds
 
@@ -106,7 +104,7 @@ class OpacusTraining(OpacusRuns, Mechanism):
             accountant: "prv", "rdp" or "gdp", see `PrivacyEngine`. The last is an approximation, not a bound.
         """
         one_of(ACCOUNTANTS, accountant=accountant)
-        return ApproximateDP(loading.training().claimed_epsilon(self, delta, accountant), delta)
+        return ApproximateDP(self.library.claimed_epsilon(self, delta, accountant), delta)
 
     def worst_case(self) -> Neighbours:
         """Raise an error: the worst case is not known for arbitrary modules.

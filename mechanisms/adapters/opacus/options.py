@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from ...core.errors import ParameterError, plural
 from ...core.relation import Relation
 from ...core.validation import one_of
 from ...learning.dp_sgd.sampling import PoissonSampling, Sampling, ShuffledEpochs
-from . import loading
 
 CONSTANTS = ("opacus", "public")
 VIEWS = ("final", "noisy_gradients")
@@ -95,10 +95,15 @@ class OpacusOptions:
             )
         return ShuffledEpochs(batch_size=self.batch_size, n_records=self.n_records)
 
+    @property
+    def library(self) -> Any:
+        """Module that calls PyTorch and Opacus, imported when a model is trained."""
+        return load_training()
+
     @cached_property
     def n_parameters(self) -> int:
         """Number of trainable parameters of the module."""
-        return int(loading.training().n_parameters(self.make_model))
+        return int(self.library.n_parameters(self.make_model))
 
     @cached_property
     def seen_directions(self) -> NDArray[np.float64]:
@@ -113,3 +118,20 @@ class OpacusOptions:
                 f"have shape {directions.shape} and norms {norms}."
             )
         return directions
+
+
+def load_training() -> Any:
+    """Return the module `training`, which imports PyTorch and Opacus.
+
+    Raises:
+        ParameterError: PyTorch or Opacus is not installed.
+    """
+    try:
+        return import_module("dpassay.mechanisms.adapters.opacus.training")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("torch", "opacus"):
+            raise
+        raise ParameterError(
+            f"training with Opacus needs the package {error.name}, which is not installed. In a copy of "
+            'dpassay: pip install ".[torch]".'
+        ) from error

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.errors import DpassayError, ParameterError
-from ...learning.base import Floats, TrainingData
-from ...learning.pairs import UNSEEN, differing
+from ...learning.base import UNSEEN, Floats, TrainingData, differing
 from ..functions.forms import Raised
-from . import loading
 from .options import OpacusOptions
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ class OpacusRuns(OpacusOptions):
         With `constants` "opacus" the sampling rate is that of the subset.
         """
         trained = self._on_subsets(records, inclusion, rng, "final")
-        return loading.training().OpacusClassifiers.of(self.make_model, np.array(trained), TrainingData.of(records).X)  # type: ignore[no-any-return]
+        return self.library.OpacusClassifiers.of(self.make_model, np.array(trained), TrainingData.of(records).X)  # type: ignore[no-any-return]
 
     @property
     def clip_norm(self) -> float:
@@ -54,7 +52,7 @@ class OpacusRuns(OpacusOptions):
 
     def count_classes(self, data: TrainingData) -> int:
         """Return the number of classes, read from the output of the module for one record."""
-        return int(loading.training().count_classes(self.make_model, data.X))
+        return int(self.library.count_classes(self.make_model, data.X))
 
     def initial_parameters(self) -> Floats | None:
         """Return `initial`; None if the module draws its parameters."""
@@ -65,7 +63,7 @@ class OpacusRuns(OpacusOptions):
         initial = self.initial_parameters()
         if initial is None:
             return None
-        return loading.training().OpacusClassifiers.of(self.make_model, initial[None, :], data.X)  # type: ignore[no-any-return]
+        return self.library.OpacusClassifiers.of(self.make_model, initial[None, :], data.X)  # type: ignore[no-any-return]
 
     def no_examples(self) -> TrainingData:
         """Raise an error: an empty dataset is not known for arbitrary modules.
@@ -96,14 +94,14 @@ class OpacusRuns(OpacusOptions):
 
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
         """Return the loss of each example, `(n_models, n_examples)`."""
-        losses: NDArray[np.float64] = loading.training().losses(self, data, np.asarray(parameters))
+        losses: NDArray[np.float64] = self.library.losses(self, data, np.asarray(parameters))
         return losses
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the clipped gradients of a few records at `parameters`, `(n_runs, n_parameters)`."""
         total = np.tile(self._clipped(data).sum(axis=0), (len(parameters), 1))
         if data.n_examples:
-            total += loading.training().clipped_gradients(self, data, parameters)
+            total += self.library.clipped_gradients(self, data, parameters)
         return np.asarray(total)
 
     # --- private ------------------------------------------------------------------------------------------------------
@@ -148,7 +146,7 @@ class OpacusRuns(OpacusOptions):
         """Return the result of one training: flat parameters, or observations."""
         if data.gradients is not None:
             self._check_gradients(data.gradients)
-        trained: Floats = loading.training().train(self, data, seed, view)
+        trained: Floats = self.library.train(self, data, seed, view)
         return trained
 
     def _check_gradients(self, gradients: Floats) -> None:

@@ -1,11 +1,11 @@
-"""Recording and replaying the random primitives that other people's code calls.
+"""Recording and replaying of the random primitives that audited code calls.
 
-noisy.py       noise that shows what it is added to, so that a replay can keep the noisy value
-tape.py        Call, Tape: what is recorded, and how it is replayed
+tape.py        Call, Tape: recorded calls, and their replay
 session.py     running: primitives are replaced while a tape runs
-charges.py     what one call of a primitive gives away
-standard.py    numpy, scipy.stats, random, secrets
-libraries.py   the measurements of OpenDP and the mechanisms of diffprivlib
+noisy.py       noise that knows the value it is added to, so that a replay can keep the noisy value
+charges.py     privacy cost of one call of a primitive
+standard.py    primitives of numpy, scipy.stats, random and secrets
+libraries.py   measurements of OpenDP and mechanisms of diffprivlib
 """
 
 from .session import running as running

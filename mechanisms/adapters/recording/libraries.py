@@ -87,11 +87,15 @@ def _mapped(measurement: Any, fed0: Any, fed1: Any) -> Guarantee:
         return EVERYTHING
     if distance == 0.0:
         return PureDP(0.0)
+    return guarantee_of(str(measurement.output_measure), loss_at(measurement, distance))
+
+
+def loss_at(measurement: Any, distance: float) -> Any:
+    """Return the privacy loss that the map of a measurement of OpenDP states for inputs at this distance."""
     try:
-        loss = measurement.map(int(distance)) if float(distance).is_integer() else measurement.map(distance)
+        return measurement.map(int(distance) if float(distance).is_integer() else distance)
     except Exception:  # the map refuses whole numbers
-        loss = measurement.map(float(distance))
-    return guarantee_of(str(measurement.output_measure), loss)
+        return measurement.map(float(distance))
 
 
 def guarantee_of(measure: str, loss: Any) -> Guarantee:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...accounting import LaplaceDP, PureDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -94,10 +94,6 @@ class ObjectivePerturbation(Mechanism):
         strength, _ = self.strength_and_rate(examples.n_examples)
         points = np.asarray(outputs.values, dtype=np.float64)
         return np.asarray(-examples.gradient_sums(points) - examples.n_examples * strength * points)
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of each output under `dataset`, shape `(size,)`.

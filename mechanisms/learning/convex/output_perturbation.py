@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from ...accounting import LaplaceDP, PureDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -89,10 +89,6 @@ class OutputPerturbation(Mechanism):
         examples = SignedExamples.of(dataset)
         noise = spherical_noise(size, examples.n_features, self.rate(examples.n_examples), rng)
         return Outputs(self._fit(examples) + noise)
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of each output under `dataset`, shape `(size,)`."""

@@ -28,7 +28,7 @@ from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..base import TrainingData
-from ..dp_sgd.schedules import ConstantSchedule, Schedule
+from ..dp_sgd.steps import ConstantSchedule, Schedule
 from .output_perturbation import replace_one_only
 
 _SLOPES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(

@@ -1,30 +1,26 @@
-"""DP-SGD by the thousand.
+"""DP-SGD, for many runs at once.
 
 mechanism.py          DPSGD: read this first
-training.py           the loop, for many runs at once
-sampling/             which records a step sees: one scheme a file, with its guarantee and its likelihood
-clipping.py           flat, per layer, none
-normals.py            noise in single precision, fast
-schedules.py          learning rates
-claims.py             the guarantee of a configuration, or why there is none
-observation_law.py    the law of what a white-box adversary sees of a gradient record
-directions.py         where the record in which two sides differ pulls, and whether a view can show it
-group_privacy.py      the claim for pairs that differ in several records
-adversaries.py        what adversaries ask of it
-catalogue.py          samplings and schedules by name
-capabilities.py      Capabilities that attacks require of a trainer, one protocol each: read base.py first
-fine_tuning.py       Private fine-tuning: a head trained by DP-SGD on features learned from public records
+training.py           the training loop, for many runs at once, and its claim
+steps.py              parts of a step: learning rates, clipping, noise in single precision
+sampling/             sampling schemes: the records of each step, the guarantee and the likelihood
+observation_law.py    law of the noisy sums of gradient records, as a white-box adversary observes them
+directions.py         checks of a pair, and the direction of its difference
+group_privacy.py      claim for pairs that differ in several records
+adversaries.py        methods of DP-SGD for adversaries
+capabilities.py       capabilities that attacks require of a trainer, one protocol each
+catalogue.py          models, samplings and schedules by name
+fine_tuning.py        a head trained by DP-SGD on features learned from public records
 """
 
 from .group_privacy import GroupPrivacy as GroupPrivacy
 from .mechanism import DPSGD as DPSGD
 from .sampling.base import Sampling as Sampling
-from .sampling.cyclic import CyclicBatches as CyclicBatches
+from .sampling.epochs import CyclicBatches as CyclicBatches, ShuffledEpochs as ShuffledEpochs
 from .sampling.fixed_size import FixedSizeSampling as FixedSizeSampling
 from .sampling.full_batch import FullBatch as FullBatch
 from .sampling.poisson import PoissonSampling as PoissonSampling
-from .sampling.shuffled import ShuffledEpochs as ShuffledEpochs
-from .schedules import (
+from .steps import (
     ConstantSchedule as ConstantSchedule,
     Cosine as Cosine,
     InverseSquareRoot as InverseSquareRoot,

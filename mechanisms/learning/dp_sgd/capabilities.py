@@ -1,17 +1,17 @@
-"""Capabilities that attacks require of a trainer, one protocol each: read base.py first.
+"""Capabilities that attacks require of a trainer, one protocol each; read `learning.base` first.
 
-    Learner                one classifier on each of many subsets (in base.py)   membership attacks, the membership game
-    SupportsCanaries          a record may be chosen by the adversary               canaries that are examples
-    SupportsGradientCanaries         ... or be a gradient of known norm                    random directions
-    SupportsDiracCanaries        ... in the weight that reads one feature              Dirac canaries
-    SupportsNoisyGradients    ... and be observed in every noisy sum                the gradient-canary game
-    SupportsLosses            has a loss on an example                              canary loss
-    SupportsModels         ... and releases models, as flat parameters           canary direction
-    SupportsTrajectory        ... after every step                                  gradient product
-    SupportsRecordGradients      ... and the contribution of each of a few records     prior-aware reconstruction
-    SupportsInitialParameters         starts from specified parameters                      worst-case initial parameters
+    SupportsCanaries            accepts a record that the adversary chooses           canaries that are examples
+    SupportsGradientCanaries    ... or a gradient record of bounded norm              canaries in random directions
+    SupportsDiracCanaries       ... in the weight that reads one feature              Dirac canaries
+    SupportsNoisyGradients      ... and releases every noisy sum along directions     game of gradient canaries
+    SupportsLosses              computes the loss on an example                       canary loss
+    SupportsModels              ... and releases models, as flat parameters           canary direction
+    SupportsTrajectory          ... after every step                                  gradient product
+    SupportsRecordGradients     ... and the contribution of each of a few records     prior-aware reconstruction
+    SupportsInitialParameters   starts from specified parameters                      worst-case initial parameters
 
-A trainer implements what it can; `needed` checks a capability, and names the missing members.
+A trainer implements those that it can. `require_capability` raises an error that names the missing members, and
+`has_capability` returns a boolean. Membership attacks require a `Learner`, of `learning.base`.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def trainer_of(mechanism: Any) -> Any:
     return mechanism.trainer if isinstance(mechanism, SupportsTrainer) else mechanism
 
 
-def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
+def require_capability(mechanism: Any, capability: Any, purpose: str) -> Any:
     """Return the trainer of `mechanism` after checking that it has the capability.
 
     Args:
@@ -260,11 +260,12 @@ def needed(mechanism: Any, capability: Any, purpose: str) -> Any:
 
     Example:
         >>> from dpassay.mechanisms.noise.laplace import Laplace
-        >>> needed(Laplace(1.0), SupportsInitialParameters, "a worst-case start")
+        >>> require_capability(Laplace(1.0), SupportsInitialParameters, "a worst-case start")
         Traceback (most recent call last):
         ...
-        dpassay.mechanisms.core.errors.ParameterError: a worst-case start needs a trainer with network and starting_from, \
-which Laplace lacks. Use DPSGD, or a trainer that is SupportsInitialParameters (dpassay.mechanisms.learning.dp_sgd.capabilities).
+        dpassay.mechanisms.core.errors.ParameterError: a worst-case start needs a trainer with network and \
+starting_from, which Laplace lacks. Use DPSGD, or a trainer that is SupportsInitialParameters \
+(dpassay.mechanisms.learning.dp_sgd.capabilities).
     """
     trainer = trainer_of(mechanism)
     missing = [name for name in members(capability) if inspect.getattr_static(trainer, name, None) is None]
@@ -276,10 +277,10 @@ which Laplace lacks. Use DPSGD, or a trainer that is SupportsInitialParameters (
     return trainer
 
 
-def has(mechanism: Any, capability: Any) -> bool:
+def has_capability(mechanism: Any, capability: Any) -> bool:
     """Return True if the trainer of `mechanism` has the capability."""
     try:
-        needed(mechanism, capability, "")
+        require_capability(mechanism, capability, "")
     except ParameterError:
         return False
     return True

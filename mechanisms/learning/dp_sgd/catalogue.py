@@ -1,4 +1,4 @@
-"""Samplings, schedules and models by name: add a new sampling as one file and one line in this catalogue."""
+"""Models, samplings and schedules by name: add a new one as one class and one line in this catalogue."""
 
 from __future__ import annotations
 
@@ -10,26 +10,34 @@ from ...core.errors import ParameterError, missing_message
 from ...core.registry import Catalogue
 from ...core.validation import one_of, positive
 from ..models.base import Model
-from ..models.catalogue import catalogue as models
 from .sampling.base import Sampling
 
+models = Catalogue(
+    "model",
+    {
+        "linear-regression": "dpassay.mechanisms.learning.models.architectures:LinearRegression",
+        "logistic-regression": "dpassay.mechanisms.learning.models.architectures:LogisticRegression",
+        "softmax-regression": "dpassay.mechanisms.learning.models.architectures:SoftmaxRegression",
+        "multilayer-perceptron": "dpassay.mechanisms.learning.models.architectures:MultiLayerPerceptron",
+    },
+)
 samplings = Catalogue(
     "sampling",
     {
         "poisson": "dpassay.mechanisms.learning.dp_sgd.sampling.poisson:PoissonSampling",
         "fixed-size": "dpassay.mechanisms.learning.dp_sgd.sampling.fixed_size:FixedSizeSampling",
-        "shuffled": "dpassay.mechanisms.learning.dp_sgd.sampling.shuffled:ShuffledEpochs",
-        "cyclic": "dpassay.mechanisms.learning.dp_sgd.sampling.cyclic:CyclicBatches",
+        "shuffled": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:ShuffledEpochs",
+        "cyclic": "dpassay.mechanisms.learning.dp_sgd.sampling.epochs:CyclicBatches",
         "full-batch": "dpassay.mechanisms.learning.dp_sgd.sampling.full_batch:FullBatch",
     },
 )
 schedules = Catalogue(
     "schedule",
     {
-        "constant": "dpassay.mechanisms.learning.dp_sgd.schedules:ConstantSchedule",
-        "inverse-square-root": "dpassay.mechanisms.learning.dp_sgd.schedules:InverseSquareRoot",
-        "step-decay": "dpassay.mechanisms.learning.dp_sgd.schedules:StepDecay",
-        "cosine": "dpassay.mechanisms.learning.dp_sgd.schedules:Cosine",
+        "constant": "dpassay.mechanisms.learning.dp_sgd.steps:ConstantSchedule",
+        "inverse-square-root": "dpassay.mechanisms.learning.dp_sgd.steps:InverseSquareRoot",
+        "step-decay": "dpassay.mechanisms.learning.dp_sgd.steps:StepDecay",
+        "cosine": "dpassay.mechanisms.learning.dp_sgd.steps:Cosine",
     },
 )
 

@@ -16,10 +16,9 @@ from ...core.base import Neighbours
 from ...core.errors import NeighboursError
 from ...core.records import check_records
 from ...core.relation import Relation
-from ..base import Floats, TrainingData
+from ..base import UNSEEN, Floats, TrainingData, check_in_place, differing, gradients_of
 from ..models.trained import TrainedModels
-from ..pairs import UNSEEN, check_in_place, differing, gradients_of
-from .clipping import clip_rows
+from .steps import clip_rows
 from .training import Recipe
 
 

@@ -15,7 +15,7 @@ from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import numeric_rows
 from ..base import Floats, TrainingData
-from ..models.linear import LogisticRegression
+from ..models.architectures import LogisticRegression
 from .capabilities import SupportsGradientCanaries
 from .mechanism import DPSGD
 from .sampling.full_batch import FullBatch

@@ -16,19 +16,16 @@ from ...core.fingerprint import alike
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of, positive, whole
-from ..base import Floats, TrainingData
+from ..base import UNSEEN, Floats, TrainingData
 from ..models.base import Model
 from ..models.trained import TrainedModels
-from ..pairs import UNSEEN
 from .adversaries import AdversaryViews
 from .catalogue import MODEL_OPTIONS, SAMPLING_OPTIONS, build_model, build_sampling
-from .claims import claim_of
-from .clipping import CLIPPINGS
 from .directions import check_pair, check_seen, gradient_direction
 from .observation_law import ObservationLaw
 from .sampling.base import Sampling
-from .schedules import ConstantSchedule, Schedule
-from .training import Recipe, checked_inclusion
+from .steps import CLIPPINGS, ConstantSchedule, Schedule
+from .training import Recipe, checked_inclusion, claim_of
 
 VIEWS = ("final", "trajectory", "noisy_gradients")
 AVERAGES = ("last", "mean", "second-half")

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ...core.base import Dataset, Outputs
 from ...core.errors import ParameterError
 from ..base import Floats, TrainingData
-from .clipping import clip_rows
 from .sampling.base import Sampling
+from .steps import clip_rows
 from .training import Recipe
 
 

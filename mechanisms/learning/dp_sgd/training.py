@@ -8,25 +8,31 @@
 A run is one row of every array. Runs are trained in blocks that fit the cache; a step is a few numpy calls for a whole
 block, and no gradient of a single example is ever materialised. An intentionally broken variant overrides one of the
 small methods.
+
+All noisy sums are released; a record of the batch contributes at most clip_norm to each. In units of the sensitivity
+(clip_norm, or under replace_one 2 clip_norm), the noise is noise_multiplier or noise_multiplier / 2. The sampling
+scheme derives the guarantee, `claim_of`, from this number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import ParameterError
+from ...accounting import GaussianDP
+from ...core.errors import AccountingError, ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
 from ..base import Floats, TrainingData
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward, squared_norms
-from .clipping import clip_rows, factors
-from .normals import standard_normal
 from .sampling.base import BatchDraw, Mask, Sampling
+from .steps import clip_rows, factors, standard_normal
 
 BLOCK_BYTES = 9 * 2**19
 """Memory of one step of a block of runs, about the size that stays in the cache between products."""
@@ -311,3 +317,33 @@ def checked_inclusion(inclusion: Any, n_records: int) -> Mask:
             argument="inclusion",
         )
     return mask
+
+
+def claim_of(recipe: Recipe, relation: Relation, *, all_seen: bool) -> Guarantee:
+    """Return the guarantee of training by `recipe`.
+
+    Args:
+        recipe: the training.
+        relation: the neighbouring relation.
+        all_seen: whether the output determines the noisy sums along the canary: an exact claim is then attained.
+
+    Raises:
+        AccountingError: no noise, no clipping, or a sampling that has no bound under the relation.
+    """
+    if not recipe.noise_multiplier:
+        raise AccountingError(
+            "noise_multiplier is 0: training without noise has no finite epsilon. Give a noise_multiplier > 0, or a "
+            "claim to audit against.",
+            argument="noise_multiplier",
+        )
+    if recipe.clipping == "none":
+        raise AccountingError(
+            "clipping is 'none': one record can change the sum without limit, and no noise hides that. Use 'flat' or "
+            "'per-layer', or give a claim to audit against.",
+            argument="clipping",
+        )
+    relative = recipe.noise_multiplier / (2.0 if relation is Relation.REPLACE_ONE else 1.0)
+    claim = recipe.sampling.guarantee(relative, steps=len(recipe.rates), relation=relation)
+    if isinstance(claim, GaussianDP) and claim.exact and not all_seen:
+        return replace(claim, exact=False)
+    return claim

@@ -1,9 +1,9 @@
 """Federated learning: clients keep their records and send updates of the model; privacy is for whole clients.
 
-clients.py       what a client is, and how two datasets of clients may differ
-base.py          what the learners share: local steps, clipping, the worst case
+clients.py       datasets of clients, and neighbouring datasets that differ in one client
+base.py          base class of the learners: local steps, clipping, the worst case
 averaging.py     FedSGD and FedAvg with noise at the server
-local_noise.py   ... with noise at the client, or none: what the server then sees
+local_noise.py   FedAvg with noise at the client, or none, as the server observes it
 """
 
 from .averaging import FederatedAveraging as FederatedAveraging

@@ -24,7 +24,7 @@ from ...core.fingerprint import alike
 from ...core.relation import Relation
 from ...core.validation import one_of, positive
 from ..dp_sgd.catalogue import build_model
-from ..dp_sgd.clipping import clip_rows
+from ..dp_sgd.steps import clip_rows
 from ..models.base import Model
 from ..models.passes import Workspace, accumulate, backward, forward
 from ..models.trained import TrainedModels

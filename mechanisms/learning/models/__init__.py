@@ -1,19 +1,17 @@
 """Models that the trainer trains many at once.
 
-base.py          Model and Layer: the flat parameters, and where each layer lies in them
-losses.py        squared, logistic, softmax
-linear.py        LinearRegression, LogisticRegression, SoftmaxRegression
-perceptron.py    MultiLayerPerceptron
-passes.py        forward and backward through the layers, for many runs at once
-trained.py       TrainedModels, that can be queried
-catalogue.py     all of them by name
+base.py            Model and Layer: the flat parameters, and the position of each layer in them
+losses.py          squared, logistic and softmax loss
+architectures.py   linear, logistic and softmax regression, multi-layer perceptrons
+passes.py          forward and backward through the layers, for many runs at once
+trained.py         TrainedModels, which can be queried
 """
 
-from .base import Layer as Layer, Model as Model
-from .linear import (
+from .architectures import (
     LinearRegression as LinearRegression,
     LogisticRegression as LogisticRegression,
+    MultiLayerPerceptron as MultiLayerPerceptron,
     SoftmaxRegression as SoftmaxRegression,
 )
-from .perceptron import MultiLayerPerceptron as MultiLayerPerceptron
+from .base import Layer as Layer, Model as Model
 from .trained import TrainedModels as TrainedModels

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import Options, PositiveInt, check_fields
+from ...core.constraints import Options, PositiveInt
 from ...core.errors import ParameterError, plural
 from ..base import Floats, TrainingData
 from .losses import LOSSES, LossFunction
@@ -63,9 +63,6 @@ class Model(Options):
     n_features: PositiveInt
     _: KW_ONLY
     bias: bool = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     @abstractmethod

@@ -1,7 +1,7 @@
 """Language models of n-grams, private and not.
 
 alphabet.py       symbols of texts: characters, or words
-ngram_counts.py   noisy counts of n-grams: what a private language model is made of
+ngram_counts.py   noisy counts of n-grams, the basis of a private language model
 model.py          language models from counts of n-grams
 """
 

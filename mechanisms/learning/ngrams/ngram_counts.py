@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...accounting import ExactDP, PureDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -118,10 +118,6 @@ class NGramCounts(Mechanism):
         noisy = self.noise._draw((size, self.n_cells), rng)
         noisy += self.counts(dataset)
         return Outputs(noisy.astype(np.int64))
-
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log probability of each output under `dataset`, `(size,)`; -inf where a count is not whole."""

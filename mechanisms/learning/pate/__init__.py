@@ -1,33 +1,36 @@
-"""Teachers that vote: models of disjoint parts of the data, whose noisy vote is released.
+"""Teachers that vote: models of disjoint parts of the records, whose noisy votes label public queries.
 
-teacher_votes.py   TeacherVotes: nearest-neighbour teachers, one a part
-sample_and_aggregate.py  SampleAndAggregate: the vote of a statistic of every part
-teachers.py        Teachers: nearest records, kernels, scikit-learn
-students.py        LabelSpreading: what a student makes of public points without an answer
-pate.py            PATE: private records in, a student out
-aggregator.py        Base class of the aggregators, which answer each query by a label computed from a table of votes
-confident.py         GNMax after a noisy check that enough teachers agree
-data_dependent.py    Data-dependent epsilon of the answers to a table of votes
-disjoint_parts.py    Base class of sample-and-aggregate and PATE: models of disjoint parts of the records, whose votes
-noisy_max.py         Label with the most noisy votes: Laplace noise (LNMax) and Gaussian noise (GNMax)
-noisy_votes.py       Base classes of the noisy majority votes of teachers
-private_epsilon.py   Data-dependent epsilon of answers, published with noise in proportion to its smooth sensitivity
-renyi.py             Renyi divergences of one answer on fixed votes, from an upper bound q on the probability that the
-repeated_queries.py  Exact curve of one query that is asked many times, possibly until a limit on the number of answers
-smooth_sensitivity.py Smooth sensitivity of a data-dependent bound to a change of the votes of one teacher
-vote_counts.py       Tables of votes: counting and checks
-winners.py           Probability that each label has the most noisy votes
+Data walks from records to votes (disjoint_parts.py, pate.py), and from votes to labels (aggregator.py).
+
+disjoint_parts.py      SampleAndAggregate and TeacherVotes: one vote for each part of the records
+pate.py                PATE: teachers of disjoint parts, and a student that learns from their labels
+teachers.py            Teachers: nearest records, kernels, classifiers of scikit-learn
+students.py            LabelSpreading: labels of public points without an answer
+vote_counts.py         tables of votes: counting and checks
+aggregator.py          base class of the aggregators, which answer each query by a label computed from a table of votes
+noisy_max.py           LNMax and GNMax: the label with the most noisy votes
+confident.py           Confident-GNMax and Interactive-GNMax: GNMax after a noisy check that enough teachers agree
+winners.py             probability that each label wins
+repeated_queries.py    exact curve of one query that is asked many times
+renyi.py               Renyi divergences of one answer on fixed votes
+smooth_sensitivity.py  smooth sensitivity of a data-dependent bound to the votes of one teacher
+data_dependent.py      data-dependent epsilon of the answers, and its publication with noise
 """
 
 from .confident import ConfidentGNMax as ConfidentGNMax, InteractiveGNMax as InteractiveGNMax
-from .data_dependent import DataDependent as DataDependent, data_dependent as data_dependent
+from .data_dependent import (
+    DataDependent as DataDependent,
+    PrivateEpsilon as PrivateEpsilon,
+    data_dependent as data_dependent,
+)
+from .disjoint_parts import (
+    SampleAndAggregate as SampleAndAggregate,
+    TeacherVotes as TeacherVotes,
+    VotesOfParts as VotesOfParts,
+)
 from .noisy_max import GNMax as GNMax, LNMax as LNMax
-from .noisy_votes import NoisyVotes as NoisyVotes
 from .pate import PATE as PATE
-from .private_epsilon import PrivateEpsilon as PrivateEpsilon
-from .sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
 from .students import LabelSpreading as LabelSpreading
-from .teacher_votes import TeacherVotes as TeacherVotes
 from .teachers import (
     EstimatorTeachers as EstimatorTeachers,
     KernelTeachers as KernelTeachers,

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...accounting import ExactDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import PositiveInt, at_least
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -85,10 +86,6 @@ class Aggregator(Mechanism):
             block[:] = self.answers(counts, len(block), rng)
         return Outputs(labels)
 
-    def output_law(self) -> LogDensity:
-        """Return self, whose `log_density` is exact."""
-        return self
-
     def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
         """Return the log probability of each output, `(size,)`; -inf for anything other than a vector of labels."""
         table = self.log_labels(self.counts(dataset))
@@ -116,7 +113,11 @@ class Aggregator(Mechanism):
         None if the queries have different laws, or if there are too many counts.
         """
         pair = self.worst_case()
-        log0, log1 = (self.log_labels(self.counts(side)) for side in (pair.d0, pair.d1))
+        return self.guarantee_between(self.counts(pair.d0), self.counts(pair.d1))
+
+    def guarantee_between(self, counts0: Counts, counts1: Counts) -> ExactDP | None:
+        """Return the exact curve of two tables of votes, each with equal laws of all labels; None otherwise."""
+        log0, log1 = self.log_labels(counts0), self.log_labels(counts1)
         if (log0 != log0[0]).any() or (log1 != log1[0]).any():
             return None
         return repeated_law(log0[0], log1[0], self.n_queries, self.relation, most_answers=self.most_answers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -15,11 +15,12 @@ from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
+from ...core.relation import Relation
 from ...core.validation import numeric_rows, one_of
-from ..base import TrainingData
-from ..models.linear import SoftmaxRegression
+from ..base import TrainingData, check_in_place
+from ..models.architectures import SoftmaxRegression
 from ..models.trained import TrainedModels
-from ..pairs import check_in_place
+from .aggregator import Aggregator
 from .disjoint_parts import VotesOfParts
 from .students import ANSWERS, STUDENTS, UNLABELLED, LabelSpreading
 from .teachers import TEACHERS, Teachers
@@ -76,7 +77,9 @@ class PATE(VotesOfParts):
         (3, 4)
     """
 
+    aggregator: Aggregator
     _: KW_ONLY
+    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
     queries: Any = None
     teachers: str | Teachers = "nearest"
     student: str | LabelSpreading = ANSWERS

@@ -8,18 +8,18 @@ Public points need no privacy budget, and a function of public points and of rel
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import OpenUnit, PositiveInt, check_fields, one_of_names
+from ...core.constraints import OpenUnit, Options, PositiveInt, one_of_names
 from ...core.errors import ParameterError
+from ..base import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
 
 CLASS_SHARES = ("equal", "answers", "as-spread")
@@ -29,7 +29,7 @@ ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
-class LabelSpreading:
+class LabelSpreading(Options):
     """Label spreading from the answered public points to all public points over a nearest-neighbour graph.
 
         F_0 = Y,   F_(t+1) = keep S F_t + (1 - keep) Y,   S = D^(-1/2) W D^(-1/2)
@@ -60,9 +60,6 @@ class LabelSpreading:
     keep: OpenUnit = 0.99
     rounds: PositiveInt = 100
     class_shares: Annotated[str, one_of_names(*CLASS_SHARES)] = "equal"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def labels(self, points: Floats, given: Labels, n_classes: int) -> Labels:
         """Return the labels of all points, `(n_runs, n_points)`; -1 for points that no answer reaches.

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.constraints import Options, Positive, check_fields
+from ...core.constraints import Options, Positive
 from ...core.errors import ParameterError
+from ..base import Floats
 from .disjoint_parts import part_of
 
-Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.int64]
 
 
@@ -78,9 +78,6 @@ class KernelTeachers(Teachers):
 
     ridge: Positive = 0.03
     width: Positive = 0.7
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def teach(self, X: Floats, y: Labels, queries: Floats, n_classes: int) -> Labels:
         squared = squared_distances(X, X)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, logsumexp
+from scipy.special import erfcx, log_expit, log_ndtr, logsumexp
 
 from ...core.arrays import Floats
 from ...selection.laws import log_largest_laplace
@@ -111,3 +111,20 @@ def log_laplace_winner(counts: Counts, rate: float) -> Floats:
         log_probabilities = np.array([log_largest_laplace(rate * row) for row in distinct]).reshape(distinct.shape)
         log_probabilities -= logsumexp(log_probabilities, axis=1, keepdims=True)
     return np.asarray(log_probabilities[inverse.reshape(-1)])
+
+
+def log_laplace_majority(counts: Counts, rate: float) -> Floats:
+    """Return log P(label j wins by n_1 + Laplace noise of scale 1 / rate > M / 2), `(n_queries, 2)`; M = n_0 + n_1.
+
+    Example:
+        >>> np.exp(log_laplace_majority(np.array([[3, 1]]), 0.5)).round(6)  # 1 / (2 sqrt(e))
+        array([[0.696735, 0.303265]])
+    """
+    log_odds = laplace_majority_log_odds(counts, rate)
+    return np.stack([log_expit(-log_odds), log_expit(log_odds)], axis=-1)
+
+
+def laplace_majority_log_odds(counts: Counts, rate: float) -> Floats:
+    """Return the log odds that n_1 + Laplace noise of scale 1 / rate > M / 2, `(n_queries,)`."""
+    lead = (counts[..., 1] - counts.sum(axis=-1) / 2) / (1.0 / rate)
+    return np.asarray(np.copysign(np.abs(lead) + np.log(2.0 - np.exp(-np.abs(lead))), lead))

@@ -27,7 +27,7 @@ from dpassay.attacks.attribute_inference import (
 from dpassay.audit.metrics import attribute_gain
 from dpassay.mechanisms import KAryRandomizedResponse
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
-from dpassay.mechanisms.learning.models.linear import LogisticRegression as HouseLogistic
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression as HouseLogistic
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 
 SECRET = Sensitive(3, [0.0, 1.0])

@@ -21,7 +21,7 @@ from dpassay.mechanisms.accounting import GaussianDP
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.base import TrainingData, differing, shared
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.directions import gradient_direction
 from dpassay.mechanisms.learning.dp_sgd.group_privacy import GroupPrivacy
@@ -33,7 +33,6 @@ from dpassay.mechanisms.learning.models import (
     SoftmaxRegression,
 )
 from dpassay.mechanisms.learning.models.trained import TrainedModels
-from dpassay.mechanisms.learning.pairs import differing, shared
 
 N = 12
 MODEL = SoftmaxRegression(4, 3)

@@ -18,12 +18,11 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.broken.dp_sgd_clipping import ExpectedBatchSizeOfData
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
-from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.base import TrainingData, differing
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels
-from dpassay.mechanisms.learning.pairs import differing
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -17,7 +17,7 @@ from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
-from dpassay.mechanisms.learning.models.linear import LogisticRegression
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 from dpassay.mechanisms.learning.pate import GNMax, LNMax
 from dpassay.mechanisms.local import HadamardResponse, KAryRandomizedResponse, RandomizedResponse
 from dpassay.mechanisms.local.shuffle import Shuffled

@@ -10,7 +10,7 @@ from tests.mechanisms.opacus_training import NORM, training
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
-from dpassay.mechanisms.adapters.opacus import loading
+from dpassay.mechanisms.adapters.opacus import options
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError, ReleaseError
 from dpassay.mechanisms.core.records import remove_record
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -36,7 +36,7 @@ def stand_in(monkeypatch):
         return (total + noise) / divisor
 
     fake = SimpleNamespace(n_parameters=lambda make_model: 400, train=train)
-    monkeypatch.setattr(loading, "training", lambda: fake)
+    monkeypatch.setattr(options, "load_training", lambda: fake)
     return fake
 
 
@@ -44,7 +44,7 @@ def test_without_the_extra_the_message_names_it(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError("No module named 'opacus'", name="opacus")
 
-    monkeypatch.setattr(loading, "import_module", missing)
+    monkeypatch.setattr(options, "import_module", missing)
     with pytest.raises(ParameterError, match=r'needs the package opacus.*pip install "\.\[torch\]"'):
         training().release((X, Y), 1, RNG)
 

@@ -13,11 +13,10 @@ from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.command import Command
 from dpassay.mechanisms.adapters.functions.forms import Form, Raised, by_name, usual_form
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.adapters.functions.labels import cut
-from dpassay.mechanisms.adapters.functions.mutation import content_digest
+from dpassay.mechanisms.adapters.functions.guard import cut
 from dpassay.mechanisms.adapters.functions.outcomes import collect, collect_array, read
-from dpassay.mechanisms.adapters.functions.style import name_of, style_of
-from dpassay.mechanisms.adapters.functions.target import load_target
+from dpassay.mechanisms.adapters.functions.state import content_digest
+from dpassay.mechanisms.adapters.functions.target import load_target, name_of, style_of
 from dpassay.mechanisms.core.base import Neighbours, Workers
 from dpassay.mechanisms.core.errors import (
     NeighboursError,

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("without_power")
 
 TWO = Workload({"cell": 3}, [[1, 0, 0], [0, 1, 0]])
 TWINS = {
-    "selection": (UnpaidSelection, MWEM, (TWO, 20), {"epsilon": 2.0, "rounds": 1, "selection_share": 0.9}),
+    "selection": (UnaccountedSelection, MWEM, (TWO, 20), {"epsilon": 2.0, "rounds": 1, "selection_share": 0.9}),
     "errors": (ExactErrors, PrivateMultiplicativeWeights, (TWO, 20), {"epsilon": 1.0, "threshold": 6.0}),
     "samples": (
         SamplesCountedOnce,

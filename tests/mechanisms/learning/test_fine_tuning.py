@@ -15,7 +15,7 @@ from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch
-from dpassay.mechanisms.learning.models.linear import LogisticRegression, SoftmaxRegression
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression, SoftmaxRegression
 from dpassay.mechanisms.noise.laplace import Laplace
 
 X, y = load_digits(return_X_y=True)

@@ -1,19 +1,26 @@
-"""Base class of the schemes that use all records in each epoch, in batches of consecutive records of an order."""
+"""Schemes that use all records in each epoch, in batches of consecutive records of an order.
+
+CyclicBatches     the records in their given order
+ShuffledEpochs    a fresh random order each epoch, as the data loaders of most frameworks draw it
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ....accounting import GaussianDP
 from ....accounting.dp_sgd.deterministic_batches import deterministic_batches
 from ....core.relation import Relation
 from ....core.validation import whole
-from .base import BatchDraw, Rows
-from .batches import BatchSampling, Members
+from ...base import Floats
+from .base import BatchDraw, Mask, Rows, gaussian_exponent
+from .fixed_size import BatchSampling, Members, common_and_differing
 
 
 @dataclass(frozen=True)
@@ -64,3 +71,53 @@ def _permutations(counts: Rows, width: int, rng: np.random.Generator) -> Rows:
     keys = rng.random((len(counts), width))
     keys[np.arange(width) >= counts[:, None]] = np.inf
     return np.argsort(keys, axis=1)
+
+
+@dataclass(frozen=True)
+class CyclicBatches(EpochSampling):
+    """Records in their given order, cut into batches, repeatedly; the last batch of a round may be smaller."""
+
+    order: ClassVar[str] = "cyclic"
+    ordered: ClassVar[bool] = True
+    same_batches: ClassVar[bool] = True
+
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
+        return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, None)
+
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        """Return the log density of noisy sums, `(n_runs,)`, where every batch is known."""
+        sums = np.add.reduceat(shifts, np.arange(0, len(shifts), self.batch_size), axis=0)
+        return np.asarray(gaussian_exponent(values, sums[np.arange(values.shape[1]) % len(sums)]).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class ShuffledEpochs(EpochSampling):
+    """Fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
+
+    order: ClassVar[str] = "shuffled"
+
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
+        return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
+
+    def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
+        """Return the log density: each epoch is a mixture over the batch that holds the differing record."""
+        size, n = self.batch_size, len(shifts)
+        common, differing = common_and_differing(shifts)
+        sizes = np.array([min(size, n - start) for start in range(0, n, size)])
+        steps = np.arange(values.shape[1]) % len(sizes)
+        centres = sizes[steps][:, None] * common
+        without = gaussian_exponent(values, centres)
+        if differing is None:
+            return np.asarray(without.sum(axis=1))
+        gain = gaussian_exponent(values, centres + differing - common) - without + np.log(sizes / n)[steps]
+        total = without.sum(axis=1)
+        for start in range(0, values.shape[1], len(sizes)):
+            epoch = gain[:, start : start + len(sizes)]
+            later_probability = 1.0 - sizes[: epoch.shape[1]].sum() / n
+            missing = np.full((len(values), 1), math.log(later_probability) if later_probability > 0.0 else -math.inf)
+            total += logsumexp(np.concatenate([epoch, missing], axis=1), axis=1)
+        return np.asarray(total)

@@ -1,20 +1,127 @@
-"""Samples of fixed size: a fresh subset each step, without replacement."""
+"""Schemes whose batches have a fixed size: their base class, and a fresh subset each step, without replacement."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from ....accounting import RenyiDP
 from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
+from ....core.constraints import PositiveInt
+from ....core.errors import AccountingError, ParameterError, plural
 from ....core.relation import Relation
+from ....core.validation import whole
 from ...base import Floats
-from .base import BatchDraw, Mask, Rows, gaussian_exponent
-from .batches import BatchSampling, Members, common_and_differing
+from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
+
+
+@dataclass(frozen=True)
+class BatchSampling(Sampling):
+    """Sampling scheme whose batches have a fixed size.
+
+    Args:
+        batch_size: >= 1; all updates are divided by it, including those of a smaller last batch.
+        n_records: the public number of records; None leaves it unspecified, and the guarantee unavailable.
+    """
+
+    relation: ClassVar[Relation] = Relation.ZERO_OUT
+
+    _: KW_ONLY
+    batch_size: PositiveInt
+    n_records: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_records is not None:
+            whole(1, n_records=self.n_records)
+            self._check_size(self.n_records)
+
+    @property
+    def divisor(self) -> float:
+        return float(self.batch_size)
+
+    def width(self, n_records: int) -> int:
+        return min(self.batch_size, n_records)
+
+    def check(self, n_records: int) -> None:
+        if self.n_records is not None and n_records != self.n_records:
+            raise ParameterError(
+                f"the data hold {plural(n_records, 'record')}, but n_records = {self.n_records} is a public constant "
+                "of the sampling. Give that many records, or another n_records."
+            )
+        self._check_size(n_records)
+
+    def _check_size(self, available: int) -> None:
+        if available < self.batch_size:
+            raise ParameterError(
+                f"batch_size is {self.batch_size}, but it is drawn from {plural(available, 'record')} only. "
+                f"Choose a batch_size of at most {available}, or more records.",
+                argument="batch_size",
+            )
+
+    @property
+    def inclusion_probability(self) -> float:
+        return self.batch_size / self.n_records if self.n_records else 1.0
+
+    @property
+    def worst_case_records(self) -> int:
+        if self.n_records is None:
+            raise ParameterError(
+                f"the worst case of {type(self).__name__} needs the number of records. Give n_records with "
+                "batch_size, or a pair of neighbours."
+            )
+        return self.n_records
+
+    def known_records(self) -> int:
+        """Return `n_records`; raise `AccountingError` if it is not set."""
+        if self.n_records is None:
+            raise AccountingError(
+                f"the guarantee of {type(self).__name__} depends on the number of records, which is not read from the "
+                "data. Give n_records, a public constant, with batch_size."
+            )
+        return self.n_records
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Records of each run.
+
+    Args:
+        counts: number of records, `(n_runs,)`.
+        table: record numbers, `(n_runs, n_records)`; those of run r are the first counts[r] entries of the row. None if
+            all runs have all records.
+    """
+
+    counts: Rows
+    table: Rows | None
+
+    @classmethod
+    def of(cls, n_records: int, n_runs: int, inclusion: Mask | None) -> Members:
+        """Return all records, or those of `inclusion`, `(n_runs, n_records)`."""
+        if inclusion is None:
+            return cls(np.full(n_runs, n_records, dtype=np.intp), None)
+        return cls(inclusion.sum(axis=1, dtype=np.intp), np.argsort(~inclusion, axis=1, kind="stable"))
+
+    def rows(self, positions: Rows) -> Rows:
+        """Return the record numbers of the `positions`-th members, `(n_runs, width)`."""
+        return positions if self.table is None else np.take_along_axis(self.table, positions, axis=1)
+
+
+def common_and_differing(shifts: Floats) -> tuple[Floats, Floats | None]:
+    """Return the shift of all records except at most one, and the shift of that one, or None."""
+    distinct, counts = np.unique(shifts, axis=0, return_counts=True)
+    if len(distinct) > 2 or (len(distinct) == 2 and counts.min() > 1):
+        raise ParameterError(
+            "the density of these batches is known only if all records except one contribute equally to the "
+            "observations. Use such records, or another attack."
+        )
+    common = int(counts.argmax())  # with two records either may be the differing one: the mixture is equal
+    return distinct[common], distinct[1 - common] if len(distinct) == 2 else None
+
 
 KEYED = 8
 """Largest ratio of records to subset size for which a subset is drawn by sorting one key for each record.

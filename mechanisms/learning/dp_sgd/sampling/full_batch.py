@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import GaussianDP
-from ....core.constraints import Positive, check_fields
+from ....core.constraints import Positive
 from ....core.relation import Relation
 from ...base import Floats
 from .base import BatchDraw, Mask, Sampling, gaussian_exponent
@@ -32,9 +32,6 @@ class FullBatch(Sampling):
 
     _: KW_ONLY
     expected_batch_size: Positive | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def divisor(self) -> float | None:

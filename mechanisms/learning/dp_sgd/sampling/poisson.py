@@ -13,7 +13,7 @@ import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
 from ....accounting.kinds.renyi import MomentsDP
-from ....core.constraints import Positive, check_fields
+from ....core.constraints import Positive
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
@@ -57,7 +57,7 @@ class PoissonSampling(Sampling):
     expected_batch_size: Positive
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         unit_interval(sampling_probability=self.sampling_probability)
 
     @property

@@ -13,7 +13,7 @@ from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
-from dpassay.mechanisms.learning.models.linear import LogisticRegression
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 
 FALSE_ALARM = 1e-6
 RNG = np.random.default_rng(2023)

@@ -31,7 +31,7 @@ from dpassay.mechanisms.learning.convex.regularised_logistic import (
     spherical_log_density,
     spherical_noise,
 )
-from dpassay.mechanisms.learning.dp_sgd.schedules import InverseSquareRoot
+from dpassay.mechanisms.learning.dp_sgd.steps import InverseSquareRoot
 
 pytestmark = pytest.mark.usefixtures("without_power")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpassay.mechanisms.learning.convex.projected_sgd import NoisyProjectedSGD
-from dpassay.mechanisms.learning.dp_sgd.schedules import InverseSquareRoot
+from dpassay.mechanisms.learning.dp_sgd.steps import InverseSquareRoot
 
 N, STEPS, RADIUS = 16, 2_500, 6.0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.mechanisms.learning.dp_sgd.normals import PIECE, standard_normal
+from dpassay.mechanisms.learning.dp_sgd.steps import PIECE, standard_normal
 
 FALSE_ALARM = 1e-6
 

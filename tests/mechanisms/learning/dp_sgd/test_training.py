@@ -18,7 +18,7 @@ from dpassay.mechanisms.learning.dp_sgd.sampling import (
     PoissonSampling,
     ShuffledEpochs,
 )
-from dpassay.mechanisms.learning.dp_sgd.schedules import ConstantSchedule, Cosine, InverseSquareRoot, StepDecay
+from dpassay.mechanisms.learning.dp_sgd.steps import ConstantSchedule, Cosine, InverseSquareRoot, StepDecay
 from dpassay.mechanisms.learning.models import (
     LinearRegression,
     LogisticRegression,

@@ -13,8 +13,7 @@ from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging, split_by_client
-from dpassay.mechanisms.learning.models.linear import LogisticRegression, SoftmaxRegression
-from dpassay.mechanisms.learning.models.perceptron import MultiLayerPerceptron
+from dpassay.mechanisms.learning.models.architectures import LogisticRegression, MultiLayerPerceptron, SoftmaxRegression
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 
 FALSE_ALARM = 1e-6

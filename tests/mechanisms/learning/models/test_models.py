@@ -10,13 +10,13 @@ from tests.mechanisms.sgd_twin import clip, gradient, layers_of, loss, outputs
 
 from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 from dpassay.mechanisms.learning.base import SupportsGradients, TrainingData
+from dpassay.mechanisms.learning.dp_sgd.catalogue import models
 from dpassay.mechanisms.learning.models import (
     LinearRegression,
     LogisticRegression,
     MultiLayerPerceptron,
     SoftmaxRegression,
 )
-from dpassay.mechanisms.learning.models.catalogue import build
 from dpassay.mechanisms.learning.models.passes import Workspace, accumulate, backward, forward, squared_norms
 from dpassay.mechanisms.learning.models.trained import TrainedModels
 
@@ -203,6 +203,6 @@ def test_options_of_models_are_checked():
     with pytest.raises(ParameterError, match="softmax needs two outputs"):
         MultiLayerPerceptron(2, 1, objective="softmax")
     with pytest.raises(UnknownNameError, match="softmax-regression"):
-        build("softmax", n_features=2)
-    assert build("multilayer-perceptron", n_features=2, hidden=4).hidden == (4,)
+        models.build("softmax", n_features=2)
+    assert models.build("multilayer-perceptron", n_features=2, hidden=4).hidden == (4,)
     assert replace(MODELS[4], hidden=(2,)).n_parameters == 2 * 5 + 3 * 3

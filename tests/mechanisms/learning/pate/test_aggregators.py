@@ -67,6 +67,14 @@ def test_labels_have_their_law(mechanism):
     assert chi_square(seen, 100_000 * law) < FALSE_ALARM
 
 
+def test_one_draw_answers_by_its_law():
+    mechanism = LNMax(0.05, draws="one", **TWO)
+    labels = mechanism.release([60, 40], 100_000, np.random.default_rng(3)).values[:, 0]
+    law = np.exp(mechanism.log_labels(np.array([[60, 40]])))[0]
+    assert law[1] == pytest.approx(stats.laplace.sf(50 - 40, scale=20.0), rel=1e-12)
+    assert stats.binomtest(int(labels.sum()), 100_000, law[1]).pvalue > FALSE_ALARM
+
+
 @pytest.mark.parametrize("sure", [0.86, 0.79])
 def test_interactive_answers_are_those_of_algorithm_2(sure):
     """The teachers answer where noisy max_j (n_j - M p_j) reaches T; else the student, if it is sure enough."""
@@ -111,7 +119,15 @@ def test_no_query_is_asked_after_the_last_answer():
     np.testing.assert_array_equal(np.isfinite(mechanism.log_density(late, votes)), [False, True])
 
 
-@pytest.mark.parametrize("mechanism", [LNMax(0.4, **TWO), GNMax(4.0, **TWO), ConfidentGNMax(55.0, 9.0, 5.0, **TWO)])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LNMax(0.4, **TWO),
+        LNMax(0.4, draws="one", **TWO),
+        GNMax(4.0, **TWO),
+        ConfidentGNMax(55.0, 9.0, 5.0, **TWO),
+    ],
+)
 @pytest.mark.parametrize("ones", [0, 20, 49, 50, 54, 99])
 def test_no_pair_shows_more_than_the_claim(mechanism, ones):
     """Every move of one vote, from the law of one answer."""

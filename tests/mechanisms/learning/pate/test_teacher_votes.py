@@ -1,4 +1,4 @@
-"""Votes of teachers: what one record moves, in the right ones and in the broken ones."""
+"""Votes of nearest-neighbour teachers: the votes that one record moves, in the correct and the broken mechanisms."""
 
 import numpy as np
 import pytest
@@ -8,23 +8,29 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours
 from dpassay.mechanisms.broken.pate import SamePartForAll, TeachersKept, VoteScaleInverse
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.learning.pate import TeacherVotes
+from dpassay.mechanisms.learning.pate import LNMax, TeacherVotes
 
 LABELS = np.random.default_rng(5).integers(2, size=12)
 
 
+def ones(mechanism, labels, size, seed):
+    """Return the votes for label 1, `(rounds,)`, or `(size, rounds)` if the parts are random."""
+    if isinstance(mechanism, TeachersKept):
+        return mechanism.drawn_votes(labels, size, np.random.default_rng(seed))[..., 1]
+    return mechanism.votes(labels)[:, 1]
+
+
 def moved(mechanism, size=300):
-    """Votes that one record moves at most, over all records, rounds and runs, where the parts are dealt alike."""
+    """Return the largest number of votes that one record moves, over all records, rounds and runs with equal parts."""
     most = 0
     for i in range(LABELS.size):
         other = LABELS.copy()
         other[i] = 1 - other[i]
-        one, two = (mechanism.votes(d, size, np.random.default_rng(i)) for d in (LABELS, other))
-        most = max(most, int(np.abs(one - two).max()))
+        most = max(most, int(np.abs(ones(mechanism, LABELS, size, i) - ones(mechanism, other, size, i)).max()))
     return most
 
 
-def test_one_record_moves_one_vote_and_more_only_where_it_is_broken():
+def test_one_record_moves_one_vote_and_more_only_in_the_broken_twins():
     options = {"rate": 1.0, "n_teachers": 4, "rounds": 3}
     assert moved(TeacherVotes(**options)) == 1
     assert moved(TeachersKept(**options, refit=True)) == 1
@@ -34,7 +40,7 @@ def test_one_record_moves_one_vote_and_more_only_where_it_is_broken():
 
 def test_teachers_that_are_kept_have_seen_ever_more_records():
     broken = TeachersKept(0.5, rounds=30)
-    votes = broken.votes(broken.worst_case().d1, 20_000, np.random.default_rng(0)).mean(axis=0)
+    votes = ones(broken, broken.worst_case().d1, 20_000, seed=0).mean(axis=0)
     expected = 10 * (1 - 0.9 ** np.arange(1, 31))
     assert np.abs(votes - expected).max() < 6 * 1.5 / np.sqrt(20_000)
 
@@ -45,7 +51,7 @@ def test_a_broken_vote_is_caught_by_an_audit(broken, without_power):
 
 
 @pytest.mark.parametrize("right", [TeacherVotes(0.1), TeacherVotes(0.1, rounds=10), TeachersKept(0.1, refit=True)])
-def test_their_right_twins_are_not(right, without_power):
+def test_correct_votes_are_consistent(right, without_power):
     assert audit(right, trials=40_000, confidence=0.9999, seed=0).verdict is Verdict.CONSISTENT
 
 
@@ -61,3 +67,21 @@ def test_their_right_twins_are_not(right, without_power):
 def test_datasets_are_labels_of_which_one_differs(pair, error):
     with pytest.raises(error):
         TeacherVotes(1.0, n_teachers=2).bind(Neighbours(*pair, "replace_one"))
+
+
+@pytest.mark.parametrize("n_teachers", [2, 5, 10])
+def test_one_draw_aggregates_the_votes_of_teachers(n_teachers):
+    teachers = TeacherVotes(0.3, n_teachers=n_teachers, rounds=4)
+    aggregator = LNMax(0.3, draws="one", n_teachers=n_teachers, n_classes=2, n_queries=4)
+    labels = np.tile(LABELS, n_teachers)
+    release = [
+        mechanism.release(dataset, 50, np.random.default_rng(1)).values
+        for mechanism, dataset in ((teachers, labels), (aggregator, teachers.votes(labels)))
+    ]
+    np.testing.assert_array_equal(*release)
+    assert teachers.exact_guarantee() == aggregator.exact_guarantee()
+
+
+def test_one_draw_refuses_three_labels():
+    with pytest.raises(ParameterError, match="n_classes is 3"):
+        LNMax(0.3, draws="one", n_classes=3)

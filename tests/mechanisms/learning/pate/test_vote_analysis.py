@@ -14,7 +14,7 @@ from dpassay.mechanisms.accounting.kinds.two_laws import TwoGaussiansDP
 from dpassay.mechanisms.broken.pate import EpsilonOfVotes
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.learning.pate import ConfidentGNMax, GNMax, LNMax, PrivateEpsilon, data_dependent
-from dpassay.mechanisms.learning.pate.private_epsilon import noise_divergences
+from dpassay.mechanisms.learning.pate.data_dependent import noise_divergences
 from dpassay.mechanisms.learning.pate.renyi import (
     CHECK,
     gaussian_divergences,
@@ -24,7 +24,7 @@ from dpassay.mechanisms.learning.pate.renyi import (
     log_laplace_miss,
 )
 from dpassay.mechanisms.learning.pate.smooth_sensitivity import MOVE, SteppedBound
-from dpassay.mechanisms.learning.pate.winners import log_gaussian_winner, log_laplace_winner
+from dpassay.mechanisms.learning.pate.winners import log_gaussian_winner, log_laplace_majority, log_laplace_winner
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 ROUNDING = 1e-12
@@ -62,9 +62,18 @@ LAPLACE = (
     (0.02, 0.1, 0.4),
 )
 
+ONE_DRAW = (
+    log_laplace_majority,
+    lambda votes, rate: laplace_divergences(log_laplace_majority(votes, rate).min(axis=1), 0.5 * rate, ORDERS),
+    (0.02, 0.1, 0.4),
+)
 
-@pytest.mark.parametrize(("law", "bound", "scales"), [GAUSSIAN, LAPLACE], ids=["GNMax", "LNMax"])
-@pytest.mark.parametrize("n_classes", [2, 4])
+
+@pytest.mark.parametrize(
+    ("law", "bound", "scales", "n_classes"),
+    [(*GAUSSIAN, 2), (*GAUSSIAN, 4), (*LAPLACE, 2), (*LAPLACE, 4), (*ONE_DRAW, 2)],
+    ids=["GNMax-2", "GNMax-4", "LNMax-2", "LNMax-4", "LNMax-one-draw"],
+)
 def test_bound_is_above_the_exact_divergence_on_every_table_of_votes(law, bound, scales, n_classes):
     below = 0
     for scale in scales:

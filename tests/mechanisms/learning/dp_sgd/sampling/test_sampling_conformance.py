@@ -18,7 +18,7 @@ from dpassay.mechanisms.learning.accounting import steps_guarantee
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
-from dpassay.mechanisms.learning.models.linear import SoftmaxRegression
+from dpassay.mechanisms.learning.models.architectures import SoftmaxRegression
 
 N = 6
 SAMPLE = {"sampling_probability": 0.5, "batch_size": 2, "n_records": N}
