@@ -17,9 +17,12 @@ linkage/             Names for records that have none: linkage with what others 
 from .base import AttributeInference as AttributeInference, Sensitive as Sensitive
 from .imputation import Imputation as Imputation, Majority as Majority
 from .inversion import Inversion as Inversion, closeness as closeness
-from .leaf_counts import LeafCounts as LeafCounts
-from .learned import LearnedInference as LearnedInference
-from .membership import ErrorRates as ErrorRates, FromMembership as FromMembership
+from .predictions import (
+    ErrorRates as ErrorRates,
+    FromMembership as FromMembership,
+    LeafCounts as LeafCounts,
+    LearnedInference as LearnedInference,
+)
 from .records import ModelConfidence as ModelConfidence
 from .synthetic import (
     CorrectAttribution as CorrectAttribution,

@@ -14,11 +14,9 @@ events.py            Exceptional outputs are scored, never dropped: an event tha
 low_level/           What classifiers miss: how an output is written, whether it came before, and how its coordinates s
 """
 
-from .assumed_law import AssumedLaw as AssumedLaw
-from .canary_direction import CanaryDirection as CanaryDirection
-from .canary_loss import CanaryLoss as CanaryLoss
+from .canary_attacks import CanaryDirection as CanaryDirection, CanaryLoss as CanaryLoss
 from .classifier import Classifier as Classifier
 from .gradient_product import GradientProduct as GradientProduct
-from .likelihood_ratio import LikelihoodRatio as LikelihoodRatio
+from .likelihood_ratio import AssumedLaw as AssumedLaw, LikelihoodRatio as LikelihoodRatio
 from .portfolio import Portfolio as Portfolio
 from .threshold import Threshold as Threshold

@@ -17,10 +17,9 @@ from ...mechanisms.core.errors import AttackError
 from ...mechanisms.core.validation import whole
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
-from ..learners.boosting import fit_boosting
 from ..learners.features import Features, Featuriser, as_rows, check_kind
-from ..learners.forest import fit_forest
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
+from ..learners.trees import fit_boosting, fit_forest
 
 MODELS = ("auto", "logistic", "boosting", "forest", "table")
 FEW_CELLS = 16  # up to this many distinct outputs, the table is used without cross-validation

@@ -15,8 +15,8 @@ from dpassay.attacks import base
 from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
+from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.attacks.distinguishing.events import fit_scorer
-from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.attacks.membership.synthetic_data import TableAttack
 from dpassay.attacks.membership.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms

@@ -9,8 +9,6 @@ gower.py        distances of coded records, in blocks
 `dpassay.audit.metrics` measures what they gain over what is guessed anyway.
 """
 
-from .attribute import AttributeDisclosure as AttributeDisclosure
 from .base import Disclosure as Disclosure, Scene as Scene
-from .linkability import Linkability as Linkability
-from .predicates import Predicates as Predicates
-from .singling_out import SinglingOut as SinglingOut
+from .nearest_rows import AttributeDisclosure as AttributeDisclosure, Linkability as Linkability
+from .singling_out import Predicates as Predicates, SinglingOut as SinglingOut

@@ -15,10 +15,13 @@ summaries.py          GroundhogMembership: what summary statistics say of many r
 
 from .base import LearnedAttack as LearnedAttack, TableAttack as TableAttack
 from .density import DensityRatio as DensityRatio
-from .distances import ClosestRecord as ClosestRecord, Neighbourhood as Neighbourhood
 from .generated_queries import GeneratedQueries as GeneratedQueries
-from .groundhog import Groundhog as Groundhog
+from .groundhog import Groundhog as Groundhog, GroundhogMembership as GroundhogMembership
 from .marginal_likelihood import MarginalLikelihood as MarginalLikelihood
-from .records import Known as Known, RecordAttack as RecordAttack
+from .records import (
+    ClosestRecord as ClosestRecord,
+    Known as Known,
+    Neighbourhood as Neighbourhood,
+    RecordAttack as RecordAttack,
+)
 from .shadows import ShadowTables as ShadowTables
-from .summaries import GroundhogMembership as GroundhogMembership

@@ -26,10 +26,9 @@ from ....mechanisms.core.relation import Relation
 from ....mechanisms.learning.base import TrainingData
 from .base import Tables, as_table, in_chunks
 from .density import DensityRatio
-from .distances import ClosestRecord, Neighbourhood
 from .groundhog import KINDS, Statistics
 from .levels import Levels
-from .records import Known, RecordAttack
+from .records import ClosestRecord, Known, Neighbourhood, RecordAttack
 
 SIGNALS: Mapping[str, RecordAttack] = {
     "closest-record": ClosestRecord(),
@@ -60,7 +59,7 @@ class ShadowTables:
         * A signal depends on one table, on all records under attack, and on public data, not on the coins.
 
     Example:
-        >>> from dpassay.attacks.membership.lira import LiRA
+        >>> from dpassay.attacks.membership.likelihood_ratios import LiRA
         >>> from dpassay.audit.games import train_shadows
         >>> from dpassay.audit.metrics.membership import evaluate
         >>> from dpassay.mechanisms.synthetic_data import NoisyHistogramTable

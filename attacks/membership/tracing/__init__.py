@@ -15,12 +15,13 @@ trace.py              trace          from published means and people to p-values
 
 from .attack import Tracing as Tracing
 from .base import Linear as Linear, TracingStatistic as TracingStatistic
-from .differences import Homer as Homer, TruncatedProduct as TruncatedProduct
-from .inner_product import InnerProduct as InnerProduct
-from .likelihood_ratio import (
-    ExactLikelihoodRatio as ExactLikelihoodRatio,
-    TracingLikelihoodRatio as TracingLikelihoodRatio,
-)
 from .packed import PackedPeople as PackedPeople
+from .statistics import (
+    ExactLikelihoodRatio as ExactLikelihoodRatio,
+    Homer as Homer,
+    InnerProduct as InnerProduct,
+    TracingLikelihoodRatio as TracingLikelihoodRatio,
+    TruncatedProduct as TruncatedProduct,
+)
 from .theory import expected_z as expected_z, power as power
 from .trace import Traced as Traced, trace as trace

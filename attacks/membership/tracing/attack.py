@@ -16,9 +16,7 @@ from ....mechanisms.noise.studies.column_means import ColumnMeans
 from ....mechanisms.noise.studies.study import Study
 from ...base import Attack, Scorer, Target
 from .base import TracingStatistic, varying
-from .catalogue import catalogue
-from .inner_product import WEIGHTS, InnerProduct
-from .likelihood_ratio import ExactLikelihoodRatio
+from .statistics import WEIGHTS, ExactLikelihoodRatio, InnerProduct, catalogue
 
 FROM_THE_MECHANISM = ("inner-product", "exact-likelihood-ratio")
 """Statistics whose options are set from the mechanism."""
@@ -33,7 +31,7 @@ class Tracing(Attack):
     run.
 
     Args:
-        statistic: a name in `dpassay.attacks.membership.tracing.catalogue`: "inner-product", "homer", "truncated-product",
+        statistic: a name in `dpassay.attacks.membership.tracing.statistics`: "inner-product", "homer", "truncated-product",
             "likelihood-ratio" or "exact-likelihood-ratio".
         weights: weights of the inner product: "best", "uniform" or "fingerprinting".
 

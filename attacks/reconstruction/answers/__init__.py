@@ -11,12 +11,14 @@ adaptive.py            averaging and differencing: attacks that choose their que
 subset_queries.py      subsets that a query language cannot refuse
 """
 
-from .adaptive import Averaging as Averaging, Differencing as Differencing
 from .base import DecodedAnswers as DecodedAnswers, Decoder as Decoder, DecodingStatus as DecodingStatus
+from .chosen_queries import (
+    Averaging as Averaging,
+    Differencing as Differencing,
+    SubsetQueryAttack as SubsetQueryAttack,
+    floor_subsets as floor_subsets,
+)
 from .exhaustive import Exhaustive as Exhaustive
-from .flips import GaussianLikelihood as GaussianLikelihood
-from .integer_programme import IntegerProgramme as IntegerProgramme
-from .l1 import L1Decoding as L1Decoding
 from .least_squares import BoxedLeastSquares as BoxedLeastSquares, least_squares_accuracy as least_squares_accuracy
-from .linear_programme import LinearProgramme as LinearProgramme
-from .subset_queries import SubsetQueryAttack as SubsetQueryAttack, floor_subsets as floor_subsets
+from .likelihood import GaussianLikelihood as GaussianLikelihood, IntegerProgramme as IntegerProgramme
+from .linear_programmes import L1Decoding as L1Decoding, LinearProgramme as LinearProgramme

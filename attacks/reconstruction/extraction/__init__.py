@@ -7,12 +7,13 @@ exposure.py         exposure: the rank of a canary among all candidates, exact, 
 secret_sharer.py    the secret sharer: which of the candidates does the private language model find likeliest?
 """
 
-from .exposure import (
+from .extract import Extracted as Extracted, Extraction as Extraction
+from .generation import TextSampling as TextSampling, beam_search as beam_search
+from .secret_sharer import (
     ExtrapolatedExposure as ExtrapolatedExposure,
+    SecretSharer as SecretSharer,
+    canary_ranks as canary_ranks,
     exposure as exposure,
     exposure_of_rank as exposure_of_rank,
     extrapolated_exposure as extrapolated_exposure,
 )
-from .extract import Extracted as Extracted, Extraction as Extraction
-from .generation import TextSampling as TextSampling, beam_search as beam_search
-from .secret_sharer import SecretSharer as SecretSharer, canary_ranks as canary_ranks

@@ -21,7 +21,6 @@ from .claims import (
     decide as decide,
     none_of as none_of,
 )
-from .conflicts import Conflict as Conflict, conflict as conflict
 from .decoding import DecodedPeople as DecodedPeople, decode as decode
 from .imputer import (
     ImputationResult as ImputationResult,
@@ -30,4 +29,4 @@ from .imputer import (
 )
 from .published import PublishedCell as PublishedCell, PublishedTables as PublishedTables
 from .reconstructor import TablesReconstructor as TablesReconstructor
-from .solutions import Solutions as Solutions, solve as solve
+from .solutions import Conflict as Conflict, Solutions as Solutions, conflict as conflict, solve as solve

@@ -11,17 +11,25 @@ derivatives.py           how the gradient of an example turns when the example m
 matching.py              which guess stands for which example of a batch
 """
 
-from .gradient_inversion import InvertedGradients as InvertedGradients, invert_gradient as invert_gradient
-from .gradient_matching import GradientMatching as GradientMatching, MatchedGradients as MatchedGradients
-from .imprint import Imprint as Imprint, expected_alone as expected_alone
+from .gradient_inversion import (
+    Imprint as Imprint,
+    InvertedGradients as InvertedGradients,
+    expected_alone as expected_alone,
+    invert_gradient as invert_gradient,
+)
+from .gradient_matching import (
+    GradientMatching as GradientMatching,
+    MatchedGradients as MatchedGradients,
+    matched_errors as matched_errors,
+)
 from .informed_adversary import (
     InformedAdversary as InformedAdversary,
+    PerturbedOutput as PerturbedOutput,
     RecoveredRecords as RecoveredRecords,
     SolverError as SolverError,
+    blind_success as blind_success,
     solver_error as solver_error,
 )
-from .matching import matched_errors as matched_errors
-from .perturbed_output import PerturbedOutput as PerturbedOutput, blind_success as blind_success
 from .prior_aware import (
     PriorAware as PriorAware,
     orthogonal_success as orthogonal_success,

@@ -35,7 +35,7 @@ from ....mechanisms.core.constraints import check_fields, one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.learning.base import TrainingData
-from ...distinguishing.noisy_steps import log_ratio, noisy_steps
+from ...distinguishing.gradient_product import log_ratio, noisy_steps
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 
 if TYPE_CHECKING:

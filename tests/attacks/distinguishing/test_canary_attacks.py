@@ -12,7 +12,7 @@ from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
 from dpassay.attacks.catalogue import build, catalogue, choose
 from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
-from dpassay.attacks.distinguishing.targeted import TargetedAttack
+from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.broken.dp_sgd.divisor import ExpectedBatchSizeOfData

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.leave_one_out import Others
+from dpassay.attacks.membership.shadows import Others
 
 
 def naive(values, mask, partner):

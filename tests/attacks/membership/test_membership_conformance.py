@@ -9,8 +9,7 @@ from scipy.special import stdtrit
 
 from dpassay.attacks.membership.base import MembershipAttack
 from dpassay.attacks.membership.catalogue import build, catalogue
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.likelihood_ratios import RMIA, LiRA
 
 VARIANTS = [
     *(build(name) for name in catalogue),

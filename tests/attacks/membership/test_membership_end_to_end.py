@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.attacks.membership.rmia import RMIA
-from dpassay.attacks.membership.threshold import LossThreshold
+from dpassay.attacks.membership.likelihood_ratios import RMIA, LiRA
+from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import train_shadows
 from dpassay.experiments.data.datasets import load
 from dpassay.mechanisms.learning.dp_sgd import DPSGD

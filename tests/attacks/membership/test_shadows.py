@@ -7,9 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
 from dpassay.attacks.membership.gradients import GradientInnerProduct, GradientNorm
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.attacks.membership.rmia import RMIA
-from dpassay.attacks.membership.threshold import LossThreshold
+from dpassay.attacks.membership.likelihood_ratios import RMIA, LiRA
+from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.trials.seeds import Stage, stream
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner

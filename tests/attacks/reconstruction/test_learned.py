@@ -18,7 +18,7 @@ from dpassay.attacks.reconstruction import (
 )
 from dpassay.attacks.reconstruction.answers import BoxedLeastSquares
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
-from dpassay.attacks.reconstruction.columns import EventColumns
+from dpassay.attacks.reconstruction.learned import EventColumns
 from dpassay.audit import audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction
 from dpassay.audit.evidence.verdict import Verdict

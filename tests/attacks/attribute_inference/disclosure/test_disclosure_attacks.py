@@ -10,7 +10,7 @@ from dpassay.attacks.attribute_inference.disclosure import (
     Predicates,
     Scene,
     SinglingOut,
-    gower,
+    nearest_rows,
 )
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
@@ -42,10 +42,10 @@ def slow_neighbours(record, rows, names, k):
 
 @pytest.mark.parametrize("k", [1, 3, 30])
 def test_neighbours_are_those_of_loops_in_any_blocks(k, monkeypatch):
-    monkeypatch.setattr(gower, "BLOCK", 70)
+    monkeypatch.setattr(nearest_rows, "BLOCK", 70)
     rows, some = records(30, 0), records(11, 4)
     attack = SinglingOut(DOMAIN, ORDERED)
-    found = np.vstack([near for _, near in gower.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
+    found = np.vstack([near for _, near in nearest_rows.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
     assert [set(np.flatnonzero(one)) for one in found] == [slow_neighbours(r, rows, DOMAIN.names, k) for r in some]
 
 

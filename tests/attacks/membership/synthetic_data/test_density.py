@@ -6,7 +6,7 @@ from attack_laws import auc
 from scipy import special, stats
 
 from dpassay.attacks.membership.synthetic_data import DensityRatio, Known
-from dpassay.attacks.membership.synthetic_data.estimators import ESTIMATORS, FLOOR, NEIGHBOUR, RIDGE
+from dpassay.attacks.membership.synthetic_data.density import ESTIMATORS, FLOOR, NEIGHBOUR, RIDGE
 from dpassay.mechanisms.core.errors import ParameterError
 
 GAUSSIAN = {"independent": 0.03, "gaussian": 0.01, "kernel": 0.02, "nearest": 0.02, "classifier": 0.01}

@@ -112,7 +112,6 @@ def test_the_radius_is_the_median_of_the_smallest_distances():
         (lambda: ClosestRecord(score="dcr"), "unknown score 'dcr'"),
         (lambda: ClosestRecord(neighbour=0), "neighbour must be"),
         (lambda: Neighbourhood(radius=0.0), "radius must be"),
-        (lambda: Neighbourhood(radius="median"), "radius must be a number above 0, or None"),
     ],
 )
 def test_wrong_options_are_named(make, message):

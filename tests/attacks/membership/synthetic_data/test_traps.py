@@ -7,7 +7,7 @@ import pytest
 from table_laws import OneCopy, Synthesiser
 
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, GeneratedQueries
-from dpassay.attacks.membership.synthetic_data.distances import share_closer
+from dpassay.attacks.membership.synthetic_data.records import share_closer
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import ApproximateDP, PureDP
 from dpassay.mechanisms.core.records import replace_record

@@ -10,7 +10,7 @@ from scipy import stats
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import build, choose
 from dpassay.attacks.membership.tracing import Tracing, expected_z
-from dpassay.attacks.membership.tracing.catalogue import catalogue
+from dpassay.attacks.membership.tracing.statistics import catalogue
 from dpassay.audit import Verdict, audit
 from dpassay.mechanisms import GaussianDP, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AttackError, ParameterError

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.attacks.membership.tracing import Homer, InnerProduct, PackedPeople, TracingLikelihoodRatio, nulls, trace
-from dpassay.attacks.membership.tracing.multiple import benjamini_hochberg, holm
+from dpassay.attacks.membership.tracing import Homer, InnerProduct, PackedPeople, TracingLikelihoodRatio, p_values, trace
+from dpassay.attacks.membership.tracing.p_values import benjamini_hochberg, holm
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.studies import Genomes, Tardos, Uniform
 
@@ -31,11 +31,11 @@ def test_exact_p_values_are_those_of_all_rows(statistic):
     linear = statistic.linear(p + 0.2 * rng.standard_normal(12), p)
     scores = linear.scores(rng.integers(0, 2, (200, 12)))
     wanted = brute_force(linear, p, scores)
-    found = nulls.exact(scores, linear, p)
+    found = p_values.exact(scores, linear, p)
     assert np.all(found >= wanted - 1e-12)
     # the shift of at most a few cells may take in a neighbouring row or two of the 4,096
     assert np.quantile(found - wanted, 0.9) < 2e-3
-    assert np.all(nulls.chernoff(scores, linear, p) >= wanted - 1e-12)
+    assert np.all(p_values.chernoff(scores, linear, p) >= wanted - 1e-12)
 
 
 def test_exact_p_values_are_close_to_the_binomial_tail_far_out():
@@ -44,11 +44,11 @@ def test_exact_p_values_are_close_to_the_binomial_tail_far_out():
     linear = InnerProduct().linear(p + 0.1, p)
     counts = np.array([600, 660, 700, 740, 760])
     rows = (np.arange(d) < counts[:, None]).astype(int)
-    found = nulls.exact(linear.scores(rows), linear, p)
+    found = p_values.exact(linear.scores(rows), linear, p)
     wanted = stats.binom.sf(counts - 1, d, 0.3)
     assert np.all(found >= wanted)
     assert np.all(found <= wanted * 1.1 + 2e-13)
-    bound = nulls.chernoff(linear.scores(rows), linear, p)
+    bound = p_values.chernoff(linear.scores(rows), linear, p)
     assert np.all(bound >= wanted)
     assert np.all(bound <= 25 * wanted)
 
@@ -58,14 +58,14 @@ def test_the_normal_limit_is_too_sure_where_few_columns_have_most_of_the_weight(
     p = np.full(40, 0.02)
     linear = InnerProduct().linear(np.full(40, 0.1), p)
     scores = linear.scores(np.tri(41, 40, -1, dtype=int)[[4, 6]])
-    exact, normal = nulls.exact(scores, linear, p), nulls.normal(scores, linear, p)
+    exact, normal = p_values.exact(scores, linear, p), p_values.normal(scores, linear, p)
     wanted = stats.binom.sf([3, 5], 40, 0.02)
     np.testing.assert_allclose(exact, wanted, rtol=1e-6)
     assert np.all(normal < 0.1 * wanted)
 
 
 def test_empirical_p_values_count_the_reference_once():
-    assert nulls.empirical([5.0, 9.0, 20.0, -1.0], np.arange(10.0)).tolist() == pytest.approx(
+    assert p_values.empirical([5.0, 9.0, 20.0, -1.0], np.arange(10.0)).tolist() == pytest.approx(
         [6 / 11, 2 / 11, 1 / 11, 1.0]
     )
 
