@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import PositiveInt, check_fields
+from ...mechanisms.core.constraints import PositiveInt
 from ...mechanisms.core.errors import AttackError
 from .base import AttributeInference, People, Sensitive
 from .imputation import check_learner, fitted_scores
@@ -29,9 +29,6 @@ class NearestRows(AttributeInference):
     """
 
     n_neighbours: PositiveInt = 1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return the share of each value."""

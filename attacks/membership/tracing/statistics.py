@@ -130,9 +130,6 @@ class TruncatedProduct(TracingStatistic):
 
     accuracy: Positive = 0.1
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def threshold(self, n_attributes: int, *, fpr: float) -> float:
         """Return 4 alpha sqrt(d ln(1 / fpr)): non-members score above it with a probability below `fpr`.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, check_fields
+from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.errors import ParameterError, plural
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
 
@@ -46,9 +46,6 @@ class Exhaustive(Decoder):
     """
 
     error: NonNegative | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def consistent(self, queries: ArrayLike, answers: ArrayLike) -> NDArray[np.bool_]:
         """Return the columns that fit the answers `(m,)` of one run, `(n_columns, n)`; none if `error` is too small."""

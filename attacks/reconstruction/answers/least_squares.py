@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, check_fields
+from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.validation import positive, whole
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
 
@@ -41,9 +41,6 @@ class BoxedLeastSquares(Decoder):
     """
 
     noise: NonNegative = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         gram = queries.T @ queries

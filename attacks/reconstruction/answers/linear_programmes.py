@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, Positive, check_fields
+from ....mechanisms.core.constraints import NonNegative, Positive
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, stacked
 from .least_squares import BoxedLeastSquares
 
@@ -41,9 +41,6 @@ class LinearProgramme(Decoder):
 
     error: NonNegative | None = None
     time_limit: Positive = 60.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         m, n = queries.shape
@@ -98,9 +95,6 @@ class L1Decoding(Decoder):
     """
 
     time_limit: Positive = 60.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         n = queries.shape[1]

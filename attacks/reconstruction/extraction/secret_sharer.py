@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import NonNegative, Positive, check_fields
+from ....mechanisms.core.constraints import NonNegative, Positive
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import positive, whole
@@ -174,9 +174,6 @@ class SecretSharer(Reconstructor):
     _: KW_ONLY
     smoothing: Positive = 0.1
     least: NonNegative = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if there is no language model, or no text to guess."""

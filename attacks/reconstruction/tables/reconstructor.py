@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import Positive, at_least, check_fields
+from ....mechanisms.core.constraints import Positive, at_least
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.query_release.tables.noisy import NoisyTables
 from ....mechanisms.query_release.tables.swapped import SwappedTables
@@ -50,9 +50,6 @@ class TablesReconstructor(Reconstructor):
     others_known: bool = True
     n_learn: Annotated[int, at_least(2)] = 200
     seconds: Positive = 10.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the tables or the person are missing."""

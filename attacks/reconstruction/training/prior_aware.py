@@ -31,7 +31,7 @@ from scipy.special import log_ndtr, logsumexp
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import check_fields, one_of_names
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.learning.base import TrainingData
@@ -77,9 +77,6 @@ class PriorAware(Reconstructor):
     """
 
     score: Annotated[str, one_of_names("likelihood", "product")] = "likelihood"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the attack cannot be used."""
