@@ -168,7 +168,7 @@ class AttributeInference(Options):
         """Return the index of the value with the largest score, `(n,)`; the first of equal ones."""
         return np.asarray(self.scores(released, people, sensitive, known).argmax(axis=1))
 
-    def right(
+    def correct(
         self, released: Any, people: People, sensitive: Sensitive, known: People | None = None
     ) -> NDArray[np.bool_]:
         """Return a mask `(n,)` of the people whose value is guessed correctly."""

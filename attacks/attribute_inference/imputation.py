@@ -39,7 +39,7 @@ class Imputation(AttributeInference):
         >>> x = rng.integers(0, 2, 200).astype(float)
         >>> X = np.column_stack([x, 2 * x])  # the second column determines the first
         >>> secret = Sensitive(0, [0, 1])
-        >>> Imputation().right(None, (X[:50], x[:50]), secret, known=(X[50:], x[50:])).all()
+        >>> Imputation().correct(None, (X[:50], x[:50]), secret, known=(X[50:], x[50:])).all()
         np.True_
     """
 

@@ -102,7 +102,7 @@ def fit_scorer(
     shapes = _common_shapes(marked0, marked1)
     (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
     starved = min(len(ordinary0), len(ordinary1)) < attack.minimum_pilot <= min(len(pilot0), len(pilot1))
-    base = Indifferent() if starved else attack.fit(target, ordinary0, ordinary1, rng)
+    base = ConstantScorer() if starved else attack.fit(target, ordinary0, ordinary1, rng)
     pilot = _Pilot((marked0, marked1), (ordinary0, ordinary1), (labels0, labels1), shapes)
     without_low_bits = getattr(base, "without_low_bits", None)
     if without_low_bits is None:
@@ -158,7 +158,7 @@ def _together(marked: Outputs, shapes: tuple[Shape, ...] | None, ordinary: Float
 
 
 @dataclass(frozen=True)
-class Indifferent:
+class ConstantScorer:
     """Scorer that gives every output 0: for pilots with too few ordinary rows to learn from."""
 
     def score(self, outputs: Outputs) -> Floats:

@@ -151,10 +151,10 @@ class OneOf(Secret):
         """Draw the number of rounds with each candidate, `(k,)`, of `size` rounds: a multinomial draw."""
         return rng.multinomial(size, self.probabilities)
 
-    def right(self, truths: NDArray[np.int64], guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def correct(self, truths: NDArray[np.int64], guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return a mask `(size,)` of the guesses that are close to the truth; -1 never is.
 
-        >>> OneOf((0, 1)).right(np.array([0, 1, 1]), np.array([0, 0, -1])).tolist()
+        >>> OneOf((0, 1)).correct(np.array([0, 1, 1]), np.array([0, 0, -1])).tolist()
         [True, False, False]
         """
         if self.close is None:

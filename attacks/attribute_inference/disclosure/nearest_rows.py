@@ -69,9 +69,9 @@ class Linkability(Disclosure):
         >>> table = np.array([[0, 0], [1, 1], [2, 2]])
         >>> attack = Linkability({"a": 3, "b": 3}, first=["a"], second=["b"])
         >>> empty = np.empty((0, 2), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[2, 2], [1, 1], [1, 0]]), table[:1], empty), np.random.default_rng(0))
+        >>> attack.correct(table, Scene(np.array([[2, 2], [1, 1], [1, 0]]), table[:1], empty), np.random.default_rng(0))
         array([ True,  True, False])
-        >>> attack.right(table, Scene(np.array([[2, 2], [1, 1]]), table[1:], empty), np.random.default_rng(0))
+        >>> attack.correct(table, Scene(np.array([[2, 2], [1, 1]]), table[1:], empty), np.random.default_rng(0))
         array([False, False])
     """
 
@@ -96,7 +96,7 @@ class Linkability(Disclosure):
                 advice=f"Both know {', '.join(both)}, which links people without any table.",
             )
 
-    def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people who are linked, and to no bystander."""
         linked = np.zeros(len(scene.people), dtype=np.bool_)
         others = self._near_any(released, scene.bystanders)
@@ -105,7 +105,7 @@ class Linkability(Disclosure):
             linked[block] = (near & other).any(axis=1) & ~(near & others).any(axis=1)
         return linked
 
-    def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return successes of a random guess among the person's own record and those of all bystanders."""
         return np.asarray(rng.integers(len(scene.bystanders) + 1, size=len(scene.people)) == 0)
 
@@ -131,8 +131,8 @@ class AttributeDisclosure(Disclosure):
         n_neighbours: nearest rows, >= 1; rows as near as the last one are included. Of equally frequent values the
             lowest code is guessed.
         within: largest error of a correct guess, in codes; above 0 only if the secret is ordered.
-        attack: another attack on tables, of `dpassay.attacks.attribute_inference`, such as `CorrectAttribution()`; None: nearest
-            rows, by Gower's distance.
+        attack: another attack on tables, of `dpassay.attacks.attribute_inference`, such as `CorrectAttribution()`;
+            None: nearest rows, by Gower's distance.
         baseline: attack without the release.
 
     References:
@@ -143,7 +143,7 @@ class AttributeDisclosure(Disclosure):
         >>> table = np.array([[0, 0, 1], [1, 0, 0], [2, 2, 1]])
         >>> attack = AttributeDisclosure({"a": 3, "b": 3, "c": 2}, secret="c")
         >>> empty = np.empty((0, 3), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), empty, empty), np.random.default_rng(0))
+        >>> attack.correct(table, Scene(np.array([[2, 2, 1], [1, 0, 1]]), empty, empty), np.random.default_rng(0))
         array([ True, False])
     """
 
@@ -170,13 +170,13 @@ class AttributeDisclosure(Disclosure):
         if self.domain.shape[self.domain.index(self.secret)] < 2:
             raise ParameterError(argument="secret", value=self.secret, allowed="have two values or more")
 
-    def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whose value is guessed from the table."""
         if self.attack is None:
             return self._close(self._nearest(released, scene.people), scene.people)
         return self._by(self.attack, self._people(released), scene)
 
-    def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whose value the baseline guesses; raise `AttackError` if no people are known."""
         return self._by(self.baseline, None, scene)
 

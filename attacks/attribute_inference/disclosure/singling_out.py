@@ -1,4 +1,4 @@
-"""Singling out: descriptions of people as intervals of codes, and the attack that looks for one that matches one person."""
+"""Singling out: descriptions of people as intervals of codes, and the search for one that matches one person."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class SinglingOut(Disclosure):
         >>> table = np.array([[0, 0], [0, 1], [1, 0]])
         >>> attack = SinglingOut({"a": 2, "b": 2}, n_columns=2)
         >>> empty = np.empty((0, 2), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
+        >>> attack.correct(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
         array([ True, False])
     """
 
@@ -173,15 +173,15 @@ class SinglingOut(Disclosure):
                 argument="n_columns", value=self.n_columns, allowed=f"be at most {len(self.domain.names)}, all columns"
             )
 
-    def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whom a description from the table matches, and no bystander."""
         return _singled_out(self.predicates(released, rng), scene)
 
-    def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whom a random description matches, and no bystander."""
         return _singled_out(self.random_predicates(rng), scene)
 
-    def guesses(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the descriptions that match exactly one of the people, `(n_descriptions,)`.
 
         These are not independent draws, because they concern the same people.

@@ -12,12 +12,12 @@ from .groups import (
     prior_beliefs as prior_beliefs,
 )
 from .ratings import (
-    Knowledge as Knowledge,
-    LinkedPerson as LinkedPerson,
+    BackgroundKnowledge as BackgroundKnowledge,
+    LinkageResult as LinkageResult,
     Match as Match,
     Ratings as Ratings,
     ScoreboardRH as ScoreboardRH,
-    find as find,
+    link_people as link_people,
 )
 from .registers import (
     Links as Links,

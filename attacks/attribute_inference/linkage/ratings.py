@@ -163,7 +163,7 @@ class ScoreboardRH:
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class BackgroundKnowledge:
     """Background knowledge of a person, made from the true record for an experiment.
 
     Args:
@@ -223,37 +223,37 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedPerson:
+class LinkageResult:
     """Results of the attack on several people, with and without their ratings in the release.
 
     Args:
-        best_is_right: mask `(n_people,)`: the best record is the true one.
+        best_is_correct: mask `(n_people,)`: the best record is the true one.
         gap: `(n_people,)` gap of the best record; see `Match`.
         gap_without: `(n_people,)` gap without the person's ratings, where every match is false.
         least: smallest gap of a match.
     """
 
-    best_is_right: NDArray[np.bool_]
+    best_is_correct: NDArray[np.bool_]
     gap: Floats
     gap_without: Floats
     least: float
 
     @property
-    def right(self) -> NDArray[np.bool_]:
+    def correct(self) -> NDArray[np.bool_]:
         """Mask `(n_people,)` of people matched with the true record."""
-        return self._matched(self.gap) & self.best_is_right
+        return self._matched(self.gap) & self.best_is_correct
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
         """Mask `(n_people,)` of people matched with another record."""
-        return self._matched(self.gap) & ~self.best_is_right
+        return self._matched(self.gap) & ~self.best_is_correct
 
     @property
     def false(self) -> NDArray[np.bool_]:
         """Mask `(n_people,)` of people matched without their ratings in the release."""
         return self._matched(self.gap_without)
 
-    def at(self, gap: float) -> LinkedPerson:
+    def at(self, gap: float) -> LinkageResult:
         """Return the results for another gap as the smallest gap of a match."""
         return replace(self, least=gap)
 
@@ -269,13 +269,13 @@ class LinkedPerson:
         return np.asarray((gap >= self.least) & (gap > 0.0))
 
 
-def find(
+def link_people(
     table: pd.DataFrame,
     people: Sequence[Any],
     attack: ScoreboardRH,
-    knowledge: Knowledge,
+    knowledge: BackgroundKnowledge,
     rng: np.random.Generator,
-) -> LinkedPerson:
+) -> LinkageResult:
     """Attack each of these people, with their ratings in the release and without.
 
     Args:
@@ -292,7 +292,7 @@ def find(
         raise ParameterError("people must not be empty, but there is no person.", argument="people")
     ratings = Ratings.of(table)
     attack = attack if knowledge.days is not None else replace(attack, with_days=False)
-    best_is_right, gaps, gaps_without = (
+    best_is_correct, gaps, gaps_without = (
         np.zeros(len(people), dtype=np.bool_),
         np.zeros(len(people)),
         np.zeros(len(people)),
@@ -300,6 +300,6 @@ def find(
     for place, person in enumerate(people):
         known = knowledge.of(table, person, rng)
         match = attack.match(ratings, known)
-        best_is_right[place], gaps[place] = match.best == person, match.gap
+        best_is_correct[place], gaps[place] = match.best == person, match.gap
         gaps_without[place] = attack.match(ratings.without(person), known).gap
-    return LinkedPerson(best_is_right, gaps, gaps_without, attack.gap)
+    return LinkageResult(best_is_correct, gaps, gaps_without, attack.gap)

@@ -87,12 +87,12 @@ class Links:
 
     Args:
         match: `(n_records,)` index in the register; -1 if there is no link.
-        n_alike: `(n_records,)` number of people of the register who agree with the record; 1 is a link.
+        n_matching: `(n_records,)` number of people of the register who agree with the record; 1 is a link.
         n_named: people in the register.
     """
 
     match: Places
-    n_alike: Places
+    n_matching: Places
     n_named: int
 
     @property
@@ -100,7 +100,7 @@ class Links:
         """Share of records with a link."""
         return float((self.match >= 0).mean())
 
-    def right(self, truth: ArrayLike) -> NDArray[np.bool_]:
+    def correct(self, truth: ArrayLike) -> NDArray[np.bool_]:
         """Return a mask `(n_records,)` of the correct links.
 
         Args:
@@ -110,15 +110,15 @@ class Links:
 
     @property
     def guessing_share(self) -> float:
-        """Expected share of records identified by a guess among matching people: 1 / n_alike, 0 if there are none."""
-        return float(np.where(self.n_alike > 0, 1.0 / np.maximum(self.n_alike, 1), 0.0).mean())
+        """Expected share of records identified by a guess among matching people: 1 / n_matching, or 0 without any."""
+        return float(np.where(self.n_matching > 0, 1.0 / np.maximum(self.n_matching, 1), 0.0).mean())
 
 
 def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Links:
     """Join a release without names to a register with names, wherever exactly one named person agrees.
 
     A link is certain if the register contains every person. Otherwise the true person may be missing while another
-    person agrees; `Links.right` measures this if the truth is known.
+    person agrees; `Links.correct` measures this if the truth is known.
 
     Args:
         release: one record per row.
@@ -133,7 +133,7 @@ def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Li
         >>> visits = pd.DataFrame({"zip": [1, 1, 2], "sex": ["f", "m", "f"]})
         >>> voters = pd.DataFrame({"zip": [1, 2, 2, 1], "sex": ["f", "f", "f", "m"]})
         >>> links = link(visits, voters, ["zip", "sex"])
-        >>> links.match.tolist(), links.n_alike.tolist()
+        >>> links.match.tolist(), links.n_matching.tolist()
         ([0, 3, -1], [1, 1, 2])
     """
     check_columns(release, on, "on")

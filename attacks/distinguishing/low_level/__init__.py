@@ -15,4 +15,9 @@ from .rules import (
     RowStatistic as RowStatistic,
     rules_for as rules_for,
 )
-from .screen import Beyond as Beyond, learn_beyond as learn_beyond, log_p_value as log_p_value, promise as promise
+from .screen import (
+    LevelOdds as LevelOdds,
+    fit_level_odds as fit_level_odds,
+    largest_log_ratio as largest_log_ratio,
+    log_p_value as log_p_value,
+)

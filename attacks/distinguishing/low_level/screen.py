@@ -31,7 +31,7 @@ PILOT_LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Beyond:
+class LevelOdds:
     """Log odds that each level adds to a score.
 
     Args:
@@ -98,7 +98,7 @@ def log_p_value(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> flo
     return _log_p_value(differences[tested]) if tested.any() else 0.0
 
 
-def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Beyond:
+def fit_level_odds(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> LevelOdds:
     """Learn the log odds that levels add to scores of the same pilot outputs; arguments as for `log_p_value`.
 
     The log odds of a level maximise its likelihood times a logistic prior, which is worth half an output on each side:
@@ -113,7 +113,7 @@ def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Be
         slope, curvature = observed.n_side1 - mean + 0.5 - prior, variance + prior * (1.0 - prior)
         log_odds += np.clip(slope / curvature, -LARGEST_STEP, LARGEST_STEP)
     significant = tested & (np.abs(differences) >= CLEAR)
-    return Beyond(observed.known[significant], log_odds[significant])
+    return LevelOdds(observed.known[significant], log_odds[significant])
 
 
 def _log_p_value(differences: Floats) -> float:
@@ -125,7 +125,7 @@ def _log_p_value(differences: Floats) -> float:
     return min(0.0, math.log(2.0) + min(largest, sum_of_squares))
 
 
-def promise(out: Floats, in_: Floats) -> float:
+def largest_log_ratio(out: Floats, in_: Floats) -> float:
     """Return the largest log ratio of rates at any threshold in either direction, both rates at their limits.
 
     Args:
@@ -153,4 +153,4 @@ def _ratio(gain: NDArray[np.int64], n_gain: int, loss: NDArray[np.int64], n_loss
     return np.asarray(ratio)
 
 
-__all__ = ["Beyond", "learn_beyond", "log_p_value", "promise"]
+__all__ = ["LevelOdds", "fit_level_odds", "log_p_value", "largest_log_ratio"]

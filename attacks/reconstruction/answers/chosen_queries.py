@@ -33,8 +33,8 @@ class Averaging:
 
     Example:
         >>> from dpassay.mechanisms import Laplace
-        >>> desk = Answerer(np.ones((1000, 5)), np.random.default_rng(0), noise=Laplace(1.0))
-        >>> counts = Averaging(n_repeats=100).count(desk, np.ones(5))
+        >>> answerer = Answerer(np.ones((1000, 5)), np.random.default_rng(0), noise=Laplace(1.0))
+        >>> counts = Averaging(n_repeats=100).count(answerer, np.ones(5))
         >>> bool(abs(counts.std() - 0.1414) < 0.01)
         True
     """
@@ -45,9 +45,9 @@ class Averaging:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def count(self, desk: Answerer, subset: ArrayLike) -> Floats:
+    def count(self, answerer: Answerer, subset: ArrayLike) -> Floats:
         """Return estimates of the count, `(n_runs,)`; NaN if no answer was given."""
-        answers = desk.ask_again(subset, self.n_repeats)
+        answers = answerer.ask_again(subset, self.n_repeats)
         estimates = np.full(len(answers), np.nan)
         answered = ~np.isnan(answers).all(axis=1)
         estimates[answered] = COMBINE[self.combine](answers[answered], axis=1)
@@ -65,8 +65,8 @@ class Differencing:
         n_repeats, combine: for each query, as for `Averaging`.
 
     Example:
-        >>> desk = Answerer([1, 0, 1, 1], np.random.default_rng(0))
-        >>> Differencing().attack(desk).bits[0].tolist(), desk.n_asked
+        >>> answerer = Answerer([1, 0, 1, 1], np.random.default_rng(0))
+        >>> Differencing().attack(answerer).bits[0].tolist(), answerer.n_asked
         ([True, False, True, True], 8)
     """
 
@@ -76,15 +76,15 @@ class Differencing:
     def __post_init__(self) -> None:
         Averaging(self.n_repeats, self.combine)
 
-    def attack(self, desk: Answerer) -> DecodedAnswers:
+    def attack(self, answerer: Answerer) -> DecodedAnswers:
         """Return every bit, one after the other; a bit whose queries were not answered has the value 1/2."""
         average = Averaging(self.n_repeats, self.combine)
-        all_records = np.ones(desk.n_records, dtype=np.bool_)
-        values = np.empty((desk.n_runs, desk.n_records))
-        for place in range(desk.n_records):
+        all_records = np.ones(answerer.n_records, dtype=np.bool_)
+        values = np.empty((answerer.n_runs, answerer.n_records))
+        for place in range(answerer.n_records):
             others = all_records.copy()
             others[place] = False
-            values[:, place] = average.count(desk, all_records) - average.count(desk, others)
+            values[:, place] = average.count(answerer, all_records) - average.count(answerer, others)
         return _with_gaps(values)
 
 
@@ -151,9 +151,9 @@ class SubsetQueryAttack:
         >>> from dpassay.mechanisms import Gaussian
         >>> bits = np.random.default_rng(1).integers(0, 2, 40)
         >>> noise = Gaussian(noise_multiplier=1.0)
-        >>> desk = Answerer(bits, np.random.default_rng(2), noise=noise, memory="sticky", suppressed_below=4)
-        >>> found = SubsetQueryAttack(n_primes=5).attack(desk, np.arange(1000, 1040))
-        >>> bool((found.bits[0] == bits).all()), desk.n_asked
+        >>> answerer = Answerer(bits, np.random.default_rng(2), noise=noise, memory="sticky", suppressed_below=4)
+        >>> found = SubsetQueryAttack(n_primes=5).attack(answerer, np.arange(1000, 1040))
+        >>> bool((found.bits[0] == bits).all()), answerer.n_asked
         (True, 250)
     """
 
@@ -163,10 +163,10 @@ class SubsetQueryAttack:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def attack(self, desk: Answerer, identifiers: ArrayLike) -> DecodedAnswers:
-        """Return the column behind `desk`, whose records have these identifiers; suppressed answers are left out."""
+    def attack(self, answerer: Answerer, identifiers: ArrayLike) -> DecodedAnswers:
+        """Return the column behind `answerer`, whose records have these identifiers, without suppressed answers."""
         subsets = floor_subsets(identifiers, n_primes=self.n_primes)
-        return self.decoder.decode(subsets, desk.ask_all(subsets))
+        return self.decoder.decode(subsets, answerer.ask_all(subsets))
 
 
 def _primes(count: int) -> list[int]:

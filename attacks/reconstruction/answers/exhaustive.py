@@ -112,5 +112,3 @@ def furthest_apart(columns: NDArray[np.bool_]) -> int:
     signs = np.where(columns[:COMPARED], 1.0, -1.0)
     smallest_product = float((signs @ signs.T).min())
     return int(columns.shape[1] - smallest_product) // 2
-    apart: int = round((columns.shape[1] - smallest_product) / 2.0)
-    return apart

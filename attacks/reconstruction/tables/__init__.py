@@ -25,7 +25,7 @@ from .decoding import DecodedPeople as DecodedPeople, decode as decode
 from .imputer import (
     ImputationResult as ImputationResult,
     expected_block as expected_block,
-    found_people as found_people,
+    identify_people as identify_people,
 )
 from .published import PublishedCell as PublishedCell, PublishedTables as PublishedTables
 from .reconstructor import TablesReconstructor as TablesReconstructor

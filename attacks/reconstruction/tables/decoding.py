@@ -15,7 +15,7 @@ from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.noisy import NoisyTables
-from .integer_programme import LONGEST, Deadline, Rows, SolverStatus, row
+from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, Rows, SolverStatus, row
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,9 @@ def residual_rows(distinct: Distinct, noisy: Floats, n_people: int) -> tuple[Row
     return rows, objective
 
 
-def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = LONGEST) -> DecodedPeople:
+def decode(
+    mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = DEFAULT_TIME_LIMIT
+) -> DecodedPeople:
     """Return the maximum-likelihood block, given the release of `mechanism`.
 
     Args:

@@ -18,7 +18,7 @@ from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import CensusDomain
 from ....mechanisms.query_release.tables.tables import Tables
 from .claims import certain_people
-from .integer_programme import LONGEST
+from .integer_programme import DEFAULT_TIME_LIMIT
 from .published import PublishedTables
 from .solutions import solve
 
@@ -84,13 +84,13 @@ class ImputationResult:
     finished: bool
 
 
-def found_people(
+def identify_people(
     tables: Tables,
     block: ArrayLike,
     population: ArrayLike,
     *,
     without_person: bool = False,
-    seconds: float = LONGEST,
+    seconds: float = DEFAULT_TIME_LIMIT,
 ) -> ImputationResult:
     """Return who is found in the exact tables of a block, and who is guessed without the tables.
 

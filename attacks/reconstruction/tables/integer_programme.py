@@ -16,7 +16,7 @@ from scipy import optimize, sparse
 from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError
 
-LONGEST = 60.0
+DEFAULT_TIME_LIMIT = 60.0
 """Default time limit of a search, in seconds."""
 
 
@@ -84,12 +84,12 @@ class Rows:
 
         Args:
             objective: one coefficient per column; columns beyond its end have 0.
-            deadline: time limit; a new one of LONGEST seconds by default.
+            deadline: time limit; a new one of DEFAULT_TIME_LIMIT seconds by default.
 
         Raises:
             AttackError: the solver fails.
         """
-        seconds_left = (deadline or Deadline(LONGEST)).left
+        seconds_left = (deadline or Deadline(DEFAULT_TIME_LIMIT)).left
         if seconds_left <= 0.0:
             return Answer(SolverStatus.TIME_LIMIT)
         cost = np.zeros(len(self.upper))

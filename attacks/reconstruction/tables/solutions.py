@@ -13,7 +13,7 @@ from ....mechanisms.core.errors import AttackError, plural
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import CensusDomain
 from .encoding import Encoding, encode
-from .integer_programme import LONGEST, Cuts, Deadline, SolverStatus
+from .integer_programme import DEFAULT_TIME_LIMIT, Cuts, Deadline, SolverStatus
 from .published import PublishedCell, PublishedTables
 
 MOST_STEPS = 5_000
@@ -80,7 +80,7 @@ class Solutions:
         return f"at least {n} block{'s have' if n > 1 else ' has'} these tables: {why}, and there may be more"
 
 
-def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = LONGEST) -> Solutions:
+def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = DEFAULT_TIME_LIMIT) -> Solutions:
     """Return the blocks that have some tables, each once.
 
     Args:
@@ -189,7 +189,7 @@ class Conflict:
         return "\n".join(lines)
 
 
-def conflict(published: PublishedTables, *, seconds: float = LONGEST) -> Conflict | None:
+def conflict(published: PublishedTables, *, seconds: float = DEFAULT_TIME_LIMIT) -> Conflict | None:
     """Return published cells that contradict each other; None if some block has all cells, or if time ran out.
 
     Deletion filter (Chinneck and Dravnieks 1991): halves, then single cells are removed if the rest still

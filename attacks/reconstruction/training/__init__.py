@@ -27,7 +27,7 @@ from .informed_adversary import (
     PerturbedOutput as PerturbedOutput,
     RecoveredRecords as RecoveredRecords,
     SolverError as SolverError,
-    blind_success as blind_success,
+    prior_success as prior_success,
     solver_error as solver_error,
 )
 from .prior_aware import (

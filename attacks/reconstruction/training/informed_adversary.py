@@ -336,7 +336,7 @@ class PerturbedOutput:
         return np.asarray(x[:, None] * self._hessian[-1] - self._hessian[:-1])
 
 
-def blind_success(values: Any, *, tolerance: float) -> float:
+def prior_success(values: Any, *, tolerance: float) -> float:
     """Return the largest share of values within `tolerance` of one guess: the success without any release.
 
     Args:
@@ -347,7 +347,7 @@ def blind_success(values: Any, *, tolerance: float) -> float:
         ParameterError: no values, or a tolerance out of range.
 
     Example:
-        >>> blind_success([0.0, 0.1, 0.2, 1.0], tolerance=0.1)
+        >>> prior_success([0.0, 0.1, 0.2, 1.0], tolerance=0.1)
         0.75
     """
     positive(tolerance=tolerance)

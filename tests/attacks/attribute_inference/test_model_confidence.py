@@ -39,7 +39,7 @@ def play(mechanism, secret, attack, rounds=ROUNDS, seed=0):
     right = 0
     for place, size in enumerate(secret.draw(rounds, rng)):
         guesses = guesser.guess(target.run(secret.candidates[place], int(size), rng))
-        right += int(secret.right(np.full(int(size), place), guesses).sum())
+        right += int(secret.correct(np.full(int(size), place), guesses).sum())
     return Successes(right, rounds, secret.prior_success)
 
 

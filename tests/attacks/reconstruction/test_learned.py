@@ -66,7 +66,7 @@ def success(target, attack, n_rounds=4_000):
     won = 0
     for truth, size in enumerate(counts):
         guesses = guesser.guess(target.run(secret.candidates[truth], int(size), rng))
-        won += np.count_nonzero(secret.right(np.full(size, truth), guesses))
+        won += np.count_nonzero(secret.correct(np.full(size, truth), guesses))
     return won / n_rounds
 
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpassay.attacks.distinguishing.low_level.screen import PILOT_LEVEL, Beyond, learn_beyond, log_p_value, promise
+from dpassay.attacks.distinguishing.low_level.screen import (
+    PILOT_LEVEL,
+    LevelOdds,
+    fit_level_odds,
+    largest_log_ratio,
+    log_p_value,
+)
 
 N = 4_000
 
@@ -21,13 +27,13 @@ def sample(seed, leak=0.0, skill=1.0):
 
 
 def test_a_level_adds_what_the_score_does_not_say():
-    added = [float(learn_beyond(*sample(seed, leak=1.0)).of(np.array([3]))[0]) for seed in range(20)]
+    added = [float(fit_level_odds(*sample(seed, leak=1.0)).of(np.array([3]))[0]) for seed in range(20)]
     assert np.mean(added) == pytest.approx(1.0, abs=0.15)
 
 
 def test_a_level_of_one_side_only_adds_the_smoothed_log_odds_of_its_counts():
     levels, sides = np.repeat([0, 1, 2], [500, 500, 33]), np.repeat([0, 1, 1], [500, 500, 33])
-    added = learn_beyond(levels, sides, np.full(len(levels), -math.log(533 / 500))).of(np.array([2]))[0]
+    added = fit_level_odds(levels, sides, np.full(len(levels), -math.log(533 / 500))).of(np.array([2]))[0]
     assert added == pytest.approx(math.log(33.5 / 0.5), abs=1e-3)
 
 
@@ -55,8 +61,13 @@ def test_unequal_sides_do_not_make_a_level():
 
 
 def test_levels_that_the_pilot_lacked_add_nothing():
-    assert Beyond(np.array([2, 5]), np.array([1.0, -1.0])).of(np.array([1, 2, 5, 9])).tolist() == [0.0, 1.0, -1.0, 0.0]
-    assert learn_beyond(np.arange(100), np.arange(100) % 2, np.zeros(100)).of(np.arange(3)).tolist() == [0.0] * 3
+    assert LevelOdds(np.array([2, 5]), np.array([1.0, -1.0])).of(np.array([1, 2, 5, 9])).tolist() == [
+        0.0,
+        1.0,
+        -1.0,
+        0.0,
+    ]
+    assert fit_level_odds(np.arange(100), np.arange(100) % 2, np.zeros(100)).of(np.arange(3)).tolist() == [0.0] * 3
 
 
 def test_the_promise_is_that_of_every_threshold_tried_in_turn():
@@ -76,10 +87,10 @@ def test_the_promise_is_that_of_every_threshold_tried_in_turn():
         )
         for t in np.concatenate([out, in_])
     )
-    assert promise(out, in_) == pytest.approx(best)
+    assert largest_log_ratio(out, in_) == pytest.approx(best)
 
 
 def test_nothing_is_promised_where_sides_are_alike_or_empty():
     same = special.ndtri((np.arange(500) + 0.5) / 500)
-    assert promise(same, same) < 0.02
-    assert promise(np.empty(0), same) == 0.0
+    assert largest_log_ratio(same, same) < 0.02
+    assert largest_log_ratio(np.empty(0), same) == 0.0
