@@ -9,7 +9,7 @@ import numpy as np
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import ParameterError
-from ..learners.threads import single_thread
+from ..learners.base import single_thread
 from .base import AttributeInference, People, Sensitive, needed
 
 LEARNERS = ("logistic", "forest", "boosting")

@@ -9,15 +9,14 @@ LeafCounts         white box: the training counts in the leaves of a decision tr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import Finite, check_fields
+from ...mechanisms.core.constraints import Finite, one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import one_of
 from ..membership.signals import FLOOR, SIGNALS
 from .base import LABEL, AttributeInference, People, Sensitive, needed
 from .imputation import check_learner, fitted_scores
@@ -82,12 +81,8 @@ class FromMembership(AttributeInference):
         [0, 1, 0, 1]
     """
 
-    signal: str = "loss"
+    signal: Annotated[str, one_of_names(*SIGNALS)] = "loss"
     threshold: Finite | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        one_of(tuple(SIGNALS), signal=self.signal)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return the scores for a fitted classifier; `known` is not needed."""

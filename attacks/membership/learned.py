@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import NonNegative, NonNegativeInt, at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
-from ..learners.threads import single_thread
+from ..learners.base import single_thread
 from .base import MembershipAttack
 from .shadows import Shadows
 

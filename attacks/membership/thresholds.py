@@ -1,4 +1,4 @@
-"""Attacks without reference models: a threshold on a signal of the target model, the same for all records or for a class."""
+"""A threshold on a signal of the target model: the same for all records, or one for each class."""
 
 from __future__ import annotations
 

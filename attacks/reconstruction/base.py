@@ -285,7 +285,7 @@ class Guesser(Protocol):
 class Reconstructor(Options):
     """Base class of reconstruction attacks. Subclasses are frozen dataclasses whose fields are the options."""
 
-    def check(self, target: SecretTarget) -> None:  # noqa: B027 - some attacks can be used on every target
+    def check(self, target: SecretTarget) -> None:
         """Raise `AttackError`, with the reason, if this attack cannot be used on `target`; so does `fit`."""
 
     def supports(self, target: SecretTarget) -> bool:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.constraints import at_least
 from ...mechanisms.core.errors import AttackError, plural
-from ...mechanisms.core.validation import whole
 from ..distinguishing.events import mark
 from ..learners.additive import RidgeModel, fit_ridge
+from ..learners.base import ClassModel
 from ..learners.features import Features, Featuriser, check_kind
-from ..learners.multiclass import ClassModel, fit_classes
+from ..learners.multiclass import fit_classes
 from .base import FairBits, OneOf, Reconstructor, SecretTarget
 
 MOST_LABELS = 32
@@ -115,11 +116,11 @@ class LearnedReconstruction(Reconstructor):
 
     minimum_pilot: ClassVar[int] = 30
 
-    pilot_runs: int = 2_000
+    pilot_runs: Annotated[int, at_least(30)] = 2_000
     features: str | Featuriser = "auto"
 
     def __post_init__(self) -> None:
-        whole(self.minimum_pilot, pilot_runs=self.pilot_runs)
+        super().__post_init__()
         check_kind(self.features)
 
     def check(self, target: SecretTarget) -> None:

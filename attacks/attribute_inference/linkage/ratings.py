@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Positive, PositiveInt, check_fields
+from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Options, Positive, PositiveInt
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.table import check_columns
 
@@ -87,7 +87,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class ScoreboardRH:
+class ScoreboardRH(Options):
     """Score of all records given some known ratings of a person; the best record is named if it stands out.
 
     With known ratings of items i, s_i stars on day t_i, the score of a record with s'_i and t'_i is
@@ -119,9 +119,6 @@ class ScoreboardRH:
     days: Positive = 30.0
     gap: NonNegative = 1.5
     with_days: bool = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def match(self, ratings: Ratings, known: pd.DataFrame) -> Match:
         """Return the record of the person with these known ratings.
@@ -163,7 +160,7 @@ class ScoreboardRH:
 
 
 @dataclass(frozen=True)
-class BackgroundKnowledge:
+class BackgroundKnowledge(Options):
     """Background knowledge of a person, made from the true record for an experiment.
 
     Args:
@@ -180,9 +177,6 @@ class BackgroundKnowledge:
     days: NonNegativeInt | None = 14
     stars: NonNegativeInt = 0
     popular: NonNegativeInt = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def of(self, table: pd.DataFrame, person: Any, rng: np.random.Generator) -> pd.DataFrame:
         """Return the known ratings of one person: item, stars, day.

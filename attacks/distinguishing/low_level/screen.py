@@ -153,4 +153,4 @@ def _ratio(gain: NDArray[np.int64], n_gain: int, loss: NDArray[np.int64], n_loss
     return np.asarray(ratio)
 
 
-__all__ = ["LevelOdds", "fit_level_odds", "log_p_value", "largest_log_ratio"]
+__all__ = ["LevelOdds", "fit_level_odds", "largest_log_ratio", "log_p_value"]

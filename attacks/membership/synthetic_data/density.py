@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.validation import one_of
+from ....mechanisms.core.constraints import one_of_names
 from .base import Tables
 from .levels import Levels
 from .records import Known, RecordAttack, nearest
@@ -167,12 +168,8 @@ class DensityRatio(RecordAttack):
         [[1.6, -1.4]]
     """
 
-    estimator: str = "independent"
+    estimator: Annotated[str, one_of_names(*ESTIMATORS, "classifier")] = "independent"
     calibrated: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of((*ESTIMATORS, "classifier"), estimator=self.estimator)
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
         """Return log density ratios or densities, `(size, k)`, nats."""

@@ -1,4 +1,4 @@
-"""Summary statistics of a synthetic table: a classifier on them for a pair, a rule for each record in the membership game."""
+"""Summary statistics of a synthetic table: a classifier on them, or a rule for each record in the membership game."""
 
 from __future__ import annotations
 

@@ -105,9 +105,9 @@ class ShadowTables:
         shapes = {table.shape for table in tables}
         if len(shapes) > 1 or len(next(iter(shapes))) != 3:
             raise AttackError(
-                f"{display_name(self.mechanism)} must return a table of the same shape from every subset of the records, but "
-                f"returned outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number of rows: "
-                "n_rows.",
+                f"{display_name(self.mechanism)} must return a table of the same shape from every subset of the "
+                f"records, but returned outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number "
+                "of rows: n_rows.",
                 argument="mechanism",
             )
         all_tables = np.concatenate(tables)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.column_means import ColumnMeans
 from ....mechanisms.noise.studies.study import Study
 from ...base import Attack, Scorer, Target
@@ -31,8 +30,8 @@ class Tracing(Attack):
     run.
 
     Args:
-        statistic: a name in `dpassay.attacks.membership.tracing.statistics`: "inner-product", "homer", "truncated-product",
-            "likelihood-ratio" or "exact-likelihood-ratio".
+        statistic: a name in `dpassay.attacks.membership.tracing.statistics`: "inner-product", "homer",
+            "truncated-product", "likelihood-ratio" or "exact-likelihood-ratio".
         weights: weights of the inner product: "best", "uniform" or "fingerprinting".
 
     Raises:
@@ -58,12 +57,8 @@ class Tracing(Attack):
 
     minimum_pilot: ClassVar[int] = 0
 
-    statistic: str = "inner-product"
+    statistic: Annotated[str, one_of_names(*catalogue)] = "inner-product"
     weights: Annotated[str, one_of_names(*WEIGHTS)] = "best"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(tuple(catalogue), statistic=self.statistic)
 
     def check(self, target: Target) -> None:
         """Raise `AttackError` unless side 1 is a study with a person, some of whose columns vary."""

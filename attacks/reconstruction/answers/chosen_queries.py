@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
+from ....mechanisms.core.constraints import Options, PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import whole
 from ....mechanisms.noise.counts.answerer import Answerer
@@ -21,7 +21,7 @@ COMBINE: dict[str, Callable[..., Floats]] = {"mean": np.nanmean, "median": np.na
 
 
 @dataclass(frozen=True)
-class Averaging:
+class Averaging(Options):
     """Repetition of one query, with the mean or the median of the answers as estimate.
 
     With independent noise of standard deviation sd the mean of k answers has sd / sqrt(k): sqrt(2) / (epsilon sqrt(k))
@@ -42,9 +42,6 @@ class Averaging:
     n_repeats: PositiveInt = 1
     combine: Annotated[str, one_of_names(*COMBINE)] = "mean"
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def count(self, answerer: Answerer, subset: ArrayLike) -> Floats:
         """Return estimates of the count, `(n_runs,)`; NaN if no answer was given."""
         answers = answerer.ask_again(subset, self.n_repeats)
@@ -55,7 +52,7 @@ class Averaging:
 
 
 @dataclass(frozen=True)
-class Differencing:
+class Differencing(Averaging):
     """Queries on all records, and on all but one: the difference is the bit of that record.
 
     With noise of standard deviation sd on each answer, and k repeats of each query, a bit is wrong with probability
@@ -70,21 +67,14 @@ class Differencing:
         ([True, False, True, True], 8)
     """
 
-    n_repeats: int = 1
-    combine: str = "mean"
-
-    def __post_init__(self) -> None:
-        Averaging(self.n_repeats, self.combine)
-
     def attack(self, answerer: Answerer) -> DecodedAnswers:
         """Return every bit, one after the other; a bit whose queries were not answered has the value 1/2."""
-        average = Averaging(self.n_repeats, self.combine)
         all_records = np.ones(answerer.n_records, dtype=np.bool_)
         values = np.empty((answerer.n_runs, answerer.n_records))
         for place in range(answerer.n_records):
             others = all_records.copy()
             others[place] = False
-            values[:, place] = average.count(answerer, all_records) - average.count(answerer, others)
+            values[:, place] = self.count(answerer, all_records) - self.count(answerer, others)
         return _with_gaps(values)
 
 
@@ -137,7 +127,7 @@ def floor_subsets(identifiers: ArrayLike, *, n_primes: int = 25) -> NDArray[np.i
 
 
 @dataclass(frozen=True)
-class SubsetQueryAttack:
+class SubsetQueryAttack(Options):
     """Queries on `floor_subsets` of the public identifiers, whose answers are decoded.
 
     In Cohen and Nissim (2020) this attack recovered a column of 455 bits without an error, in four parts of 73 to 142,
@@ -159,9 +149,6 @@ class SubsetQueryAttack:
 
     n_primes: PositiveInt = 25
     decoder: Decoder = field(default_factory=L1Decoding)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def attack(self, answerer: Answerer, identifiers: ArrayLike) -> DecodedAnswers:
         """Return the column behind `answerer`, whose records have these identifiers, without suppressed answers."""

@@ -1,4 +1,4 @@
-"""Maximum likelihood over columns of bits: by local search under Gaussian noise, by integer programme under other noise."""
+"""Maximum likelihood over columns of bits: local search under Gaussian noise, integer programmes under other noise."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import PositiveInt, check_fields
+from ....mechanisms.core.constraints import Options, PositiveInt
 from ....mechanisms.core.errors import ParameterError, UnknownNameError
 from ....mechanisms.learning.ngrams.model import NGramModel
 from .generation import Continuations, TextSampling
@@ -143,7 +143,7 @@ class Extracted:
 
 
 @dataclass(frozen=True)
-class Extraction:
+class Extraction(Options):
     """Generation of texts by a model, with a membership signal to select probable training texts.
 
     Each round generates `n_texts` more. The first round starts from the prompt, or from nothing; later rounds also
@@ -169,9 +169,6 @@ class Extraction:
     rounds: PositiveInt = 10
     prompt: str = ""
     stop: str | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def run(self, model: NGramModel, rng: np.random.Generator, *, reference: NGramModel | None = None) -> Extracted:
         """Return the best candidates.

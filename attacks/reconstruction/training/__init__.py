@@ -1,14 +1,10 @@
-"""Training data from what a training released: coefficients, noisy steps, or a gradient.
+"""Training data from the results of training: coefficients, noisy steps, or a gradient.
 
-regression.py            generalised linear models: the objective, and its exact minimiser
-informed_adversary.py    one record of a regression, from exact coefficients and all other records
-perturbed_output.py      what noise on the coefficients leaves of that, as curves
-prior_aware.py           which of k records DP-SGD was trained on, from every noisy step; what can be reached
-gradient_inversion.py    one example from its gradient, in closed form
-imprint.py               single examples from the gradient of a batch, at parameters that were chosen for it
-gradient_matching.py     the batch behind a gradient, by descent; with noise, the most probable one
-derivatives.py           how the gradient of an example turns when the example moves
-matching.py              which guess stands for which example of a batch
+regression.py           generalised linear models: the objective, and its exact minimiser
+informed_adversary.py   one record of a regression, from exact or noisy coefficients and all other records
+prior_aware.py          which of k records DP-SGD was trained on, from every noisy step; upper bounds on success
+gradient_inversion.py   one example from its gradient, in closed form; imprinting, for a batch
+gradient_matching.py    the batch behind a gradient, by descent; with noise, the most probable one
 """
 
 from .gradient_inversion import (

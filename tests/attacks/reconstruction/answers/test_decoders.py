@@ -15,8 +15,8 @@ from dpassay.attacks.reconstruction.answers import (
     IntegerProgramme,
     L1Decoding,
     LinearProgramme,
-    likelihood,
     least_squares_accuracy,
+    likelihood,
 )
 from dpassay.attacks.reconstruction.answers.exhaustive import all_columns
 from dpassay.attacks.reconstruction.answers.likelihood import flipped

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpassay.attacks.membership.tracing import Homer, InnerProduct, PackedPeople, TracingLikelihoodRatio, p_values, trace
+from dpassay.attacks.membership.tracing import (
+    Homer,
+    InnerProduct,
+    PackedPeople,
+    TracingLikelihoodRatio,
+    p_values,
+    trace,
+)
 from dpassay.attacks.membership.tracing.p_values import benjamini_hochberg, holm
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.studies import Genomes, Tardos, Uniform
