@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.constraints import Finite, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..membership.signals import FLOOR, SIGNALS
@@ -47,7 +47,7 @@ def log_probabilities(model: Any, X: Floats) -> Floats:
     return np.asarray(log_p).reshape(*X.shape[:-1], -1)
 
 
-def places(model: Any, y: NDArray[Any], n_classes: int) -> NDArray[np.int64]:
+def places(model: Any, y: NDArray[Any], n_classes: int) -> Ints:
     """Return the index of each label among the classes of the model; raise `AttackError` for an unknown label."""
     classes = np.asarray(getattr(model, "classes_", np.arange(n_classes)))
     index = np.searchsorted(classes, y).clip(max=len(classes) - 1)
@@ -194,7 +194,7 @@ class LeafCounts(AttributeInference):
 
 def _reached(tree: Any, feature: int, value: float) -> float:
     """Return the number of training examples in the leaves that a record with this value of the feature can reach."""
-    reached: NDArray[np.bool_] = np.zeros(tree.node_count, dtype=np.bool_)
+    reached: Bools = np.zeros(tree.node_count, dtype=np.bool_)
     reached[0] = True
     for node in range(tree.node_count):  # children come after their parent
         left, right = tree.children_left[node], tree.children_right[node]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.relation import Relation
@@ -139,7 +139,7 @@ class CanaryLossScorer:
     only0: TrainingData
     only1: TrainingData
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, in nats."""
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
         total = np.zeros(len(values))
@@ -188,7 +188,7 @@ class CanaryDirection(TargetedAttack):
         """Return the scorer; the pilot outputs are not used."""
         return CanaryDirectionScorer(_initial(self._learner(target)), self._direction(target))
 
-    def _direction(self, target: Target) -> NDArray[np.float64]:
+    def _direction(self, target: Target) -> Floats:
         from ...mechanisms.learning.pairs import differing
 
         learner = self._learner(target)
@@ -213,17 +213,17 @@ class CanaryDirection(TargetedAttack):
 class CanaryDirectionScorer:
     """Scorer that returns <start - last iterate, direction>."""
 
-    start: NDArray[np.float64]
-    direction: NDArray[np.float64]
+    start: Floats
+    direction: Floats
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, in units of the parameters."""
         values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
         displacement = (self.start - values) @ self.direction
         return np.where(np.isnan(displacement), 0.0, displacement).astype(np.float64)
 
 
-def _initial(learner: SupportsModels) -> NDArray[np.float64]:
+def _initial(learner: SupportsModels) -> Floats:
     """Return the initial parameters; 0, their mean, if they are drawn for every run."""
     initial = learner.initial_parameters()
     return np.zeros(learner.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)

@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError
 from ..base import Attack, Scorer, Target
@@ -270,7 +270,7 @@ def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | 
     return shapes if len(shapes) == 1 else ()
 
 
-def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[NDArray[np.bool_], Labels]:
+def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Bools, Labels]:
     """Return a mask of the ordinary rows, and the label of each row; rows of a shape not in `shapes` are events."""
     events = np.full(len(outputs), "") if outputs.events is None else outputs.events
     shape = outputs.values.shape[1:]

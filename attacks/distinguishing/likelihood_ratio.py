@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.base import LogDensity, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ..base import Attack, Scorer, Target
@@ -87,7 +87,7 @@ class LikelihoodRatioScorer:
     d0: Any
     d1: Any
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         log_p0, log_p1 = self._log_density(outputs, self.d0), self._log_density(outputs, self.d1)
         with np.errstate(invalid="ignore"):
@@ -100,7 +100,7 @@ class LikelihoodRatioScorer:
         scores *= RESOLUTION
         return scores
 
-    def _log_density(self, outputs: Outputs, dataset: Any) -> NDArray[np.float64]:
+    def _log_density(self, outputs: Outputs, dataset: Any) -> Floats:
         """Return the log density, its shape checked."""
         result = np.asarray(self.law.log_density(outputs, dataset))
         if result.shape != (len(outputs),):
@@ -111,7 +111,7 @@ class LikelihoodRatioScorer:
         return result
 
 
-def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law: LogDensity) -> NDArray[np.bool_]:
+def _both_infinite(log_p0: Floats, log_p1: Floats, law: LogDensity) -> Bools:
     """Return a mask where both are the same infinity, so that their difference is undefined; raise if one is NaN."""
     undefined = np.isnan(log_p0) | np.isnan(log_p1)
     if undefined.any():
@@ -120,7 +120,7 @@ def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law
             f"{plural(len(undefined), 'output')}. It must be a number, or -inf where an output is impossible. Fix it, "
             "or use attack='classifier'."
         )
-    both: NDArray[np.bool_] = np.isinf(log_p0) & (log_p0 == log_p1)
+    both: Bools = np.isinf(log_p0) & (log_p0 == log_p1)
     return both
 
 

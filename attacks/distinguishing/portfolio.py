@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import PositiveInt
 from ..base import Attack, Target
@@ -207,7 +207,7 @@ def _select_rules(
     return tuple(selected), (held_out[sides == 0], held_out[sides == 1])
 
 
-def _candidates(rows: Floats, sides: NDArray[np.int64], *, bits: bool) -> list[tuple[LevelRule, Levels]]:
+def _candidates(rows: Floats, sides: Ints, *, bits: bool) -> list[tuple[LevelRule, Levels]]:
     """Return the candidate rules, and the levels that they give to the pilot; constant levels are left out."""
     max_coordinates = max(1, SCREENED // len(rows))
     candidates = [(rule, rule.levels(rows)) for rule in rules_for(rows, most_coordinates=max_coordinates, bits=bits)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats, Ints
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 
 Rows = NDArray[Any]
 
@@ -144,7 +144,7 @@ def _known(cells: Ints) -> Ints:
     return cells[cells >= 0]
 
 
-def _find(sorted_values: Rows, wanted: Rows) -> tuple[Ints, NDArray[np.bool_]]:
+def _find(sorted_values: Rows, wanted: Rows) -> tuple[Ints, Bools]:
     """Return the index of each of `wanted` in `sorted_values`, and a mask of those that are present."""
     index = np.searchsorted(sorted_values, wanted).clip(max=len(sorted_values) - 1)
     return index, sorted_values[index] == wanted

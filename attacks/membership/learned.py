@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.constraints import NonNegative, NonNegativeInt, at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..learners.base import single_thread
@@ -72,7 +72,7 @@ class ShadowClassifier(MembershipAttack):
             scores[test] = odds.reshape(-1, shadows.n_records)
         return scores
 
-    def _learn(self, rows: Floats, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Any:
+    def _learn(self, rows: Floats, inclusion: Bools, rng: np.random.Generator) -> Any:
         """Train the classifier on these models."""
         flat, member = rows.reshape(-1, rows.shape[2]), inclusion.ravel()
         if len(flat) > self.max_rows:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import AttackError, ParameterError, unknown_name_message
 from ...mechanisms.core.validation import one_of, whole
 from .signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
@@ -59,14 +59,14 @@ class Shadows:
         (4, 6, (4, 6))
     """
 
-    inclusion: NDArray[np.bool_]
+    inclusion: Bools
     y: NDArray[Any]
     signals: Mapping[str, Floats] = field(default_factory=dict)
     log_probabilities: Floats | None = None
     summaries: Floats | None = None
     X: NDArray[np.floating[Any]] | None = None
     population: Shadows | None = None
-    partner: NDArray[np.int64] | None = None
+    partner: Ints | None = None
     fair: bool = False
     _cache: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
@@ -140,7 +140,7 @@ class Shadows:
         return self.partner is not None and bool((self.partner != np.arange(len(self))).any())
 
     @property
-    def partners(self) -> NDArray[np.int64]:
+    def partners(self) -> Ints:
         """Index `(n_models,)` of the model left out with each target; the target itself if there is none."""
         return np.arange(len(self)) if self.partner is None else np.asarray(self.partner, dtype=np.int64)
 
@@ -179,7 +179,7 @@ class Shadows:
         masks = {"in": self.inclusion, "out": ~self.inclusion, "all": np.ones_like(self.inclusion)}
         return Others(values, masks[which], self.partners)
 
-    def take(self, models: Sequence[int] | NDArray[np.int64]) -> Shadows:
+    def take(self, models: Sequence[int] | Ints) -> Shadows:
         """Return the shadows of some models only; partners are kept if both are selected."""
         selected = np.asarray(models, dtype=np.int64)
         new_index = {int(model): i for i, model in enumerate(selected)}
@@ -214,9 +214,6 @@ def draw_inclusion(n_models: int, n_records: int, rng: np.random.Generator, *, d
     return np.stack([half, ~half], axis=1).reshape(n_models, n_records)
 
 
-Mask = NDArray[np.bool_]
-
-
 @dataclass(frozen=True, eq=False)
 class Others:
     """Statistics of the models of a mask on each record, without the target and its partner.
@@ -228,11 +225,11 @@ class Others:
     """
 
     values: Floats
-    mask: Mask
-    partner: NDArray[np.int64]
+    mask: Bools
+    partner: Ints
 
     @cached_property
-    def count(self) -> NDArray[np.int64]:
+    def count(self) -> Ints:
         """Number of references of each target and record, `(n_models, n_records)`."""
         return np.rint(self._less_own(self.mask.astype(np.float64))).astype(np.int64)
 
@@ -270,7 +267,7 @@ class Others:
         partner_rank = np.where((self.partner != np.arange(len(order)))[:, None], own_rank[self.partner], len(order))
         first_skipped, second_skipped = np.minimum(own_rank, partner_rank), np.maximum(own_rank, partner_rank)
 
-        def reference_at(k: NDArray[np.int64]) -> Floats:
+        def reference_at(k: Ints) -> Floats:
             """Return the k-th reference value, skipping the ranks of the target and its partner."""
             k = k + (k >= first_skipped)
             return np.take_along_axis(ordered, np.clip(k + (k >= second_skipped), 0, last), axis=0)
@@ -297,5 +294,5 @@ class Others:
         partners = np.where((self.partner != np.arange(len(terms)))[:, None], terms[self.partner], 0.0)
         return np.asarray(terms.sum(axis=0) - terms - partners)
 
-    def _divided(self, numerator: Floats, n: NDArray[np.int64]) -> Floats:
+    def _divided(self, numerator: Floats, n: Ints) -> Floats:
         return np.where(n > 0, numerator / np.maximum(n, 1), np.nan)

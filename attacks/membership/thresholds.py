@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.constraints import at_least, one_of_names
 from .base import MembershipAttack
 from .shadows import Shadows
@@ -117,14 +116,14 @@ class Entropy(ModifiedEntropy):
     signal: str = "entropy"
 
 
-def _best_thresholds(values: Floats, inclusion: NDArray[np.bool_], shadows: Shadows, n_bins: int) -> Floats:
+def _best_thresholds(values: Floats, inclusion: Bools, shadows: Shadows, n_bins: int) -> Floats:
     """Return for each target the threshold with the best balanced accuracy over the other models, `(n_models,)`."""
     edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="right")  # edges at or below each value
     n_models = len(values)
     cells = np.arange(n_models)[:, None] * (len(edges) + 1) + place
 
-    def share_above(mask: NDArray[np.bool_]) -> Floats:
+    def share_above(mask: Bools) -> Floats:
         """Return the share of the values of the other models at or above each edge, `(n_models, n_edges)`."""
         counts = np.bincount(cells[mask], minlength=n_models * (len(edges) + 1)).reshape(n_models, -1)
         above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].astype(np.float64)

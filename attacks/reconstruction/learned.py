@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import at_least
 from ...mechanisms.core.errors import AttackError, plural
@@ -187,7 +187,7 @@ class LearnedCandidate:
     model: ClassModel
     secret: OneOf
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`."""
         if not len(outputs):
             return np.zeros(0, dtype=np.int64)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import NonNegativeInt, PositiveInt
@@ -197,7 +196,7 @@ class AttributeDisclosure(Disclosure):
         secret = Sensitive(LABEL, np.arange(len(counts)), counts / counts.sum())
         return self._close(attack.guess(released, self._people(scene.people), secret, known), scene.people)
 
-    def _people(self, records: Ints) -> tuple[NDArray[np.float64], Ints]:
+    def _people(self, records: Ints) -> tuple[Floats, Ints]:
         """Return the known attributes as numbers (one-hot for categories, codes if ordered), and the secret."""
         columns = []
         for name in self.given:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.table import GroupedTable, check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class GroupBeliefs:
 
     values: tuple[Any, ...]
     weights: Floats
-    possible: NDArray[np.bool_]
+    possible: Bools
 
     @property
     def guess(self) -> NDArray[Any]:
@@ -39,11 +37,11 @@ class GroupBeliefs:
         return np.asarray(np.array(self.values, dtype=object)[self.weights.argmax(axis=1)])
 
     @property
-    def certain(self) -> NDArray[np.bool_]:
+    def certain(self) -> Bools:
         """Mask `(n_people,)` of the people with one possible value."""
         return np.asarray(self.possible.sum(axis=1) == 1)
 
-    def correct(self, truth: ArrayLike) -> NDArray[np.bool_]:
+    def correct(self, truth: ArrayLike) -> Bools:
         """Return a mask `(n_people,)`: whether the most probable value is the true one."""
         return np.asarray(self.guess == np.asarray(truth, dtype=object))
 

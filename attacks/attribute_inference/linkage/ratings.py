@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Options, Positive, PositiveInt
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.table import check_columns
@@ -18,7 +18,6 @@ from ....mechanisms.synthetic_data.anonymity.table import check_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-Places = NDArray[np.int64]
 
 COLUMNS = ("person", "item", "stars", "day")
 
@@ -36,9 +35,9 @@ class Ratings:
     """
 
     people: NDArray[Any]
-    person: Places
+    person: Ints
     items: NDArray[Any]
-    starts: Places
+    starts: Ints
     stars: Floats
     day: Floats
 
@@ -57,7 +56,7 @@ class Ratings:
         return cls(people, person[order], items, np.append(starts, len(order)), stars, day)
 
     @cached_property
-    def support(self) -> Places:
+    def support(self) -> Ints:
         """Number of people who rated each item, `(n_items,)`."""
         return np.diff(self.starts)
 
@@ -227,23 +226,23 @@ class LinkageResult:
         least: smallest gap of a match.
     """
 
-    best_is_correct: NDArray[np.bool_]
+    best_is_correct: Bools
     gap: Floats
     gap_without: Floats
     least: float
 
     @property
-    def correct(self) -> NDArray[np.bool_]:
+    def correct(self) -> Bools:
         """Mask `(n_people,)` of people matched with the true record."""
         return self._matched(self.gap) & self.best_is_correct
 
     @property
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> Bools:
         """Mask `(n_people,)` of people matched with another record."""
         return self._matched(self.gap) & ~self.best_is_correct
 
     @property
-    def false(self) -> NDArray[np.bool_]:
+    def false(self) -> Bools:
         """Mask `(n_people,)` of people matched without their ratings in the release."""
         return self._matched(self.gap_without)
 
@@ -259,7 +258,7 @@ class LinkageResult:
         ordered = np.sort(self.gap_without)[::-1]
         return float(np.nextafter(ordered[int(share * len(ordered))], np.inf))
 
-    def _matched(self, gap: Floats) -> NDArray[np.bool_]:
+    def _matched(self, gap: Floats) -> Bools:
         return np.asarray((gap >= self.least) & (gap > 0.0))
 
 

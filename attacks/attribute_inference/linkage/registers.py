@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.table import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Places = NDArray[np.int64]
 
 
 def unique_share(table: pd.DataFrame, columns: Sequence[str]) -> float:
@@ -91,8 +90,8 @@ class Links:
         n_named: people in the register.
     """
 
-    match: Places
-    n_matching: Places
+    match: Ints
+    n_matching: Ints
     n_named: int
 
     @property
@@ -100,7 +99,7 @@ class Links:
         """Share of records with a link."""
         return float((self.match >= 0).mean())
 
-    def correct(self, truth: ArrayLike) -> NDArray[np.bool_]:
+    def correct(self, truth: ArrayLike) -> Bools:
         """Return a mask `(n_records,)` of the correct links.
 
         Args:
@@ -152,10 +151,10 @@ def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Li
     return Links(match.astype(np.int64), n_matching.astype(np.int64), len(register))
 
 
-def _keys(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> tuple[Places, Places]:
+def _keys(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> tuple[Ints, Ints]:
     """Return one number per row, equal where all the columns agree."""
     import pandas as pd
 
     both = pd.concat([release[list(on)], register[list(on)]], ignore_index=True)
-    keys: Places = both.groupby(list(on), sort=False).ngroup().to_numpy().astype(np.int64)
+    keys: Ints = both.groupby(list(on), sort=False).ngroup().to_numpy().astype(np.int64)
     return keys[: len(release)], keys[len(release) :]

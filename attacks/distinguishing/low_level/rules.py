@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 
-Levels = NDArray[np.int64]
+Levels = Ints
 
 NOTHING = 10_000
 """Level of outputs to which a rule does not apply."""

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
@@ -142,7 +142,7 @@ def _sets(d: int, order: int, wanted: int, rng: np.random.Generator) -> Iterator
     yield from sorted(sets)
 
 
-def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _packed(bits: Bools) -> NDArray[np.uint64]:
     """Pack `(size, n_rows)` bits into words of 64, `(size, ceil(n_rows / 64))`."""
     packed = np.packbits(bits, axis=1)
     padded = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.constraints import Positive, PositiveInt, one_of_names
 from ....mechanisms.core.errors import AttackError
@@ -44,7 +43,7 @@ class Known:
     """
 
     records: Tables
-    nominal: NDArray[np.bool_]
+    nominal: Bools
     scale: Floats
     levels: Levels
 

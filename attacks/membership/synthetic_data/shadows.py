@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.base import Mechanism, Workers
 from ....mechanisms.core.constraints import check_fields, one_of_names
 from ....mechanisms.core.display_names import display_name
@@ -96,9 +96,7 @@ class ShadowTables:
         table = as_table(dataset)
         return TrainingData(table, np.zeros(len(table)))
 
-    def fit_subsets(
-        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
-    ) -> SyntheticTables:
+    def fit_subsets(self, records: TrainingData, inclusion: Bools, rng: np.random.Generator) -> SyntheticTables:
         """Return one table per row of `inclusion`, `(n_models, n_records)`; raise `AttackError` if shapes differ."""
         rows = coded(records.X)
         tables = [self.mechanism.release(rows[inside], 1, rng).values for inside in np.asarray(inclusion)]

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError
@@ -106,10 +107,10 @@ class TracingScorer:
     """
 
     statistic: TracingStatistic
-    frequencies: NDArray[np.float64]
+    frequencies: Floats
     person: NDArray[np.uint8]
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs` `(size, d)`, shape `(size,)`."""
         linear = self.statistic.linear(outputs.values, self.frequencies)
         return np.asarray(linear.slopes @ self.person + linear.intercept, dtype=np.float64)

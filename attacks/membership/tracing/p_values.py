@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import ParameterError, plural
 from .base import Linear
 
@@ -88,7 +88,7 @@ def exact(scores: ArrayLike, linear: Linear, frequencies: Floats, *, n_cells: in
     return np.asarray(np.minimum(1.0, tail[np.clip(np.ceil(cells).astype(np.int64), 0, n_cells)] + slack))
 
 
-def _convolved(jumps: NDArray[np.int64], p: Floats, n_cells: int) -> tuple[Floats, float, float]:
+def _convolved(jumps: Ints, p: Floats, n_cells: int) -> tuple[Floats, float, float]:
     """Return the law of sum_j jumps_j (y_j - p_j): masses of cells, mass above, and c: cell i is the value i + c."""
     mass, next_mass = np.zeros(n_cells), np.empty(n_cells)
     origin = n_cells // 2

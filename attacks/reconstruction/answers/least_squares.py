@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.validation import positive, whole
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
@@ -52,7 +51,7 @@ class BoxedLeastSquares(Decoder):
         return DecodedAnswers(values, status, tuple("" if done else UNCONVERGED for done in converged))
 
 
-def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, Bools]:
     """Minimise z gram z / 2 - right z over [0, 1]^n, for each row of `right`.
 
     The alternating direction method of multipliers, over-relaxed (Boyd, Parikh, Chu, Peleato and Eckstein 2011,

@@ -8,9 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import Options, PositiveInt
 from ....mechanisms.core.errors import ParameterError, UnknownNameError
 from ....mechanisms.learning.ngrams.model import NGramModel
@@ -129,7 +128,7 @@ class Extracted:
     n_rounds: int
     settled: bool
 
-    def holds(self, secrets: Sequence[str]) -> NDArray[np.bool_]:
+    def holds(self, secrets: Sequence[str]) -> Bools:
         """Return an array `(n_secrets,)`: whether each secret occurs, letter by letter, in one of the candidates.
 
         Raises:

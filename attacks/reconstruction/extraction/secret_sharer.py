@@ -8,9 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import NonNegative, Positive
 from ....mechanisms.core.errors import AttackError, ParameterError
@@ -22,7 +23,7 @@ from ....mechanisms.learning.ngrams.ngram_counts import NGramCounts
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 
 
-def exposure_of_rank(rank: ArrayLike, size: int) -> NDArray[np.float64]:
+def exposure_of_rank(rank: ArrayLike, size: int) -> Floats:
     """Return log2 size - log2 rank, in bits, for ranks from 1 to `size`.
 
     Example:
@@ -47,7 +48,7 @@ def mean_exposure_without(size: int) -> float:
     return float((math.log(size) - gammaln(size + 1.0) / size) / math.log(2.0))
 
 
-def ranks(scores: ArrayLike, place: ArrayLike) -> NDArray[np.int64]:
+def ranks(scores: ArrayLike, place: ArrayLike) -> Ints:
     """Return 1 + the number of other candidates that score at least as high as the true one.
 
     Args:
@@ -61,7 +62,7 @@ def ranks(scores: ArrayLike, place: ArrayLike) -> NDArray[np.int64]:
     return np.asarray((values >= true).sum(axis=-1), dtype=np.int64)
 
 
-def exposure(model: NGramModel, candidates: Sequence[str], canary: str) -> NDArray[np.float64]:
+def exposure(model: NGramModel, candidates: Sequence[str], canary: str) -> Floats:
     """Return the exact exposure of a canary among all candidates; `()`, or `(n_runs,)` for many runs.
 
     Args:
@@ -214,19 +215,19 @@ class Ranker:
     smoothing: float
     least: float
 
-    def scores(self, outputs: Outputs) -> NDArray[np.float64]:
+    def scores(self, outputs: Outputs) -> Floats:
         """Return log probabilities, `(size, n_candidates)`."""
         options = {"least": self.least, "smoothing": self.smoothing}
         return NGramModel.from_counts(outputs.values, self.n, self.alphabet, **options).log_probability(self.texts)
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return the first of the candidates with the highest probability, `(size,)`."""
         return np.asarray(self.scores(outputs).argmax(axis=1))
 
 
 def canary_ranks(
     target: SecretTarget, n_rounds: int, rng: np.random.Generator, *, attack: SecretSharer | None = None
-) -> NDArray[np.int64]:
+) -> Ints:
     """Return the rank of the planted canary in independent rounds, each with a fresh canary and a fresh run.
 
     If the model contains no information on the canary, its rank is r or better with probability at most r / k. With r

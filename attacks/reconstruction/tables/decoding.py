@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats, Ints
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.noisy import NoisyTables
@@ -41,7 +41,7 @@ class Distinct:
         in_cells: `(n_counts, n_types)` the types that each count counts.
     """
 
-    def __init__(self, in_cells: NDArray[np.bool_]) -> None:
+    def __init__(self, in_cells: Bools) -> None:
         _, self.first, inverse = np.unique(in_cells.T, axis=0, return_index=True, return_inverse=True)
         self.of_type = np.asarray(inverse).ravel()
         self.in_cells = in_cells[:, self.first]

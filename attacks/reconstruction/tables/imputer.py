@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Ints
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive, whole
 from ....mechanisms.query_release.tables.domain import CensusDomain
@@ -55,7 +55,7 @@ def expected_block(domain: CensusDomain, population: ArrayLike, n_people: int) -
     return domain.block_of(np.bincount(best, minlength=domain.n_types))
 
 
-def matched(domain: CensusDomain, block: Ints, guessed: Ints) -> NDArray[np.bool_]:
+def matched(domain: CensusDomain, block: Ints, guessed: Ints) -> Bools:
     """Return a mask `(n_people,)` of the people of a block that a list finds; of equal people the first ones."""
     remaining, matches = domain.histogram(guessed), np.zeros(len(block), dtype=np.bool_)
     for person, kind in enumerate(domain.types(block)):
@@ -77,10 +77,10 @@ class ImputationResult:
         finished: whether no time limit was reached.
     """
 
-    certain: NDArray[np.bool_]
-    likely: NDArray[np.bool_]
-    without_release: NDArray[np.bool_]
-    without_person: NDArray[np.bool_] | None
+    certain: Bools
+    likely: Bools
+    without_release: Bools
+    without_person: Bools | None
     finished: bool
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import AttackError, plural
@@ -153,7 +152,7 @@ def _similar(published: PublishedTables, block: Ints) -> Ints:
     return np.take_along_axis(blocks, order[..., None], axis=1)
 
 
-def checked(encoding: Encoding, histogram: NDArray[np.int64]) -> Ints:
+def checked(encoding: Encoding, histogram: Ints) -> Ints:
     """Return the block of a histogram, checked; raise `AttackError` if its tables are not the published ones."""
     block = encoding.published.domain.block_of(histogram)
     if not encoding.published.hold_for(block):

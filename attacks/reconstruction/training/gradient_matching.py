@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive
@@ -267,7 +267,7 @@ class GradientMatching:
 
         return objective
 
-    def _gradients(self, theta: Floats, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def _gradients(self, theta: Floats, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats, Bools]:
         """Return clipped gradients `(N, P)`, their scale factors, and a mask of those that were clipped."""
         gradients = TrainedModels(self.model, theta[None]).gradients(X, y)[0]
         if self.clip_norm is None:

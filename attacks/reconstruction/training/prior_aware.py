@@ -26,10 +26,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
@@ -135,7 +134,7 @@ class PriorAwareGuesser:
     secret: OneOf
     score: str
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`, from trajectories `(size, steps + 1, n_parameters)`."""
         scores = np.nan_to_num(self.scores(outputs), nan=-np.inf)
         if self.score == "product":
