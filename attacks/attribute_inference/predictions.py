@@ -19,7 +19,7 @@ from ...mechanisms.core.constraints import Finite, one_of_names
 from ...mechanisms.core.errors import AttackError
 from ..membership.signals import FLOOR, SIGNALS
 from .base import LABEL, AttributeInference, People, Sensitive, needed
-from .imputation import check_learner, fitted_scores
+from .imputation import ProbabilityLearner, fitted_scores
 
 
 def log_probabilities(model: Any, X: Floats) -> Floats:
@@ -139,10 +139,7 @@ class LearnedInference(AttributeInference):
         Song and Shmatikov (2020), section 4; Jayaraman and Evans (2022), section 4.
     """
 
-    learner: Any = "boosting"
-
-    def __post_init__(self) -> None:
-        check_learner(self.learner)
+    learner: ProbabilityLearner = "boosting"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return log probabilities of the classifier."""

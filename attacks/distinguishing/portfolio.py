@@ -217,6 +217,3 @@ def _candidates(rows: Floats, sides: Ints, *, bits: bool) -> list[tuple[LevelRul
         if repeats is not None:
             candidates.append((repeats, repeats.levels_left_out(rows, sides)))
     return [(rule, levels) for rule, levels in candidates if (levels != levels[0]).any()]
-
-
-__all__ = ["Portfolio", "PortfolioScorer"]

@@ -89,6 +89,3 @@ def _odds(counts: NDArray[Any], n: tuple[int, int]) -> Floats:
     odds[(counts[0] == 0) & (counts[1] >= RARE)] = np.inf
     odds[(counts[1] == 0) & (counts[0] >= RARE)] = -np.inf
     return odds
-
-
-__all__ = ["LabelOdds"]

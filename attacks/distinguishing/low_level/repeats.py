@@ -109,6 +109,3 @@ def _keys(rows: Floats, coordinate: int | None) -> Keys:
         mixed *= np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit is lost; wraps around
         mixed ^= mixed >> np.uint64(29)
     return mixed
-
-
-__all__ = ["Repeats"]

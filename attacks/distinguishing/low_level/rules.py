@@ -213,6 +213,3 @@ def column_of(rows: Floats, coordinate: int | None) -> Floats:
 def named(coordinate: int | None) -> str:
     """Return the display name of a coordinate."""
     return "the output" if coordinate is None else f"coordinate {coordinate}"
-
-
-__all__ = ["Decimals", "Granularity", "LevelRule", "RowStatistic", "column_of", "coordinates_of", "named", "rules_for"]

@@ -150,6 +150,3 @@ def _ratio(gain: Ints, n_gain: int, loss: Ints, n_loss: int) -> Floats:
     upper = special.betaincinv(loss + 1.0, np.maximum(n_loss - loss, 1), 1.0 - PILOT_LEVEL)
     ratio = np.log(np.where(gain > 0, lower, 1e-300)) - np.log(np.where(loss < n_loss, upper, 1.0))
     return np.asarray(ratio)
-
-
-__all__ = ["LevelOdds", "fit_level_odds", "largest_log_ratio", "log_p_value"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -57,11 +58,7 @@ class LinearProgramme(Decoder):
         limits = np.concatenate([np.zeros(n), [1.0]])
         solution = linprog(cost, A_ub=rows, b_ub=limits, method="highs-ds", options={"time_limit": self.time_limit})
         if solution.status != 0:
-            start = BoxedLeastSquares().decode(queries, answers)
-            note = (
-                f"no optimum within {self.time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
-            )
-            return start.values[0], DecodingStatus.TIME_LIMIT, note
+            return _unfinished(queries, answers, self.time_limit, solution)
         values, smallest_error = -solution.ineqlin.marginals[:n], max(0.0, -solution.fun)
         if self.error is None or smallest_error <= self.error + TOLERANCE:
             return values, DecodingStatus.OPTIMAL, ""
@@ -111,6 +108,13 @@ class L1Decoding(Decoder):
         solution = linprog(cost, A_ub=rows, b_ub=np.zeros(n), bounds=limits, method="highs-ds", options=options)
         if solution.status == 0:
             return -solution.ineqlin.marginals, DecodingStatus.OPTIMAL, ""
-        start = BoxedLeastSquares().decode(queries, answers)
-        note = f"no optimum within {self.time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
-        return start.values[0], DecodingStatus.TIME_LIMIT, note
+        return _unfinished(queries, answers, self.time_limit, solution)
+
+
+def _unfinished(
+    queries: Floats, answers: Floats, time_limit: float, solution: Any
+) -> tuple[Floats, DecodingStatus, str]:
+    """Return the least-squares fit, for a programme that was stopped."""
+    start = BoxedLeastSquares().decode(queries, answers)
+    note = f"no optimum within {time_limit:g} s ({solution.message.strip()}): this is the least-squares fit"
+    return start.values[0], DecodingStatus.TIME_LIMIT, note
