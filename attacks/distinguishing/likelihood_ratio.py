@@ -1,4 +1,4 @@
-"""The likelihood-ratio attack: the best possible attack if the output law of the mechanism is known."""
+"""The likelihood-ratio attack: the best possible attack if the output law is known, or assumed by the auditor."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Logistic regression on piecewise-linear functions: log odds = intercept + sum over columns c of f_c(x_c).
+"""Regression on piecewise-linear functions: log odds = intercept + sum over columns c of f_c(x_c).
 
 Each f_c is a line with kinks (hinges) at quantiles of the pilot. A line alone is blind to symmetric differences; the
 kinks let f_c bend: a V for a change of variance, a clipped ramp for Laplace noise. The ridge penalty lies mostly on
-the kinks, so that without evidence f_c is a line, also beyond the pilot's range.
+the kinks, so that without evidence f_c is a line, also beyond the pilot's range. The same functions serve k
+classes (multinomial regression), and many targets at once (ridge regression).
 """
 
 from __future__ import annotations

@@ -8,6 +8,9 @@ One inclusion matrix and one matrix per signal, `[model, record]`, serve every a
 Scored leave-one-out, a half-and-half design without pairs would leak the bit of the target: it is the bit that
 completes the half. Here a target is scored without its complement, so the references are independent of its bits, and
 scores of members and non-members have the same law if training leaks nothing.
+
+`Others` has the means, variances and medians over the other models for all targets at once, computed as sums minus the
+share of the target, without a loop over targets: 64 models and 2,000 records take a few milliseconds.
 """
 
 from __future__ import annotations

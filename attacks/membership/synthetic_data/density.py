@@ -1,4 +1,4 @@
-"""Estimators of the log density of a table at a record, for all tables at once.
+"""Attack by density, and the estimators of the log density of a table at a record, for all tables at once.
 
     independent   sum over columns of the log share of rows with the record's level
     pairs         sum over pairs of columns of the log share of rows with both of the record's levels
@@ -8,6 +8,8 @@
     nearest       -d log(distance to the k-th nearest row)
 
 Counts are smoothed by 1/2. Real columns are binned where levels are counted; normal laws treat codes as numbers.
+
+Synthetic rows are denser around records that the generator has learned from (`DensityRatio`).
 """
 
 from __future__ import annotations

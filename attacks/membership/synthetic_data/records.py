@@ -1,8 +1,10 @@
-"""Attacks that score a table at a record, by distance or density, and learn nothing from the pilot.
+"""Attacks that score a table at a record and learn nothing from the pilot; those by distance.
 
-    Known          the attacker's background knowledge: other records of the same kind, and a distance
-    RecordAttack   one number for each (table, record); on a pair its sum over the records of side 1 only, minus that of
-                   side 0 only
+    Known           the attacker's background knowledge: other records of the same kind, and a distance
+    RecordAttack    one number for each (table, record); on a pair its sum over the records of side 1 only, minus that
+                    of side 0 only
+    ClosestRecord   proximity of the closest row: a generator that memorises a record produces rows close to it
+    Neighbourhood   share of the rows within a radius
 
 The same numbers are the signals of the membership game (shadows.py), with many records.
 """

@@ -4,8 +4,8 @@
     SyntheticTables   the models: signals of tables on records
 
 With `dpassay.audit.games.train_shadows` every attack of the membership catalogue that reads a signal by name can be
-used: `LiRA(signal="density-ratio")` fits a law for each record, with and without it, `Loss(signal="closest-record")`
-ranks by the signal.
+used: `LiRA(signal="density-ratio")` fits a law for each record, with and without it;
+`LossThreshold(signal="closest-record")` ranks by the signal.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ The first three are conditional on the release, and hold for non-members whose c
 frequencies: the score is then a sum of independent terms that take two values each. Dependent columns make the true
 spread larger. The last one requires only that the person, if not in the study, and the people of reference are
 exchangeable.
+
+For many people at once: `holm` and `benjamini_hochberg`.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def trace(
     released = check_released(released, len(frequencies))
     if released.ndim > 1:
         raise ParameterError(
-            "released must be one release, shape (d,). For several, use Statistic.score.", argument="released"
+            "released must be one release, shape (d,). For several, use TracingStatistic.score.", argument="released"
         )
     notes += _noted(statistic, released, frequencies)
     linear = statistic.linear(released, frequencies)

@@ -1,4 +1,9 @@
-"""Extraction of training text: generate, rank, and repeat until the best candidates stay the same."""
+"""Extraction of training text: generate, rank, and repeat until the best candidates stay the same.
+
+Candidates are ranked by a signal that a text was in the training data, higher = it was. A high probability alone shows
+common texts as well as memorised ones. The other signals divide by a measure of how common a text is: another model,
+the same text in lower case, a general compressor (Carlini et al. 2021, section 5.1).
+"""
 
 from __future__ import annotations
 

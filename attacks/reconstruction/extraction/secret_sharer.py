@@ -1,4 +1,15 @@
-"""The secret-sharer attack, and exposure: the rank of a planted canary among all texts that could have been planted."""
+"""The secret-sharer attack, and exposure: the rank of a planted canary among all texts that could have been planted.
+
+A canary is drawn uniformly from a space of |R| texts. With rank = 1 + number of other texts to which the model gives
+a probability at least as large,
+
+    exposure = log2 |R| - log2 rank        bits; log2 |R| at most (Carlini et al. 2019, definition 6)
+
+A canary that was never in the data has a uniform rank: its mean exposure is log2 |R| - log2(|R|!) / |R|, which tends to
+1 / ln 2 = 1.443 bits. A learner that is epsilon-DP when the canary is replaced by another ranks the true one first with
+probability at most e^epsilon / (e^epsilon + |R| - 1). An exposure estimated with a fitted law is an
+`ExtrapolatedExposure` and not evidence.
+"""
 
 from __future__ import annotations
 

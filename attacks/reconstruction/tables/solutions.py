@@ -1,4 +1,7 @@
-"""All blocks that have the published tables: the fewer, the larger the leak; one block reveals every person."""
+"""All blocks that have the published tables: the fewer, the larger the leak; one block reveals every person.
+
+If no block has them, `conflict` finds minimal sets of published cells that contradict each other.
+"""
 
 from __future__ import annotations
 

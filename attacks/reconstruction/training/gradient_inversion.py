@@ -4,6 +4,11 @@
 
 The label follows from the last layer: of softmax(z) - e_y only the entry of the label is negative. Clipping multiplies
 all entries by one number, and hides neither.
+
+Imprinting recovers single examples from the gradient of a batch, for a server that chooses the parameters. All units
+of a ReLU layer measure the same number h x of an example, unit k minus a cut c_k; the units above the cut are the
+active ones, and all of them get the same derivative. Hence the gradients of two neighbouring units differ by the
+examples whose measurement is between their cuts: a single example is recovered as from its own gradient.
 """
 
 from __future__ import annotations

@@ -3,7 +3,10 @@
     minimise over X    |g(X) - seen|^2 / (2 noise^2) + sum over examples and features of (x - mean)^2 / (2 sd^2)
 
 g is the sum of the (clipped) gradients of the examples. If the examples and the noise are normal, this is the most
-probable batch. The derivative is analytic (derivatives.py); problems and restarts are rows of one array.
+probable batch. Problems and restarts are rows of one array. The derivative is analytic:
+<v, gradient of the loss at (x, y)> is the derivative of the loss along v in the parameters; its derivative in x is
+computed by a forward and a backward pass that both carry their derivatives along v (Pearlmutter 1994, "Fast exact
+multiplication by the Hessian").
 """
 
 from __future__ import annotations

@@ -9,6 +9,15 @@ attribute that all records share, it determines r, then x, and then y = mean(the
     pull         minus the gradient of the known records and the penalty: r x
     residual     r
     anchor       their intercept
+
+`PerturbedOutput` gives the success on noisy coefficients as curves, without running the attack. Let v be the noise, H
+the second derivative of the objective of the known records and the penalty, and e = H v the change of the gradient by
+the noise. Instead of r x, the adversary observes r x - e, so the error of attribute j is
+
+    (x_j e_b - e_j) / (r - e_b),                      e_b the entry of the intercept
+
+which is N / D for two normal numbers if v is normal. For least squares H is constant and this is exact; for other
+losses e = H v up to terms of order |v|^2.
 """
 
 from __future__ import annotations
