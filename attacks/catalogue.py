@@ -29,8 +29,6 @@ catalogue = Catalogue(
         "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
     },
 )
-get = catalogue.get
-build = catalogue.build
 
 
 def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
@@ -58,7 +56,7 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         ('likelihood-ratio', LikelihoodRatio())
     """
     if attack == "auto":
-        attack = next(name for name in catalogue.entries if build(name).supports(target))
+        attack = next(name for name in catalogue.entries if catalogue.build(name).supports(target))
     instance = catalogue.instance(attack, Attack, argument="attack")  # type: ignore[type-abstract]
     instance.check(target)
     return catalogue.name_of(instance), instance

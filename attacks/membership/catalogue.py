@@ -24,5 +24,3 @@ catalogue = Catalogue(
         "exposure": "dpassay.attacks.membership.comparisons:Exposure",
     },
 )
-get = catalogue.get
-build = catalogue.build

@@ -27,8 +27,6 @@ catalogue = Catalogue(
         "learned": "dpassay.attacks.reconstruction.learned:LearnedReconstruction",
     },
 )
-get = catalogue.get
-build = catalogue.build
 
 
 def choose(attack: str | Reconstructor, target: SecretTarget) -> tuple[str, Reconstructor]:
@@ -60,7 +58,7 @@ def _first(target: SecretTarget) -> Reconstructor:
     """Return the first attack that supports the target; attacks with required options are skipped."""
     for name in catalogue.entries:
         try:
-            attack: Reconstructor = build(name)
+            attack: Reconstructor = catalogue.build(name)
         except ParameterError:
             continue
         if attack.supports(target):

@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
-from dpassay.attacks.catalogue import build, catalogue, choose
+from dpassay.attacks.catalogue import catalogue, choose
 from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
 from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.audit import audit
@@ -71,7 +71,7 @@ def test_every_targeted_attack_of_the_catalogue_is_tested_here():
 def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
     attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
-    scorer = scorer_of(build(name), mechanism, pair)
+    scorer = scorer_of(catalogue.build(name), mechanism, pair)
     out, in_ = (scorer.score(outputs) for outputs in both_sides(mechanism, pair, 2000))
     assert out.shape == in_.shape == (2000,)
     assert out.dtype == np.float64

@@ -8,7 +8,7 @@ from membership_laws import auc, softmax_shadows
 from scipy.special import stdtrit
 
 from dpassay.attacks.membership.base import MembershipAttack
-from dpassay.attacks.membership.catalogue import build, catalogue
+from dpassay.attacks.membership.catalogue import catalogue
 from dpassay.attacks.membership.likelihood_ratios import RMIA, LiRA
 from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import train_shadows
@@ -17,7 +17,7 @@ from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.models import MultiLayerPerceptron, SoftmaxRegression
 
 VARIANTS = [
-    *(build(name) for name in catalogue),
+    *(catalogue.build(name) for name in catalogue),
     LiRA(variance="record"),
     LiRA(mode="offline-tail"),
     LiRA(mode="offline-density"),

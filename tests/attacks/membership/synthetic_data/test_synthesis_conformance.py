@@ -11,7 +11,7 @@ from attack_laws import auc
 from table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, OneCopy, Synthesiser, sides, target
 
 from dpassay.attacks.base import Target
-from dpassay.attacks.catalogue import build, catalogue, choose
+from dpassay.attacks.catalogue import catalogue, choose
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, GeneratedQueries, LearnedAttack, TableAttack
 from dpassay.attacks.membership.synthetic_data.records import share_closer
 from dpassay.audit import Verdict, audit
@@ -28,7 +28,7 @@ every_pair = pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 
 def made(name: str):
     """With the fastest model, where there is one to choose."""
-    return build(name, **({"model": "logistic"} if issubclass(catalogue.get(name), LearnedAttack) else {}))
+    return catalogue.build(name, **({"model": "logistic"} if issubclass(catalogue.get(name), LearnedAttack) else {}))
 
 
 def fitted(name: str, pair: Neighbours = PAIR):
@@ -73,7 +73,7 @@ def test_scores_do_not_depend_on_the_order_of_rows_nor_on_other_runs(name):
 def test_outputs_that_are_no_tables_of_these_columns_are_refused(name, shape):
     bad = Outputs(np.zeros(shape))
     with pytest.raises(AttackError, match=r"outputs of shape \(size, n_rows, 5\).*but got shape"):
-        build(name).fit(target(), bad, bad, np.random.default_rng(0))
+        catalogue.build(name).fit(target(), bad, bad, np.random.default_rng(0))
 
 
 @every_attack

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.base import Target
-from dpassay.attacks.catalogue import build, choose
+from dpassay.attacks.catalogue import catalogue as attacks, choose
 from dpassay.attacks.membership.tracing import Tracing, expected_z
 from dpassay.attacks.membership.tracing.statistics import catalogue
 from dpassay.audit import Verdict, audit
@@ -135,4 +135,4 @@ def test_statistics_that_read_the_mechanism_need_one_that_publishes_means():
 @pytest.mark.parametrize("options", [{"statistic": "homar"}, {"weights": "bset"}])
 def test_unknown_names_are_refused_with_the_nearest(options):
     with pytest.raises(ParameterError, match="Did you mean"):
-        build("tracing", **options)
+        attacks.build("tracing", **options)
