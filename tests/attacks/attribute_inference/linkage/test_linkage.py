@@ -215,9 +215,6 @@ class TestRatings:
     @pytest.mark.parametrize(
         ("make", "argument"),
         [
-            (lambda: ScoreboardRH(days=0.0), "days"),
-            (lambda: ScoreboardRH(gap=-1.0), "gap"),
-            (lambda: BackgroundKnowledge(0), "n_known"),
             (lambda: BackgroundKnowledge(1).of(FILMS, "nobody", np.random.default_rng(0)), "person"),
             (lambda: Ratings.of(FILMS.drop(columns="day")), "ratings"),
             (

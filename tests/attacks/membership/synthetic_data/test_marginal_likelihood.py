@@ -61,7 +61,6 @@ def test_without_marginals_all_columns_and_pairs_are_looked_at():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"law": "poisson"}, "unknown law 'poisson'"),
         ({"marginals": ()}, "marginals must hold at least one set"),
         ({"marginals": ((),)}, "marginals must hold at least one set"),
     ],
