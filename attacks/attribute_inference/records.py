@@ -13,6 +13,7 @@ from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels, needed
+from ..distinguishing.canary_attacks import final_models
 from ..reconstruction.base import Guesser, OneOf, Reconstructor, SecretTarget
 
 
@@ -91,8 +92,7 @@ class _Losses:
 
     def of(self, outputs: Outputs) -> Floats:
         """Return losses, `(size, k)`; 0 where they are not finite."""
-        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
-        return np.nan_to_num(self.learner.losses(self.records, values), posinf=0.0, neginf=0.0)
+        return np.nan_to_num(self.learner.losses(self.records, final_models(outputs)), posinf=0.0, neginf=0.0)
 
 
 @dataclass(frozen=True, eq=False)

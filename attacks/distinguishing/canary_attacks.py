@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
@@ -157,7 +158,7 @@ class CanaryLossScorer:
 
     def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, in nats."""
-        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
+        values = final_models(outputs)
         total = np.zeros(len(values))
         for sign, data in ((1.0, self.only0), (-1.0, self.only1)):
             if data.n_examples:
@@ -234,7 +235,7 @@ class CanaryDirectionScorer:
 
     def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, in units of the parameters."""
-        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
+        values = final_models(outputs)
         displacement = (self.start - values) @ self.direction
         return np.where(np.isnan(displacement), 0.0, displacement).astype(np.float64)
 
@@ -243,3 +244,8 @@ def _initial(learner: SupportsModels) -> Floats:
     """Return the initial parameters; 0, their mean, if they are drawn for every run."""
     initial = learner.initial_parameters()
     return np.zeros(learner.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)
+
+
+def final_models(outputs: Outputs) -> NDArray[Any]:
+    """Return the parameters of final models, `(size, n_parameters)`: of trajectories, the last iterates."""
+    return outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...mechanisms.core.arrays import Bools, Floats
-from ...mechanisms.core.base import LogDensity, Outputs
+from ...mechanisms.core.base import LogDensity, Mechanism, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ..base import Attack, Scorer, Target
 
@@ -58,13 +58,16 @@ class LikelihoodRatio(Attack):
 
 
 def _law_of(target: Target) -> LogDensity:
-    """Return the law of the outputs; raise `AttackError` if it is not known."""
-    law = target.mechanism.output_law()
+    return known_law(target.mechanism, "likelihood-ratio", "attack='classifier', which learns from pilot runs")
+
+
+def known_law(mechanism: Mechanism, attack: str, other: str) -> LogDensity:
+    """Return the output law; raise `AttackError`, which proposes the `other` attack, if it is not known."""
+    law = mechanism.output_law()
     if law is None:
         raise AttackError(
-            f"the likelihood-ratio attack needs the output law, but the law of {type(target.mechanism).__name__} is "
-            "not known: its output_law() is None. Use attack='classifier', which learns from pilot runs, or give the "
-            "mechanism an output_law."
+            f"the {attack} attack needs the output law, but the law of {type(mechanism).__name__} is not known: its "
+            f"output_law() is None. Use {other}, or give the mechanism an output_law."
         )
     return law
 

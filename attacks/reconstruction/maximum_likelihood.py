@@ -13,6 +13,7 @@ from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Dataset, LogDensity, Outputs
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.local.base import LocalMechanism
+from ..distinguishing.likelihood_ratio import known_law
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 
 MOST_BITS = 10
@@ -152,12 +153,4 @@ def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Output
 
 
 def _law_of(target: SecretTarget) -> LogDensity:
-    """Return the law of the outputs; raise `AttackError` if it is not known."""
-    law = target.mechanism.output_law()
-    if law is None:
-        raise AttackError(
-            f"the maximum-likelihood attack needs the output law, but the law of {type(target.mechanism).__name__} is "
-            "not known: its output_law() is None. Use an attack that learns from runs, or give the mechanism an "
-            "output_law."
-        )
-    return law
+    return known_law(target.mechanism, "maximum-likelihood", "an attack that learns from runs")

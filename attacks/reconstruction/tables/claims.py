@@ -15,7 +15,7 @@ import numpy as np
 from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.constraints import NonNegativeInt, check_fields
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.query_release.tables.domain import Group
 from .encoding import Encoding, encode
 from .integer_programme import DEFAULT_TIME_LIMIT, ConstraintRow, Deadline, SolverStatus, row
@@ -101,7 +101,6 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = DEFAULT
         exactly 1 aged 8 - open
         no person aged 110 - certain
     """
-    positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     members = encoding.members(claim.people)
@@ -162,7 +161,6 @@ def certain_people(published: PublishedTables, *, seconds: float = DEFAULT_TIME_
     Raises:
         AttackError: no block has these tables, or none was found in time; or as for `solve`.
     """
-    positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     answer = encoding.rows.solve(deadline=deadline)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.query_release.tables.noisy import NoisyTables
 from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, Rows, SolverStatus, row
 
@@ -86,7 +86,6 @@ def decode(
         >>> domain.shown(decoded.block), decoded.residual
         (['0 female', '0 female', '0 female', '18 male', '18 male'], 1.0)
     """
-    positive(seconds=seconds)
     whole(1, n_people=n_people)
     counts = np.asarray(noisy, dtype=np.float64)
     if counts.shape != (len(mechanism.tables.statistics),):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.query_release.tables.domain import CensusDomain
 from ....mechanisms.query_release.tables.tables import Tables
 from .claims import certain_people
@@ -101,7 +101,6 @@ def identify_people(
         without_person: also solve the tables of the block without each person in turn: one programme per person.
         seconds: time limit for `certain`, and for each programme without a person, > 0.
     """
-    positive(seconds=seconds)
     domain, people = tables.domain, tables.domain.checked(block)
     proved = certain_people(PublishedTables.about(tables, people), seconds=seconds)
     likely = matched(domain, people, proved.block)

@@ -15,6 +15,7 @@ from scipy import optimize, sparse
 
 from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core.validation import positive
 
 DEFAULT_TIME_LIMIT = 60.0
 """Default time limit of a search, in seconds."""
@@ -134,10 +135,11 @@ class Deadline:
     """Time limit shared by several solves.
 
     Args:
-        seconds: wall-clock seconds, from now on.
+        seconds: wall-clock seconds from now on, > 0.
     """
 
     def __init__(self, seconds: float) -> None:
+        positive(seconds=seconds)
         self.start, self.seconds = time.monotonic(), seconds
 
     @property

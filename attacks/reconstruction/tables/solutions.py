@@ -12,7 +12,7 @@ import numpy as np
 
 from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.errors import AttackError, plural
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.query_release.tables.domain import CensusDomain
 from .encoding import Encoding, encode
 from .integer_programme import DEFAULT_TIME_LIMIT, Cuts, Deadline, SolverStatus
@@ -106,7 +106,6 @@ def solve(published: PublishedTables, *, limit: int = 1000, seconds: float = DEF
         exactly 35 blocks have these tables; they share 2 of 4 people - ['36 female', '40 male']
     """
     whole(1, limit=limit)
-    positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     blocks: dict[bytes, Ints] = {}
@@ -213,7 +212,6 @@ def conflict(published: PublishedTables, *, seconds: float = DEFAULT_TIME_LIMIT)
           the number of male is 4
         No block has them all; without any one of them the others are consistent.
     """
-    positive(seconds=seconds)
     deadline = Deadline(seconds)
     cells = list(published.cells)
     bound = float(sum(c.value or 0.0 for c in cells) + published.tables.threshold + (published.n_people or 0) + 1)
