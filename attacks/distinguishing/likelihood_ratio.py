@@ -58,10 +58,10 @@ class LikelihoodRatio(Attack):
 
 
 def _law_of(target: Target) -> LogDensity:
-    return known_law(target.mechanism, "likelihood-ratio", "attack='classifier', which learns from pilot runs")
+    return required_law(target.mechanism, "likelihood-ratio", "attack='classifier', which learns from pilot runs")
 
 
-def known_law(mechanism: Mechanism, attack: str, other: str) -> LogDensity:
+def required_law(mechanism: Mechanism, attack: str, other: str) -> LogDensity:
     """Return the output law; raise `AttackError`, which proposes the `other` attack, if it is not known."""
     law = mechanism.output_law()
     if law is None:

@@ -13,7 +13,7 @@ from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Dataset, LogDensity, Outputs
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.local.base import LocalMechanism
-from ..distinguishing.likelihood_ratio import known_law
+from ..distinguishing.likelihood_ratio import required_law
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 
 MOST_BITS = 10
@@ -153,4 +153,4 @@ def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Output
 
 
 def _law_of(target: SecretTarget) -> LogDensity:
-    return known_law(target.mechanism, "maximum-likelihood", "an attack that learns from runs")
+    return required_law(target.mechanism, "maximum-likelihood", "an attack that learns from runs")
