@@ -17,7 +17,7 @@ from ...mechanisms.core.errors import AttackError
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
 from ..learners.base import ScoringModel, simplest
-from ..learners.features import Features, Featuriser, as_rows, check_kind
+from ..learners.features import FeatureKind, Features, as_rows
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
 from ..learners.trees import fit_boosting, fit_forest
 
@@ -85,12 +85,8 @@ class Classifier(Attack):
     minimum_pilot: ClassVar[int] = 30
 
     model: Annotated[str, one_of_names(*MODELS)] = "auto"
-    features: str | Featuriser = "auto"
+    features: FeatureKind = "auto"
     max_rows: Annotated[int, at_least(30)] = 100_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kind(self.features)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
         """Return the log odds learned from pilot outputs of both sides."""

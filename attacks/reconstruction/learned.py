@@ -16,7 +16,7 @@ from ...mechanisms.core.errors import AttackError, plural
 from ..distinguishing.events import mark
 from ..learners.additive import RidgeModel, fit_ridge
 from ..learners.base import ClassModel
-from ..learners.features import Features, Featuriser, check_kind
+from ..learners.features import FeatureKind, Features, Featuriser, check_features
 from ..learners.multiclass import fit_classes
 from .base import FairBits, OneOf, Reconstructor, SecretTarget
 
@@ -43,7 +43,7 @@ class EventColumns:
     @classmethod
     def learn(cls, kind: str | Featuriser, pilot: Outputs) -> EventColumns:
         """Learn centre and scale of ordinary outputs, and the most frequent events."""
-        check_kind(kind)
+        check_features(kind)
         pilot = mark(pilot)
         events = _events(pilot)
         ordinary = pilot.values[events == ""]
@@ -117,11 +117,7 @@ class LearnedReconstruction(Reconstructor):
     minimum_pilot: ClassVar[int] = 30
 
     pilot_runs: Annotated[int, at_least(30)] = 2_000
-    features: str | Featuriser = "auto"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kind(self.features)
+    features: FeatureKind = "auto"
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the secret is of another kind; `fit` checks whether outputs can be read."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import PositiveInt, check_fields
+from ....mechanisms.core.constraints import PositiveInt
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ...base import Target
@@ -62,13 +62,12 @@ class GeneratedQueries(LearnedAttack):
     orders: tuple[int, ...] = (1, 2, 3)
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         object.__setattr__(self, "orders", tuple(self.orders))
         if not self.orders:
             raise ParameterError(argument="orders", value=self.orders, allowed="hold at least one whole number")
         for order in self.orders:
             whole(1, orders=order)
-        super().__post_init__()
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> AgreementCounts:
         """Return counts for each record in which the sides differ."""

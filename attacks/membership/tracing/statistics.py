@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, Positive, check_fields, one_of_names
+from ....mechanisms.core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.core.validation import open_unit, whole
@@ -55,14 +55,12 @@ class InnerProduct(TracingStatistic):
     """
 
     weights: Annotated[str, one_of_names(*WEIGHTS)] = "uniform"
-    n_records: int | None = None
+    n_records: PositiveInt | None = None
     standard_deviation: NonNegative = 0.0
 
     def __post_init__(self) -> None:
-        check_fields(self)
-        if self.n_records is not None:
-            whole(1, n_records=self.n_records)
-        elif self.weights == "best":
+        super().__post_init__()
+        if self.n_records is None and self.weights == "best":
             raise ParameterError(
                 "weights are 'best', which need the number of people in the study: give n_records.",
                 argument="n_records",
