@@ -47,8 +47,8 @@ class Tracing(Attack):
         Homer et al. (2008); Sankararaman et al. (2009); Dwork, Smith, Steinke, Ullman and Vadhan (2015).
 
     Example:
-        >>> from dpassay.mechanisms.noise.studies import Constant
-        >>> means = ColumnMeans(10, 2, noise="none", population=Constant())
+        >>> from dpassay.mechanisms.noise.studies import ConstantFrequencies
+        >>> means = ColumnMeans(10, 2, noise="none", population=ConstantFrequencies())
         >>> target, nothing = Target(means, means.worst_case()), Outputs(np.empty((0, 2)))
         >>> scorer = Tracing(statistic="homer").fit(target, nothing, nothing, np.random.default_rng(0))
         >>> person = target.neighbours.d1.person
