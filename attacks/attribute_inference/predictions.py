@@ -57,6 +57,13 @@ def places(model: Any, y: NDArray[Any], n_classes: int) -> Ints:
     return np.asarray(index)
 
 
+def _of_values(model: Any, people: People, sensitive: Sensitive) -> tuple[Floats, Ints]:
+    """Return predictions for people with each value: log probabilities `(m, n, n_classes)`, label indices `(m, n)`."""
+    X, y = sensitive.filled(people)
+    log_p = log_probabilities(model, X)
+    return log_p, places(model, y, log_p.shape[-1])
+
+
 @dataclass(frozen=True)
 class FromMembership(AttributeInference):
     """Guess of the value with the largest membership signal.
@@ -86,9 +93,7 @@ class FromMembership(AttributeInference):
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return the scores for a fitted classifier; `known` is not needed."""
-        X, y = sensitive.filled(people)
-        log_p = log_probabilities(released, X)
-        class_index = places(released, y, log_p.shape[-1])
+        log_p, class_index = _of_values(released, people, sensitive)
         signal = SIGNALS[self.signal]
         signals = np.stack(
             [signal(log_p_of_value, labels) for log_p_of_value, labels in zip(log_p, class_index, strict=True)], axis=1
@@ -115,14 +120,13 @@ class ErrorRates(AttributeInference):
         if sensitive.feature == LABEL:
             raise AttackError("ErrorRates reads the label of each person, so it cannot infer the label.")
         others, labels = (np.asarray(part) for part in needed(known, self))
-        X, y = sensitive.filled(people)
-        log_p = log_probabilities(released, X)
+        log_p, class_index = _of_values(released, people, sensitive)
         n_classes = log_p.shape[-1]
         predicted = log_probabilities(released, others.astype(np.float64)).argmax(axis=-1)
         counts = np.ones((n_classes, n_classes))
         np.add.at(counts, (predicted, places(released, labels, n_classes)), 1.0)
         rates = np.log(counts / counts.sum(axis=1, keepdims=True))
-        return np.asarray(rates[log_p.argmax(axis=-1), places(released, y, n_classes)].T + sensitive.log_prior)
+        return np.asarray(rates[log_p.argmax(axis=-1), class_index].T + sensitive.log_prior)
 
 
 @dataclass(frozen=True)
@@ -154,9 +158,7 @@ class LearnedInference(AttributeInference):
 
 def _log_p(model: Any, people: People, sensitive: Sensitive) -> Floats:
     """Return log p_y of each person with each value, `(n, m)`."""
-    X, y = sensitive.filled(people)
-    log_p = log_probabilities(model, X)
-    class_index = places(model, y, log_p.shape[-1])
+    log_p, class_index = _of_values(model, people, sensitive)
     return np.maximum(np.take_along_axis(log_p, class_index[..., np.newaxis], axis=-1)[..., 0], FLOOR).T
 
 
