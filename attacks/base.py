@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..mechanisms.core.arrays import Floats
 from ..mechanisms.core.base import Mechanism, Neighbours, Outputs
 from ..mechanisms.core.constraints import Options
 from ..mechanisms.core.errors import AttackError
@@ -44,7 +44,7 @@ class Scorer(Protocol):
                    or below; "" if there is nothing to describe
     """
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return one score per run, shape `(size,)`, higher = side 1; never NaN, +-inf allowed."""
         ...
 

@@ -15,22 +15,20 @@ catalogue = Catalogue(
     {
         "likelihood-ratio": "dpassay.attacks.distinguishing.likelihood_ratio:LikelihoodRatio",
         "gradient-product": "dpassay.attacks.distinguishing.gradient_product:GradientProduct",
-        "canary-loss": "dpassay.attacks.distinguishing.canary_loss:CanaryLoss",
-        "canary-direction": "dpassay.attacks.distinguishing.canary_direction:CanaryDirection",
+        "canary-loss": "dpassay.attacks.distinguishing.canary_attacks:CanaryLoss",
+        "canary-direction": "dpassay.attacks.distinguishing.canary_attacks:CanaryDirection",
         "tracing": "dpassay.attacks.membership.tracing.attack:Tracing",
         "generated-queries": "dpassay.attacks.membership.synthetic_data.generated_queries:GeneratedQueries",
         "groundhog": "dpassay.attacks.membership.synthetic_data.groundhog:Groundhog",
         "marginal-likelihood": "dpassay.attacks.membership.synthetic_data.marginal_likelihood:MarginalLikelihood",
-        "closest-record": "dpassay.attacks.membership.synthetic_data.distances:ClosestRecord",
-        "neighbourhood": "dpassay.attacks.membership.synthetic_data.distances:Neighbourhood",
+        "closest-record": "dpassay.attacks.membership.synthetic_data.records:ClosestRecord",
+        "neighbourhood": "dpassay.attacks.membership.synthetic_data.records:Neighbourhood",
         "density-ratio": "dpassay.attacks.membership.synthetic_data.density:DensityRatio",
         "portfolio": "dpassay.attacks.distinguishing.portfolio:Portfolio",
         "classifier": "dpassay.attacks.distinguishing.classifier:Classifier",
         "threshold": "dpassay.attacks.distinguishing.threshold:Threshold",
     },
 )
-get = catalogue.get
-build = catalogue.build
 
 
 def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
@@ -58,7 +56,7 @@ def choose(attack: str | Attack, target: Target) -> tuple[str, Attack]:
         ('likelihood-ratio', LikelihoodRatio())
     """
     if attack == "auto":
-        attack = next(name for name in catalogue.entries if build(name).supports(target))
+        attack = next(name for name in catalogue.entries if catalogue.build(name).supports(target))
     instance = catalogue.instance(attack, Attack, argument="attack")  # type: ignore[type-abstract]
     instance.check(target)
     return catalogue.name_of(instance), instance

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.measure import interleaved, ratio, report
 
 from dpassay.attacks.membership.synthetic_data.base import in_chunks
-from dpassay.attacks.membership.synthetic_data.estimators import pairs
+from dpassay.attacks.membership.synthetic_data.density import pairs
 from dpassay.attacks.membership.synthetic_data.generated_queries import AgreementCounts, draw_queries
 from dpassay.attacks.membership.synthetic_data.records import Known
 

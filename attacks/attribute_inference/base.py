@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.validation import whole
@@ -100,7 +100,7 @@ class Sensitive:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.asarray(self.prior)))
 
-    def truth(self, people: People) -> NDArray[np.int64]:
+    def truth(self, people: People) -> Ints:
         """Return the index of each person's value, `(n,)`.
 
         Raises:
@@ -162,15 +162,11 @@ class AttributeInference(Options):
             AttackError: the attack cannot use the release, or needs `known`.
         """
 
-    def guess(
-        self, released: Any, people: People, sensitive: Sensitive, known: People | None = None
-    ) -> NDArray[np.int64]:
+    def guess(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Ints:
         """Return the index of the value with the largest score, `(n,)`; the first of equal ones."""
         return np.asarray(self.scores(released, people, sensitive, known).argmax(axis=1))
 
-    def right(
-        self, released: Any, people: People, sensitive: Sensitive, known: People | None = None
-    ) -> NDArray[np.bool_]:
+    def correct(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Bools:
         """Return a mask `(n,)` of the people whose value is guessed correctly."""
         return np.asarray(self.guess(released, people, sensitive, known) == sensitive.truth(people))
 

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.constraints import Constraint
 from ...mechanisms.core.errors import ParameterError
-from ..learners.threads import single_thread
+from ..learners.base import single_thread
 from .base import AttributeInference, People, Sensitive, needed
 
 LEARNERS = ("logistic", "forest", "boosting")
+
+
+def check_learner(learner: Any) -> None:
+    """Raise `ParameterError` unless `learner` is a classifier with probabilities."""
+    known_name = isinstance(learner, str) and learner in LEARNERS
+    if not known_name and not (hasattr(learner, "fit") and hasattr(learner, "predict_proba")):
+        raise ParameterError(
+            f"learner must be one of {', '.join(LEARNERS)}, or a scikit-learn classifier with predict_proba, but is "
+            f"{learner!r}.",
+            argument="learner",
+        )
+
+
+ProbabilityLearner: TypeAlias = Annotated[Any, Constraint(check_learner, "logistic", ("no such name", 1, None))]
+"""Name in `LEARNERS`, or an unfitted scikit-learn classifier."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +55,11 @@ class Imputation(AttributeInference):
         >>> x = rng.integers(0, 2, 200).astype(float)
         >>> X = np.column_stack([x, 2 * x])  # the second column determines the first
         >>> secret = Sensitive(0, [0, 1])
-        >>> Imputation().right(None, (X[:50], x[:50]), secret, known=(X[50:], x[50:])).all()
+        >>> Imputation().correct(None, (X[:50], x[:50]), secret, known=(X[50:], x[50:])).all()
         np.True_
     """
 
-    learner: Any = "logistic"
-
-    def __post_init__(self) -> None:
-        check_learner(self.learner)
+    learner: ProbabilityLearner = "logistic"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return log probabilities of the classifier; the release is not read."""
@@ -68,17 +81,6 @@ def fitted_scores(learner: Any, rows: Floats, wanted: Any, at: Floats, sensitive
         with np.errstate(divide="ignore"):
             log_p[:, values_present] = np.log(model.predict_proba(at))
     return log_p
-
-
-def check_learner(learner: Any) -> None:
-    """Raise `ParameterError` unless `learner` is a classifier with probabilities."""
-    known_name = isinstance(learner, str) and learner in LEARNERS
-    if not known_name and not (hasattr(learner, "fit") and hasattr(learner, "predict_proba")):
-        raise ParameterError(
-            f"learner must be one of {', '.join(LEARNERS)}, or a scikit-learn classifier with predict_proba, but is "
-            f"{learner!r}.",
-            argument="learner",
-        )
 
 
 def build(learner: Any) -> Any:

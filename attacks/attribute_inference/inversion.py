@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.constraints import Finite, NonNegative, Positive, PositiveInt, check_fields
 from ...mechanisms.core.errors import ParameterError
 from .predictions import log_probabilities, places
@@ -89,12 +89,12 @@ class Inversion:
                 break
         return inputs
 
-    def _values(self, model: Any, x: Floats, class_index: NDArray[np.int64], public: Floats) -> Floats:
+    def _values(self, model: Any, x: Floats, class_index: Ints, public: Floats) -> Floats:
         """Return the values of the maximised function, `(k,)`."""
         log_p = np.take_along_axis(log_probabilities(model, x), class_index[:, np.newaxis], axis=1)[:, 0]
         return np.asarray(np.maximum(log_p, -700.0) - 0.5 * self.penalty * ((x - public) ** 2).sum(axis=1))
 
-    def _gradient(self, model: Any, x: Floats, class_index: NDArray[np.int64], public: Floats) -> Floats:
+    def _gradient(self, model: Any, x: Floats, class_index: Ints, public: Floats) -> Floats:
         """Return the gradient, `(k, d)`, by central differences."""
         k, d = x.shape
         small = 1e-4 * (self.high - self.low)

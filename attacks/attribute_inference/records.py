@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels, require_capability
+from ..distinguishing.canary_attacks import final_models
 from ..reconstruction.base import Guesser, OneOf, Reconstructor, SecretTarget
 
 
@@ -89,10 +90,9 @@ class _Losses:
     learner: SupportsModels
     records: TrainingData
 
-    def of(self, outputs: Outputs) -> NDArray[np.float64]:
+    def of(self, outputs: Outputs) -> Floats:
         """Return losses, `(size, k)`; 0 where they are not finite."""
-        values = outputs.values if outputs.values.ndim == 2 else outputs.values[:, -1]
-        return np.nan_to_num(self.learner.losses(self.records, values), posinf=0.0, neginf=0.0)
+        return np.nan_to_num(self.learner.losses(self.records, final_models(outputs)), posinf=0.0, neginf=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +100,9 @@ class _Linear:
     """Guesser of the candidate with the largest losses @ weights + offsets."""
 
     losses: _Losses
-    weights: NDArray[np.float64]
-    offsets: NDArray[np.float64]
+    weights: Floats
+    offsets: Floats
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`."""
         return np.asarray((self.losses.of(outputs) @ self.weights + self.offsets).argmax(axis=1))

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.constraints import PositiveInt, check_fields
+from ...mechanisms.core.constraints import PositiveInt
 from ...mechanisms.core.errors import AttackError
 from .base import AttributeInference, People, Sensitive
-from .imputation import check_learner, fitted_scores
+from .imputation import ProbabilityLearner, fitted_scores
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,6 @@ class NearestRows(AttributeInference):
     """
 
     n_neighbours: PositiveInt = 1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return the share of each value."""
@@ -54,10 +51,7 @@ class TrainedOnSynthetic(AttributeInference):
         Stadler, Oprisanu, Troncoso (2022), section 5; Jayaraman and Evans (2022).
     """
 
-    learner: Any = "logistic"
-
-    def __post_init__(self) -> None:
-        check_learner(self.learner)
+    learner: ProbabilityLearner = "logistic"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
         """Return log probabilities of the classifier."""

@@ -1,10 +1,10 @@
-"""Canaries: records that are made, or chosen, to be found. They turn a dataset into a pair of neighbours.
+"""Canaries: records that are made, or chosen, to be detected. They turn a dataset into a pair of neighbours.
 
 base.py        Canary: read this first
-examples.py    Natural, Mislabelled, Blank, ClipBKD: examples, for who sees the final model
-gradients.py   Dirac, RandomDirection: gradient records, for who sees, or crafts, the steps
-initial.py     worst_case_initial: parameters from which nothing but the canary is learned
-catalogue.py   all of them by name
+catalogue.py   all canaries by name
+examples.py    Natural, Mislabelled, Blank, ClipBKD: examples, for adversaries who see the final model
+gradients.py   Dirac, RandomDirection: gradient records, for adversaries who see the steps or insert gradients
+initial.py     worst_case_initial: parameters at which only the canary has a gradient
 """
 
 from .base import Canary as Canary

@@ -133,11 +133,12 @@ class Canary(Options):
 
 
 def least_likely(
-    learner: SupportsCanaries, data: TrainingData, x: Floats, *, but: int | None = None, rank: int = 0
+    learner: SupportsCanaries, data: TrainingData, x: Floats, *, exclude: int | None = None, rank: int = 0
 ) -> int:
-    """Return the label that is least likely at `x` under the initial parameters, of those other than `but`.
+    """Return the label that is least likely at `x` under the initial parameters, of those other than `exclude`.
 
-    This is the label after `but` if the initial parameters are drawn for every run, or make all labels equally likely.
+    This is the label after `exclude` if the initial parameters are drawn for every run or make all labels equally
+    likely.
 
     Args:
         data: the records, which may determine the number of labels.
@@ -145,9 +146,9 @@ def least_likely(
     """
     n_classes = learner.count_classes(data)
     models = learner.initial_models(data)
-    start = 0 if but is None else but + 1
+    start = 0 if exclude is None else exclude + 1
     order = (start + np.arange(n_classes)) % n_classes
-    order = order[order != but] if but is not None else order
+    order = order[order != exclude] if exclude is not None else order
     if models is not None:
         log_p = models.log_probabilities(np.asarray(x)[None, :])[0, 0]
         order = order[np.argsort(np.round(log_p[order], 9), kind="stable")]

@@ -13,5 +13,3 @@ catalogue = Catalogue(
         "random-direction": "dpassay.attacks.canaries.gradients:RandomDirection",
     },
 )
-get = catalogue.get
-build = catalogue.build

@@ -120,7 +120,7 @@ class Mislabelled(ExampleCanary):
     def example(self, data: TrainingData, learner: SupportsCanaries) -> Example:
         right = int(data.y[self.record])
         if self.label is None:
-            return data.X[self.record], least_likely(learner, data, data.X[self.record], but=right)
+            return data.X[self.record], least_likely(learner, data, data.X[self.record], exclude=right)
         _check_label(self.label, learner.count_classes(data))
         if self.label == right:
             raise ParameterError(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.constraints import NonNegativeInt
 from ...mechanisms.core.errors import ParameterError, plural
 from ...mechanisms.core.relation import Relation
@@ -41,11 +42,11 @@ class GradientCanary(Canary):
         return trainer
 
     @abstractmethod
-    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> Floats:
         """Return the unit direction `(n_parameters,)`; `data` are the other records."""
 
     @abstractmethod
-    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> Floats:
         """Return n different directions, `(n, n_parameters)`, for a run with many canaries; `data` are all records."""
 
     def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
@@ -94,7 +95,7 @@ class Dirac(GradientCanary):
     feature: NonNegativeInt | None = None
     unit: NonNegativeInt = 0
 
-    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> Floats:
         weights, dead = self._weights(learner), _dead_features(data)
         feature = int(dead[0]) if self.feature is None and len(dead) else self.feature
         if feature is None or feature not in dead:
@@ -114,7 +115,7 @@ class Dirac(GradientCanary):
         unit_vector[weights[self.unit, feature]] = 1.0
         return unit_vector
 
-    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> Floats:
         """Return the directions of n weights of dead features."""
         if self.feature is not None or self.unit:
             raise ParameterError(
@@ -154,10 +155,10 @@ class RandomDirection(GradientCanary):
     _: KW_ONLY
     seed: NonNegativeInt = 0
 
-    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> NDArray[np.float64]:
+    def direction(self, data: TrainingData, learner: SupportsGradientCanaries) -> Floats:
         return np.asarray(self.directions(data, learner, 1)[0])
 
-    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> NDArray[np.float64]:
+    def directions(self, data: TrainingData, learner: SupportsGradientCanaries, n: int) -> Floats:
         """Return independent directions, which overlap by about 1 / sqrt(n_parameters)."""
         vectors = np.random.default_rng(self.seed).standard_normal((n, learner.n_parameters))
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

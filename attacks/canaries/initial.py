@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import positive, whole
 from ...mechanisms.learning.base import TrainingData
@@ -24,7 +25,7 @@ def worst_case_initial(
     momentum: float = 0.9,
     margin: float = 1.0,
     seed: int = 0,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return parameters for `DPSGD(initial=...)`, trained without privacy on public data.
 
     Initial parameters are public, and the guarantee holds for all of them. From these the gradients of natural records

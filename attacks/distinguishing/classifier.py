@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.constraints import one_of_names
+from ...mechanisms.core.constraints import at_least, one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.core.validation import whole
 from ..base import Attack, Target
 from ..learners.additive import AdditiveModel, fit_additive
-from ..learners.boosting import fit_boosting
-from ..learners.features import Features, Featuriser, as_rows, check_kind
-from ..learners.forest import fit_forest
+from ..learners.base import ScoringModel, simplest
+from ..learners.features import FeatureKind, Features, as_rows
 from ..learners.table import OutputCells, TableModel, find_cells, fit_table
+from ..learners.trees import fit_boosting, fit_forest
 
 MODELS = ("auto", "logistic", "boosting", "forest", "table")
 FEW_CELLS = 16  # up to this many distinct outputs, the table is used without cross-validation
@@ -35,14 +34,6 @@ NAMES = {
     "forest": "a random forest",
     "table": "counts",
 }
-
-
-class ScoringModel(Protocol):
-    """Interface of a fitted model."""
-
-    def log_odds(self, rows: NDArray[Any]) -> Floats:
-        """Return the log odds of each row, shape `(size,)`."""
-        ...
 
 
 Fitter = Callable[[NDArray[Any], NDArray[Any]], ScoringModel]
@@ -94,13 +85,8 @@ class Classifier(Attack):
     minimum_pilot: ClassVar[int] = 30
 
     model: Annotated[str, one_of_names(*MODELS)] = "auto"
-    features: str | Featuriser = "auto"
-    max_rows: int = 100_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kind(self.features)
-        whole(self.minimum_pilot, max_rows=self.max_rows)
+    features: FeatureKind = "auto"
+    max_rows: Annotated[int, at_least(30)] = 100_000
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
         """Return the log odds learned from pilot outputs of both sides."""
@@ -136,7 +122,9 @@ class Classifier(Attack):
         candidates["boosting"] = columns, partial(fit_boosting, seed=seed)
         if self.model == "forest":
             candidates["forest"] = columns, partial(fit_forest, seed=seed)
-        name = self.model if self.model != "auto" else _select_model(candidates)
+        name = self.model
+        if name == "auto":
+            name = simplest({name: _held_out_losses(rows, fit) for name, (rows, fit) in candidates.items()})
         rows, fit = candidates[name]
         return ClassifierScorer(name, None if name == "table" else features, fit(*rows))
 
@@ -185,17 +173,6 @@ def _interval(low: float, high: float) -> str:
     if np.isinf(high):
         return f"at least {low:.6g}" if np.isfinite(low) else "any"
     return f"at most {high:.6g}" if np.isinf(low) else f"from {low:.6g} to {high:.6g}"
-
-
-def _select_model(candidates: dict[str, tuple[tuple[NDArray[Any], NDArray[Any]], Fitter]]) -> str:
-    """Return the simplest candidate whose cross-validated loss is within one standard error of the smallest."""
-    losses = {name: _held_out_losses(rows, fit) for name, (rows, fit) in candidates.items()}
-    best = min(losses.values(), key=lambda loss: float(loss.mean()))
-    for name, loss in losses.items():
-        excess = loss - best
-        if excess.mean() <= excess.std() / np.sqrt(len(excess)):
-            return name
-    raise AssertionError("the best candidate is within any error of itself")
 
 
 def _held_out_losses(rows: tuple[NDArray[Any], NDArray[Any]], fit: Fitter) -> Floats:

@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import AttackError
 from ..base import Attack, Scorer, Target
@@ -102,7 +102,7 @@ def fit_scorer(
     shapes = _common_shapes(marked0, marked1)
     (ordinary0, labels0), (ordinary1, labels1) = _split(marked0, shapes), _split(marked1, shapes)
     starved = min(len(ordinary0), len(ordinary1)) < attack.minimum_pilot <= min(len(pilot0), len(pilot1))
-    base = Indifferent() if starved else attack.fit(target, ordinary0, ordinary1, rng)
+    base = ConstantScorer() if starved else attack.fit(target, ordinary0, ordinary1, rng)
     pilot = _Pilot((marked0, marked1), (ordinary0, ordinary1), (labels0, labels1), shapes)
     without_low_bits = getattr(base, "without_low_bits", None)
     if without_low_bits is None:
@@ -158,7 +158,7 @@ def _together(marked: Outputs, shapes: tuple[Shape, ...] | None, ordinary: Float
 
 
 @dataclass(frozen=True)
-class Indifferent:
+class ConstantScorer:
     """Scorer that gives every output 0: for pilots with too few ordinary rows to learn from."""
 
     def score(self, outputs: Outputs) -> Floats:
@@ -270,7 +270,7 @@ def _common_shapes(outputs0: Outputs, outputs1: Outputs) -> tuple[Shape, ...] | 
     return shapes if len(shapes) == 1 else ()
 
 
-def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[NDArray[np.bool_], Labels]:
+def _ordinary(outputs: Outputs, shapes: tuple[Shape, ...] | None) -> tuple[Bools, Labels]:
     """Return a mask of the ordinary rows, and the label of each row; rows of a shape not in `shapes` are events."""
     events = np.full(len(outputs), "") if outputs.events is None else outputs.events
     shape = outputs.values.shape[1:]

@@ -1,4 +1,4 @@
-"""The likelihood-ratio attack: the best possible attack if the output law of the mechanism is known."""
+"""The likelihood-ratio attack: the best possible attack if the output law is known, or assumed by the auditor."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core.base import LogDensity, Outputs
-from ...mechanisms.core.errors import AttackError, plural
+from ...mechanisms.core.arrays import Bools, Floats
+from ...mechanisms.core.base import LogDensity, Mechanism, Outputs
+from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ..base import Attack, Scorer, Target
 
 RESOLUTION = 2.0**-30
@@ -58,13 +58,16 @@ class LikelihoodRatio(Attack):
 
 
 def _law_of(target: Target) -> LogDensity:
-    """Return the law of the outputs; raise `AttackError` if it is not known."""
-    law = target.mechanism.output_law()
+    return required_law(target.mechanism, "likelihood-ratio", "attack='classifier', which learns from pilot runs")
+
+
+def required_law(mechanism: Mechanism, attack: str, other: str) -> LogDensity:
+    """Return the output law; raise `AttackError`, which proposes the `other` attack, if it is not known."""
+    law = mechanism.output_law()
     if law is None:
         raise AttackError(
-            f"the likelihood-ratio attack needs the output law, but the law of {type(target.mechanism).__name__} is "
-            "not known: its output_law() is None. Use attack='classifier', which learns from pilot runs, or give the "
-            "mechanism an output_law."
+            f"the {attack} attack needs the output law, but the law of {type(mechanism).__name__} is not known: its "
+            f"output_law() is None. Use {other}, or give the mechanism an output_law."
         )
     return law
 
@@ -87,7 +90,7 @@ class LikelihoodRatioScorer:
     d0: Any
     d1: Any
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs`, shape `(size,)`, natural logarithms."""
         log_p0, log_p1 = self._log_density(outputs, self.d0), self._log_density(outputs, self.d1)
         with np.errstate(invalid="ignore"):
@@ -100,7 +103,7 @@ class LikelihoodRatioScorer:
         scores *= RESOLUTION
         return scores
 
-    def _log_density(self, outputs: Outputs, dataset: Any) -> NDArray[np.float64]:
+    def _log_density(self, outputs: Outputs, dataset: Any) -> Floats:
         """Return the log density, its shape checked."""
         result = np.asarray(self.law.log_density(outputs, dataset))
         if result.shape != (len(outputs),):
@@ -111,7 +114,7 @@ class LikelihoodRatioScorer:
         return result
 
 
-def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law: LogDensity) -> NDArray[np.bool_]:
+def _both_infinite(log_p0: Floats, log_p1: Floats, law: LogDensity) -> Bools:
     """Return a mask where both are the same infinity, so that their difference is undefined; raise if one is NaN."""
     undefined = np.isnan(log_p0) | np.isnan(log_p1)
     if undefined.any():
@@ -120,5 +123,55 @@ def _both_infinite(log_p0: NDArray[np.float64], log_p1: NDArray[np.float64], law
             f"{plural(len(undefined), 'output')}. It must be a number, or -inf where an output is impossible. Fix it, "
             "or use attack='classifier'."
         )
-    both: NDArray[np.bool_] = np.isinf(log_p0) & (log_p0 == log_p1)
+    both: Bools = np.isinf(log_p0) & (log_p0 == log_p1)
     return both
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssumedLaw(Attack):
+    """Scores an output by log p1(output) - log p0(output) under a law given by the auditor.
+
+    A plain function has no `output_law`, but an auditor who reads its code often knows or can guess the law: for
+    example, numpy's Laplace noise of scale 10 on a sum. The law is given as a mechanism of the library; if that
+    mechanism has the law of floating-point noise, the score uses the outputs down to the last bit.
+
+    Args:
+        law: of the outputs, with a method `log_density(outputs, dataset)`, such as a mechanism with a `query` that
+            computes the noise-free answers of the datasets.
+
+    Raises:
+        ParameterError: `law` has no `log_density`.
+
+    Guarantees:
+        * The bound is valid whatever the law is, because the score is fixed before the trials. A wrong law makes the
+          bound smaller, and outputs that are impossible under both datasets are not used.
+
+    Example:
+        >>> from dpassay.audit import audit
+        >>> from dpassay.mechanisms import Neighbours, PureDP
+        >>> from dpassay.mechanisms.broken.floats import FloatLaplace
+        >>> def noisy_sum(records, size, rng):
+        ...     return np.sum(records) + rng.laplace(0.0, 10.0, size=size)
+        >>> pair = Neighbours(np.zeros(1), np.array([0.0, 1.0]), "add_remove")
+        >>> attack = AssumedLaw(law=FloatLaplace(epsilon=0.1, sampler="numpy", query=np.sum))
+        >>> result = audit(noisy_sum, pair, claim=PureDP(0.1), delta=0.0, attack=attack, trials=5000, seed=0)
+        >>> result.verdict.value, result.bound.epsilon > 5.0
+        ('violation', True)
+    """
+
+    law: LogDensity
+
+    minimum_pilot: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(getattr(self.law, "log_density", None)):
+            raise ParameterError(
+                f"law must have a method log_density(outputs, dataset), such as Laplace(epsilon=0.1), but is "
+                f"{self.law!r}.",
+                argument="law",
+            )
+
+    def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
+        """Return the scorer; the pilot outputs are not used."""
+        return LikelihoodRatioScorer(self.law, target.neighbours.d0, target.neighbours.d1)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import PositiveInt
 from ..base import Attack, Target
@@ -17,13 +17,13 @@ from ..learners.features import as_matrix
 from .classifier import Classifier, ClassifierScorer
 from .low_level.repeats import Repeats
 from .low_level.rules import Granularity, LevelRule, Levels, coordinates_of, rules_for
-from .low_level.screen import Beyond, learn_beyond, log_p_value, promise
+from .low_level.screen import LevelOdds, fit_level_odds, largest_log_ratio, log_p_value
 
 N_FOLDS = 3
 LOG_FALSE_ALARM = math.log(1e-3)
 """Log of the probability that any rule passes the first test if none detects a difference."""
 MARGIN = 1.05, 0.02
-"""The promise of the scores with rules must exceed that of the classifier by this factor and this difference."""
+"""Factor and difference by which the log ratio of rates of the scores with rules must exceed that of the classifier."""
 MOST_RULES = 4
 SCREENED = 2_000_000
 """Pilot numbers that are screened one by one: further coordinates are screened only as a whole output."""
@@ -41,7 +41,7 @@ class Portfolio(Attack):
 
     Everything is learned and chosen on pilot outputs. A rule must differ from chance at 1e-3 over all rules; then each
     third of the pilot is scored by rules learned on the other two, and the rules are used if the ratio of rates that
-    these scores promise is clearly larger than the classifier's. Thresholds are chosen on the same scores. If no rule
+    these scores reach is clearly larger than the classifier's. Thresholds are chosen on the same scores. If no rule
     is used, the attack is the classifier. If a rule on low bits is used, the scorer without such rules is kept as well,
     so that an audit can report which leak needs them.
 
@@ -116,7 +116,7 @@ class PortfolioScorer:
     """
 
     base: ClassifierScorer
-    rules: tuple[tuple[LevelRule, Beyond], ...]
+    rules: tuple[tuple[LevelRule, LevelOdds], ...]
     held_out: tuple[Floats, Floats] | None = None
     usual: tuple[float, float] = (0.0, 0.0)
     without_low_bits: ClassifierScorer | PortfolioScorer | None = None
@@ -159,8 +159,8 @@ def _with_rules(
     """Return the classifier's scorer, with rules if `n` pilot outputs per side show that they help."""
     rules, held_out = _select_rules(base, pilot0.values[:n], pilot1.values[:n], bits=bits)
     factor, margin = MARGIN
-    base_promise = promise(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
-    if not rules or promise(*held_out) <= factor * base_promise + margin:
+    base_ratio = largest_log_ratio(*(base.score(Outputs(pilot.values[:n])) for pilot in (pilot0, pilot1)))
+    if not rules or largest_log_ratio(*held_out) <= factor * base_ratio + margin:
         return base
     scorer = PortfolioScorer(base, rules)
     remaining_scores = [scorer.score(Outputs(pilot.values[n:])) for pilot in (pilot0, pilot1)]
@@ -180,7 +180,7 @@ def _joined(described: list[tuple[float, str]]) -> str:
 
 def _select_rules(
     base: ClassifierScorer, values0: NDArray[Any], values1: NDArray[Any], *, bits: bool
-) -> tuple[tuple[tuple[LevelRule, Beyond], ...], tuple[Floats, Floats]]:
+) -> tuple[tuple[tuple[LevelRule, LevelOdds], ...], tuple[Floats, Floats]]:
     """Return the rules that improve on `base`, best first, each given those before it; and held-out scores.
 
     Runs are independent, so every third row is as good a fold as a shuffled one.
@@ -191,7 +191,7 @@ def _select_rules(
     scores = base.score(Outputs(values))
     held_out = scores.copy()
     candidates = _candidates(as_matrix(values), sides, bits=bits)
-    selected: list[tuple[LevelRule, Beyond]] = []
+    selected: list[tuple[LevelRule, LevelOdds]] = []
     while candidates and len(selected) < MOST_RULES:
         log_p_values = [log_p_value(levels, sides, scores) for _, levels in candidates]
         best = int(np.argmin(log_p_values))
@@ -200,14 +200,14 @@ def _select_rules(
         rule, levels = candidates.pop(best)
         for held_out_fold in range(N_FOLDS):
             test, train = fold == held_out_fold, fold != held_out_fold
-            held_out[test] += learn_beyond(levels[train], sides[train], scores[train]).of(levels[test])
-        beyond = learn_beyond(levels, sides, scores)
+            held_out[test] += fit_level_odds(levels[train], sides[train], scores[train]).of(levels[test])
+        beyond = fit_level_odds(levels, sides, scores)
         selected.append((rule, beyond))
         scores = scores + beyond.of(levels)
     return tuple(selected), (held_out[sides == 0], held_out[sides == 1])
 
 
-def _candidates(rows: Floats, sides: NDArray[np.int64], *, bits: bool) -> list[tuple[LevelRule, Levels]]:
+def _candidates(rows: Floats, sides: Ints, *, bits: bool) -> list[tuple[LevelRule, Levels]]:
     """Return the candidate rules, and the levels that they give to the pilot; constant levels are left out."""
     max_coordinates = max(1, SCREENED // len(rows))
     candidates = [(rule, rule.levels(rows)) for rule in rules_for(rows, most_coordinates=max_coordinates, bits=bits)]
@@ -217,6 +217,3 @@ def _candidates(rows: Floats, sides: NDArray[np.int64], *, bits: bool) -> list[t
         if repeats is not None:
             candidates.append((repeats, repeats.levels_left_out(rows, sides)))
     return [(rule, levels) for rule, levels in candidates if (levels != levels[0]).any()]
-
-
-__all__ = ["Portfolio", "PortfolioScorer"]

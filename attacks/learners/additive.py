@@ -1,21 +1,22 @@
-"""Logistic regression on piecewise-linear functions: log odds = intercept + sum over columns c of f_c(x_c).
+"""Regression on piecewise-linear functions: log odds = intercept + sum over columns c of f_c(x_c).
 
 Each f_c is a line with kinks (hinges) at quantiles of the pilot. A line alone is blind to symmetric differences; the
 kinks let f_c bend: a V for a change of variance, a clipped ramp for Laplace noise. The ridge penalty lies mostly on
-the kinks, so that without evidence f_c is a line, also beyond the pilot's range.
+the kinks, so that without evidence f_c is a line, also beyond the pilot's range. The same functions serve k
+classes (multinomial regression), and many targets at once (ridge regression).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Floats, Ints
+from .base import single_thread, two_classes
 from .features import robust_scale
-from .threads import single_thread
 
 MAX_KINKS = 20  # a column
 MAX_TERMS = 240  # over all columns, as long as each keeps a kink
@@ -109,21 +110,38 @@ def fit_additive(rows0: Floats, rows1: Floats, seed: int) -> AdditiveModel:
         rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
         seed: not used; part of the common signature of the models.
     """
-    rows = np.concatenate([rows0, rows1])
-    sides = np.repeat([0, 1], [len(rows0), len(rows1)])
+    rows, sides, log_prior = two_classes(rows0, rows1)
     basis = Hinges.learn(rows)
     if not basis.columns:
         return AdditiveModel(0.0, (), (), ())
-    intercept, weights = _ridge_logistic(basis.terms(rows), sides)
+    terms = basis.terms(rows)
+    model = _ridge_logistic(terms, sides, exact=terms.shape[1] <= MAX_TERMS + MAX_KINKS)
+    weights = np.asarray(model.coef_[0], dtype=np.float64)
     cuts = np.cumsum([1 + len(kinks) for kinks in basis.kinks])[:-1]
     points, heights = [], []
     for (_, middle, spread, kinks), w in zip(basis.parts(), np.split(weights, cuts), strict=True):
         ends = middle + np.array([-REACH, REACH]) * spread
         points.append(np.concatenate([ends[:1], kinks, ends[1:]]))
         heights.append((_terms(points[-1], middle, spread, kinks) * w).sum(axis=1))
-    return AdditiveModel(
-        intercept - float(np.log(len(rows1) / len(rows0))), basis.columns, tuple(points), tuple(heights)
-    )
+    return AdditiveModel(float(model.intercept_[0]) - log_prior, basis.columns, tuple(points), tuple(heights))
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticModel:
+    """Multinomial logistic regression on the terms of `basis`."""
+
+    basis: Hinges
+    model: Any
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """Return the probabilities of the classes, `(size, k)`."""
+        return np.asarray(self.model.predict_proba(self.basis.terms(rows)))
+
+
+def fit_logistic_classes(rows: Floats, truths: Ints, *, bent: bool = True) -> LogisticModel:
+    """Fit a model of k classes, with piecewise-linear functions of the columns, or with lines only unless `bent`."""
+    basis = Hinges.learn(rows, bent=bent)
+    return LogisticModel(basis, _ridge_logistic(basis.terms(rows), truths, exact=False))
 
 
 def _kinks(column: Floats, middle: float, spread: float, n_kinks: int) -> Floats:
@@ -139,13 +157,60 @@ def _terms(column: Floats, middle: float, spread: float, kinks: Floats) -> Float
     return np.column_stack([z, np.maximum(z[:, None] - (kinks - middle) / spread, 0.0)])
 
 
-def _ridge_logistic(terms: Floats, sides: NDArray[np.int_]) -> tuple[float, Floats]:
-    """Return intercept and weights of scikit-learn's logistic regression, on one thread."""
+def _ridge_logistic(terms: Floats, truths: Ints, *, exact: bool) -> Any:
+    """Return scikit-learn's logistic regression, fitted on one thread; `exact`, for few terms, by Newton's method."""
     from sklearn.linear_model import LogisticRegression
 
-    n_terms = terms.shape[1]
-    solver, tolerance = ("newton-cholesky", 1e-5) if n_terms <= MAX_TERMS + MAX_KINKS else ("lbfgs", 1e-3)
+    solver, tolerance = ("newton-cholesky", 1e-5) if exact else ("lbfgs", 1e-3)
     with single_thread():
-        model = LogisticRegression(C=min(1.0, PRIOR_TERMS / n_terms), solver=solver, max_iter=200, tol=tolerance)
-        model.fit(terms, sides)
-    return float(model.intercept_[0]), np.asarray(model.coef_[0], dtype=np.float64)
+        return LogisticRegression(
+            C=min(1.0, PRIOR_TERMS / terms.shape[1]), solver=solver, max_iter=200, tol=tolerance
+        ).fit(terms, truths)
+
+
+PENALTIES = np.logspace(-3, 5, 17)
+"""Candidate penalties of weights of columns on a common scale."""
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeModel:
+    """Sums, over columns, of lines or of piecewise-linear functions.
+
+    Args:
+        basis: basis functions.
+        weights: `(n_terms, n_targets)` weights of the terms.
+        intercepts: `(n_targets,)` intercepts.
+    """
+
+    basis: Hinges
+    weights: Floats
+    intercepts: Floats
+
+    def predict(self, rows: Floats) -> Floats:
+        """Return predictions, `(size, n_targets)`."""
+        return np.asarray(self.basis.terms(rows) @ self.weights + self.intercepts)
+
+
+def fit_ridge(rows: Floats, targets: Floats) -> RidgeModel:
+    """Fit lines and piecewise-linear functions; return the model with the smaller squared leave-one-out error.
+
+    The penalty is chosen by the same error, for all targets together (Golub, Heath and Wahba 1979).
+
+    Args:
+        rows: `(n, n_columns)` inputs.
+        targets: `(n, n_targets)` outputs.
+    """
+    linear = Hinges.learn(rows, bent=False)
+    if not linear.columns:
+        return RidgeModel(linear, np.zeros((0, targets.shape[1])), targets.mean(axis=0))
+    fits = [_fit(basis, rows, targets) for basis in (linear, Hinges.learn(rows))]
+    return min(fits, key=lambda fit: fit[0])[1]
+
+
+def _fit(basis: Hinges, rows: Floats, targets: Floats) -> tuple[float, RidgeModel]:
+    """Return the leave-one-out error, and the model."""
+    from sklearn.linear_model import RidgeCV
+
+    with single_thread():
+        model = RidgeCV(alphas=PENALTIES).fit(basis.terms(rows), targets)
+    return -float(model.best_score_), RidgeModel(basis, np.atleast_2d(model.coef_).T, np.atleast_1d(model.intercept_))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.constraints import Constraint
 from ...mechanisms.core.errors import AttackError, plural
 from ...mechanisms.core.validation import one_of
 
@@ -19,6 +20,16 @@ Featuriser = Callable[[NDArray[Any]], NDArray[Any]]
 
 KINDS = ("auto", "coordinates")
 MAX_COORDINATES_FOR_PRODUCTS = 8
+
+
+def check_features(features: str | Featuriser) -> None:
+    """Raise `ParameterError` unless `features` is a name in `KINDS` or a function."""
+    if not callable(features):
+        one_of(KINDS, features=features)
+
+
+FeatureKind: TypeAlias = Annotated[str | Featuriser, Constraint(check_features, "auto", ("no such name", 1, None))]
+"""Name in `KINDS`, or a user-defined function."""
 
 
 def as_rows(values: NDArray[Any]) -> NDArray[Any]:
@@ -65,7 +76,7 @@ class Features:
     @classmethod
     def learn(cls, kind: str | Featuriser, values0: NDArray[Any], values1: NDArray[Any]) -> Features:
         """Learn centre and scale from the pilot outputs of both sides."""
-        check_kind(kind)
+        check_features(kind)
         pooled = np.concatenate([_matrix(kind, values0), _matrix(kind, values1)])
         centre, scale = robust_scale(pooled)
         return cls(kind, centre, scale)
@@ -85,12 +96,6 @@ class Features:
         if z.shape[1] <= MAX_COORDINATES_FOR_PRODUCTS:
             summaries += [z[:, i] * z[:, j] for i, j in combinations(range(z.shape[1]), 2)]
         return np.column_stack([z, *summaries])
-
-
-def check_kind(kind: str | Featuriser) -> None:
-    """Raise `ParameterError` unless `kind` is a known name or a function."""
-    if not callable(kind):
-        one_of(KINDS, features=kind)
 
 
 def robust_scale(rows: Floats) -> tuple[Floats, Floats]:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 
-Indices = NDArray[np.int64]
 Rows = NDArray[Any]
 
 MAX_CELLS = 4_096
@@ -32,7 +31,7 @@ class OutputCells:
     """
 
     levels: tuple[Rows, ...]
-    prefixes: tuple[Indices, ...]
+    prefixes: tuple[Ints, ...]
 
     @classmethod
     def learn(cls, rows: Rows, max_cells: int) -> OutputCells | None:
@@ -59,7 +58,7 @@ class OutputCells:
             columns.append(level[level_index])
         return np.column_stack(columns[::-1]) if columns else np.empty((len(self), 0))
 
-    def of(self, rows: Rows) -> Indices:
+    def of(self, rows: Rows) -> Ints:
         """Return the cell of each row; -1 for new rows."""
         cell = np.zeros(len(rows), dtype=np.int64)
         known = np.ones(len(rows), dtype=np.bool_)
@@ -87,20 +86,51 @@ class TableModel:
         return self.scores[self.cells.of(rows)]
 
 
+@dataclass(frozen=True, eq=False)
+class FrequencyModel:
+    """Smoothed frequencies of k classes in each cell; a new row has equal frequencies of all classes.
+
+    Args:
+        cells: the distinct rows.
+        frequencies: `(n_cells + 1, k)`; the last row is for new rows.
+    """
+
+    cells: OutputCells
+    frequencies: Floats
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """Return the probabilities of the classes, `(size, k)`."""
+        return np.asarray(self.frequencies[self.cells.of(rows)])
+
+
 def find_cells(rows0: Rows, rows1: Rows) -> OutputCells | None:
     """Return the cells of the pilot rows of both sides if there are few enough to count; else None."""
-    max_cells = min(MAX_CELLS, (len(rows0) + len(rows1)) // ROWS_PER_CELL)
-    for rows in (np.concatenate([rows0[:PROBE], rows1[:PROBE]]), np.concatenate([rows0, rows1])):
-        cells = OutputCells.learn(rows, max_cells)
-        if cells is None:
-            return None
-    return cells
+    return _few_cells(np.concatenate([rows0[:PROBE], rows1[:PROBE]]), np.concatenate([rows0, rows1]))
+
+
+def find_class_cells(rows: Rows) -> OutputCells | None:
+    """Return the cells of rows of k classes, in any order, if there are few enough to count; else None."""
+    return _few_cells(rows[:: max(1, len(rows) // PROBE)], rows)
+
+
+def _few_cells(probe: Rows, rows: Rows) -> OutputCells | None:
+    """Return the cells of `rows`, or None if these, or those of the few rows `probe`, are too many."""
+    max_cells = max(1, min(MAX_CELLS, len(rows) // ROWS_PER_CELL))
+    return None if OutputCells.learn(probe, max_cells) is None else OutputCells.learn(rows, max_cells)
 
 
 def fit_table(cells: OutputCells, rows0: Rows, rows1: Rows) -> TableModel:
     """Return the table of smoothed log odds over `cells`."""
     counts0, counts1 = (np.bincount(_known(cells.of(r)), minlength=len(cells)) for r in (rows0, rows1))
     return TableModel(cells, np.append(log_odds_of_counts(counts0, counts1, len(rows0), len(rows1)), 0.0))
+
+
+def fit_frequencies(cells: OutputCells, rows: Rows, truths: Ints) -> FrequencyModel:
+    """Return the smoothed frequencies of k classes over `cells`."""
+    counts = np.full((len(cells) + 1, int(truths.max()) + 1), 0.5)
+    np.add.at(counts, (cells.of(rows), truths), 1.0)
+    counts[-1] = 1.0
+    return FrequencyModel(cells, counts / counts.sum(axis=1, keepdims=True))
 
 
 def log_odds_of_counts(counts0: Rows, counts1: Rows, n0: int, n1: int) -> Floats:
@@ -110,11 +140,11 @@ def log_odds_of_counts(counts0: Rows, counts1: Rows, n0: int, n1: int) -> Floats
     return np.log(odds1) - np.log(odds0)
 
 
-def _known(cells: Indices) -> Indices:
+def _known(cells: Ints) -> Ints:
     return cells[cells >= 0]
 
 
-def _find(sorted_values: Rows, wanted: Rows) -> tuple[Indices, NDArray[np.bool_]]:
+def _find(sorted_values: Rows, wanted: Rows) -> tuple[Ints, Bools]:
     """Return the index of each of `wanted` in `sorted_values`, and a mask of those that are present."""
     index = np.searchsorted(sorted_values, wanted).clip(max=len(sorted_values) - 1)
     return index, sorted_values[index] == wanted

@@ -6,7 +6,8 @@
 Every model is a target once, and a reference for the others. The score of target t uses the signals of t, and the
 signals and the inclusion of the *other* models: never the inclusion of t, nor the inclusion of its complement if models
 come in pairs. The signals of the complement are used only in scales common to all targets (the candidate thresholds of
-entropy, the smallest variance of LiRA). A membership metric is no bound on epsilon: see `dpassay.audit.metrics.membership`.
+entropy, the smallest variance of LiRA). A membership metric is no bound on epsilon: see
+`dpassay.audit.metrics.membership`.
 """
 
 from __future__ import annotations

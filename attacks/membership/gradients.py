@@ -21,7 +21,26 @@ BLOCK = 8_000_000
 
 
 @dataclass(frozen=True)
-class GradientNorm(MembershipAttack):
+class GradientAttack(MembershipAttack):
+    """Base class of attacks whose score is the signal of the same name, from gradients.
+
+    Args:
+        calibrated: whether to subtract the mean over models without the record.
+    """
+
+    calibrated: bool = False
+
+    @property
+    def minimum_references(self) -> int:
+        return 1 if self.calibrated else 0
+
+    def scores_of(self, shadows: Shadows) -> Floats:
+        values = shadows.signal(self.name)
+        return values - shadows.others(values).mean if self.calibrated else values.copy()
+
+
+@dataclass(frozen=True)
+class GradientNorm(GradientAttack):
     """Minus the norm of the gradient of the loss at the record: training makes it small for members.
 
     Args:
@@ -36,19 +55,9 @@ class GradientNorm(MembershipAttack):
 
     name: ClassVar[str] = "gradient-norm"
 
-    calibrated: bool = False
-
-    @property
-    def minimum_references(self) -> int:
-        return 1 if self.calibrated else 0
-
-    def scores_of(self, shadows: Shadows) -> Floats:
-        values = shadows.signal("gradient-norm")
-        return values - shadows.others(values).mean if self.calibrated else values.copy()
-
 
 @dataclass(frozen=True)
-class GradientInnerProduct(MembershipAttack):
+class GradientInnerProduct(GradientAttack):
     """Decrease of the record's loss along the training steps, to first order.
 
         sum_t <theta_t - theta_(t+1), gradient of loss(theta_t; x)>
@@ -67,16 +76,6 @@ class GradientInnerProduct(MembershipAttack):
     """
 
     name: ClassVar[str] = "gradient-inner-product"
-
-    calibrated: bool = False
-
-    @property
-    def minimum_references(self) -> int:
-        return 1 if self.calibrated else 0
-
-    def scores_of(self, shadows: Shadows) -> Floats:
-        values = shadows.signal("gradient-inner-product")
-        return values - shadows.others(values).mean if self.calibrated else values.copy()
 
 
 def inner_products(trajectories: Floats, model: Model, records: TrainingData) -> Floats:

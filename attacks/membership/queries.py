@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...mechanisms.core.arrays import Floats
+from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.learning.base import (
     Classifiers,
@@ -34,7 +33,7 @@ CHUNK = 4_000_000
 
 
 def train(
-    learner: Learner, data: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator, asked: TrainingData
+    learner: Learner, data: TrainingData, inclusion: Bools, rng: np.random.Generator, asked: TrainingData
 ) -> tuple[Classifiers | SupportsSignals, dict[str, Floats]]:
     """Return one model per row of `inclusion`, `(n_models, n_records)`, and the results computed during training.
 
@@ -91,7 +90,7 @@ def ask(models: Classifiers | SupportsSignals, data: TrainingData, *, n_models: 
     return {name: np.concatenate(pieces, axis=1) for name, pieces in parts.items()}
 
 
-def shadows_of(answers: dict[str, Floats], data: TrainingData, inclusion: NDArray[np.bool_]) -> Shadows:
+def shadows_of(answers: dict[str, Floats], data: TrainingData, inclusion: Bools) -> Shadows:
     """Return the answers of all models, batches joined, as `Shadows`."""
     signals = dict(answers)
     log_probabilities, summaries = signals.pop("log_probabilities", None), signals.pop("summaries", None)

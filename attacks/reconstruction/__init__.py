@@ -1,16 +1,15 @@
 """Reconstruction: what was in the dataset? A secret is drawn from a known prior, the mechanism runs, an attack guesses.
 
 base.py                 OneOf and FairBits (secrets), Reconstructor and Guesser: read this first
+catalogue.py            all reconstruction attacks by name
+maximum_likelihood.py   the most probable secret, where the output law is known
+learned.py              a model that learns from runs, for mechanisms known only by samples
 answers/                a column of bits from many counts of subsets of it
-columns.py              what learned.py reads of outputs, exceptional ones included
-learned.py              a model that learns from runs, where nothing but runs is known
-maximum_likelihood.py   the most probable secret, where the law of the outputs is known
-catalogue.py            all of them by name
 tables/                 blocks of people from published tables
-training/               training data from what a training released
+training/               training data from coefficients, noisy steps or a gradient
+extraction/             training text from language models
 
 `dpassay.audit.games.reconstruction_game` plays the rounds.
-extraction/          Training text out of language models: what they write by themselves, and how far up a planted cana
 """
 
 from .base import (

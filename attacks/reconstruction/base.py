@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.constraints import Options
 from ...mechanisms.core.errors import AttackError, ParameterError, RelationError
@@ -78,8 +79,8 @@ class OneOf(Secret):
     """
 
     candidates: tuple[Dataset, ...]
-    prior: NDArray[np.float64] | ArrayLike | None = None
-    close: NDArray[np.bool_] | ArrayLike | None = None
+    prior: Floats | ArrayLike | None = None
+    close: Bools | ArrayLike | None = None
     record: int | None = None
     reference: Dataset = None
 
@@ -132,7 +133,7 @@ class OneOf(Secret):
         return self.prior is None or bool((self.probabilities == self.probabilities[0]).all())
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Probabilities of the candidates, `(k,)`."""
         return np.full(self.k, 1.0 / self.k) if self.prior is None else np.asarray(self.prior)
 
@@ -147,14 +148,14 @@ class OneOf(Secret):
             return 1.0 / self.k if self.prior is None else float(self.probabilities.max())
         return min(1.0, float((self.probabilities @ np.asarray(self.close)).max()))
 
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
         """Draw the number of rounds with each candidate, `(k,)`, of `size` rounds: a multinomial draw."""
         return rng.multinomial(size, self.probabilities)
 
-    def right(self, truths: NDArray[np.int64], guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def correct(self, truths: Ints, guesses: Ints) -> Bools:
         """Return a mask `(size,)` of the guesses that are close to the truth; -1 never is.
 
-        >>> OneOf((0, 1)).right(np.array([0, 1, 1]), np.array([0, 0, -1])).tolist()
+        >>> OneOf((0, 1)).correct(np.array([0, 1, 1]), np.array([0, 0, -1])).tolist()
         [True, False, False]
         """
         if self.close is None:
@@ -236,11 +237,11 @@ class FairBits(Secret):
         """Success probability of each bit without the output: 1/2."""
         return 0.5
 
-    def dataset(self, bits: NDArray[np.bool_]) -> Dataset:
+    def dataset(self, bits: Bools) -> Dataset:
         """Return the dataset in which the records have these bits, `(n,)`."""
         return mixed_records(self.zeros, self.ones, bits)
 
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw(self, size: int, rng: np.random.Generator) -> Bools:
         """Draw the bits of `size` rounds, `(size, n)`."""
         return rng.integers(2, size=(size, self.n), dtype=np.int8).astype(np.bool_)
 
@@ -309,7 +310,7 @@ class Reconstructor(Options):
         """
 
 
-def _probabilities(prior: ArrayLike, k: int) -> NDArray[np.float64]:
+def _probabilities(prior: ArrayLike, k: int) -> Floats:
     probabilities = np.asarray(prior, dtype=np.float64)
     if probabilities.shape != (k,) or not (probabilities >= 0.0).all() or abs(probabilities.sum() - 1.0) > 1e-9:
         raise ParameterError(
@@ -320,7 +321,7 @@ def _probabilities(prior: ArrayLike, k: int) -> NDArray[np.float64]:
     return np.asarray(probabilities / probabilities.sum())
 
 
-def _relation_matrix(close: ArrayLike, k: int) -> NDArray[np.bool_]:
+def _relation_matrix(close: ArrayLike, k: int) -> Bools:
     matrix = np.asarray(close).astype(np.bool_)
     if matrix.shape != (k, k) or not matrix.any():
         raise ParameterError(

@@ -16,10 +16,10 @@ catalogue = Catalogue(
         "maximum-likelihood": "dpassay.attacks.reconstruction.maximum_likelihood:MaximumLikelihood",
         "prior-aware": "dpassay.attacks.reconstruction.training.prior_aware:PriorAware",
         "least-squares": "dpassay.attacks.reconstruction.answers.least_squares:BoxedLeastSquares",
-        "l1-decoding": "dpassay.attacks.reconstruction.answers.l1:L1Decoding",
-        "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programme:LinearProgramme",
-        "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.flips:GaussianLikelihood",
-        "integer-programme": "dpassay.attacks.reconstruction.answers.integer_programme:IntegerProgramme",
+        "l1-decoding": "dpassay.attacks.reconstruction.answers.linear_programmes:L1Decoding",
+        "linear-programme": "dpassay.attacks.reconstruction.answers.linear_programmes:LinearProgramme",
+        "gaussian-likelihood": "dpassay.attacks.reconstruction.answers.likelihood:GaussianLikelihood",
+        "integer-programme": "dpassay.attacks.reconstruction.answers.likelihood:IntegerProgramme",
         "secret-sharer": "dpassay.attacks.reconstruction.extraction.secret_sharer:SecretSharer",
         "published-tables": "dpassay.attacks.reconstruction.tables.reconstructor:TablesReconstructor",
         "exhaustive": "dpassay.attacks.reconstruction.answers.exhaustive:Exhaustive",
@@ -27,8 +27,6 @@ catalogue = Catalogue(
         "learned": "dpassay.attacks.reconstruction.learned:LearnedReconstruction",
     },
 )
-get = catalogue.get
-build = catalogue.build
 
 
 def choose(attack: str | Reconstructor, target: SecretTarget) -> tuple[str, Reconstructor]:
@@ -60,7 +58,7 @@ def _first(target: SecretTarget) -> Reconstructor:
     """Return the first attack that supports the target; attacks with required options are skipped."""
     for name in catalogue.entries:
         try:
-            attack: Reconstructor = build(name)
+            attack: Reconstructor = catalogue.build(name)
         except ParameterError:
             continue
         if attack.supports(target):

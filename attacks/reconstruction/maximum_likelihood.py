@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Dataset, LogDensity, Outputs
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.local.base import LocalMechanism
+from ..distinguishing.likelihood_ratio import required_law
 from .base import FairBits, Guesser, OneOf, Reconstructor, SecretTarget
 
 MOST_BITS = 10
@@ -79,9 +81,9 @@ class _Likeliest:
 
     law: LogDensity
     candidates: tuple[Dataset, ...]
-    log_prior: NDArray[np.float64] | None
+    log_prior: Floats | None
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`."""
         guesses, best = np.zeros(len(outputs), dtype=np.int64), np.full(len(outputs), -np.inf)
         for index, candidate in enumerate(self.candidates):
@@ -100,7 +102,7 @@ class _ClosestToMost:
     law: LogDensity
     secret: OneOf
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`."""
         weights = _likelihoods(self.law, self.secret.candidates, outputs) * self.secret.probabilities
         return np.asarray((weights @ np.asarray(self.secret.close, dtype=np.float64)).argmax(axis=1))
@@ -114,7 +116,7 @@ class _MostProbableBits:
     datasets: tuple[Dataset, ...]
     columns: NDArray[Any]
 
-    def guess(self, outputs: Outputs) -> NDArray[np.float64]:
+    def guess(self, outputs: Outputs) -> Floats:
         """Return log odds, `(size, n)`."""
         weights = _likelihoods(self.law, self.datasets, outputs)
         one, zero = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
@@ -127,10 +129,10 @@ class _LikeliestOfEach:
     """Scores of the bits: log likelihood ratio of each message, value of a 1 against value of a 0."""
 
     law: LogDensity
-    zeros: NDArray[np.int64]
-    ones: NDArray[np.int64]
+    zeros: Ints
+    ones: Ints
 
-    def guess(self, outputs: Outputs) -> NDArray[np.float64]:
+    def guess(self, outputs: Outputs) -> Floats:
         """Return log odds, `(size, n)`."""
         shape = (len(outputs), len(self.zeros))
         messages = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
@@ -142,7 +144,7 @@ class _LikeliestOfEach:
             return np.where(one == zero, 0.0, one - zero)
 
 
-def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Outputs) -> NDArray[np.float64]:
+def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Outputs) -> Floats:
     """Return densities `(size, k)` of the outputs under each dataset, over the largest; 1 if all are impossible."""
     logs = np.stack([law.log_density(outputs, dataset) for dataset in datasets], axis=1)
     best = logs.max(axis=1, keepdims=True)
@@ -151,12 +153,4 @@ def _likelihoods(law: LogDensity, datasets: tuple[Dataset, ...], outputs: Output
 
 
 def _law_of(target: SecretTarget) -> LogDensity:
-    """Return the law of the outputs; raise `AttackError` if it is not known."""
-    law = target.mechanism.output_law()
-    if law is None:
-        raise AttackError(
-            f"the maximum-likelihood attack needs the output law, but the law of {type(target.mechanism).__name__} is "
-            "not known: its output_law() is None. Use an attack that learns from runs, or give the mechanism an "
-            "output_law."
-        )
-    return law
+    return required_law(target.mechanism, "maximum-likelihood", "an attack that learns from runs")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attacks.membership.base import MembershipAttack
-from ...attacks.membership.catalogue import build
+from ...attacks.membership.catalogue import catalogue
 from ...attacks.membership.gradients import canary_log_ratio
 from ...attacks.membership.queries import shadows_of
 from ...attacks.membership.shadows import Shadows
@@ -82,7 +82,7 @@ def membership_game(
     whole(0, n_references=n_references, seed=seed)
     check_learner(learner)
     check_relation(learner)
-    chosen = build(attack) if isinstance(attack, str) else attack
+    chosen = catalogue.build(attack) if isinstance(attack, str) else attack
     crafted = _examples("canaries", canaries, learner)
     always = None if records is None else _examples("records", records, learner)
     if crafted.n_gradients or (always is not None and always.n_gradients):
@@ -137,7 +137,7 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         raise ParameterError(
             f"model must be below {len(shadows)}, the number of models, but is {model}.", argument="model"
         )
-    chosen = build(attack) if isinstance(attack, str) else attack
+    chosen = catalogue.build(attack) if isinstance(attack, str) else attack
     scores = chosen.score(_without_bits(shadows, model))[0]
     missing = np.isnan(scores)
     if missing.all():

@@ -94,7 +94,7 @@ class CandidateRounds(Rounds):
         calls = [(secret.candidates[truth], int(counts[truth])) for truth in drawn]
         runs, changed = run_each(self.mechanism, calls, rng, self.seed, chunk, self.timeout)
         truths = np.repeat(drawn, counts[drawn])
-        right = secret.right(truths, self._guesses(joined(runs), secret.k))
+        right = secret.correct(truths, self._guesses(joined(runs), secret.k))
         arrays: Arrays = {"n_success": np.array([np.count_nonzero(right)]), "signature": _UNSIGNED}
         if self.tested:
             arrays |= {"signature": signature(runs[0])} | _order_of_candidates(drawn, runs, right)

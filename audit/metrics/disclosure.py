@@ -122,8 +122,8 @@ def disclosure(
     attacked = [half[indices[:m]] for half, indices in zip(halves, order, strict=True)]
     bystanders = [half[indices[m:]] for half, indices in zip(halves, order, strict=True)]
     everyone = np.concatenate(attacked)
-    success = [attack.right(tables[k], Scene(everyone, bystanders[k], others), rng) for k in (0, 1)]
-    blind = np.concatenate([attack.guessed(Scene(attacked[k], bystanders[k], others), rng) for k in (0, 1)])
+    success = [attack.correct(tables[k], Scene(everyone, bystanders[k], others), rng) for k in (0, 1)]
+    blind = np.concatenate([attack.baseline_correct(Scene(attacked[k], bystanders[k], others), rng) for k in (0, 1)])
     half = np.repeat([0, 1], m)
     own, other = np.where(half == 0, *success), np.where(half == 0, *success[::-1])
     label = _labels(attack, groups, halves, order, m)

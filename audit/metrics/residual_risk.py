@@ -74,7 +74,7 @@ def residual_risk(
         )
     others = attack.domain.records(known) if known is not None else records[:0]
     scenes = [Scene(rows, rows[:0], others) for rows in (records, control)]
-    hits = [attack.guesses(table, scene, np.random.default_rng(seed)) for scene in scenes]
+    hits = [attack.published_correct(table, scene, np.random.default_rng(seed)) for scene in scenes]
     return of_counts(*((int(success.sum()), len(success)) for success in hits), level=level)
 
 

@@ -61,7 +61,7 @@ def _reconstructors() -> dict[str, str]:
 
 
 def _tracing() -> dict[str, str]:
-    from ...attacks.membership.tracing.catalogue import catalogue
+    from ...attacks.membership.tracing.statistics import catalogue
 
     return _summaries(catalogue)
 

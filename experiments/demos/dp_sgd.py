@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...attacks.base import Attack
 from ...attacks.canaries import Canary, ClipBKD, Dirac, Mislabelled, Natural
-from ...attacks.distinguishing.canary_loss import CanaryLoss
+from ...attacks.distinguishing.canary_attacks import CanaryLoss
 from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...audit import AuditResult, audit
 from ...mechanisms.accounting.dp_sgd.noisy_sgd import epsilon_curves

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ...attacks.distinguishing.canary_loss import CanaryLoss
+from ...attacks.distinguishing.canary_attacks import CanaryLoss
 from ...audit import audit
 from ...mechanisms.accounting import ConcentratedDP, GaussianDP
 from ...mechanisms.broken.pate import EpsilonOfVotes

@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Bools, Floats
 

@@ -13,10 +13,10 @@ from tests.attacks.attack_laws import auc
 
 from dpassay.attacks import base
 from dpassay.attacks.base import Attack, Target
-from dpassay.attacks.catalogue import build, catalogue, choose
+from dpassay.attacks.catalogue import catalogue, choose
 from dpassay.attacks.distinguishing import Classifier, LikelihoodRatio, Portfolio, Threshold
+from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.attacks.distinguishing.events import fit_scorer
-from dpassay.attacks.distinguishing.targeted import TargetedAttack
 from dpassay.attacks.membership.synthetic_data import TableAttack
 from dpassay.attacks.membership.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
@@ -67,7 +67,7 @@ def pilot(pair: Neighbours, n: int = 2_000, seed: int = 0) -> tuple[Outputs, Out
 
 
 def fitted(name: str, pair: Neighbours = PAIR) -> Any:
-    return fit_scorer(build(name), Target(OpenBox(), pair), *pilot(pair), np.random.default_rng(1))
+    return fit_scorer(catalogue.build(name), Target(OpenBox(), pair), *pilot(pair), np.random.default_rng(1))
 
 
 every_attack = pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_extreme_outputs_are_scored_without_warnings(name: str) -> None:
 @every_attack
 def test_outputs_that_never_vary_get_one_score(name: str) -> None:
     same = Outputs(np.full(100, 0.25))
-    scorer = fit_scorer(build(name), OPEN, same, same, np.random.default_rng(0))
+    scorer = fit_scorer(catalogue.build(name), OPEN, same, same, np.random.default_rng(0))
     assert len(np.unique(scorer.score(same))) == 1
 
 
@@ -130,13 +130,13 @@ def test_outputs_are_left_as_they_were(name: str) -> None:
     before = copy.deepcopy(sides)
     for side in sides:
         side.values.flags.writeable = False
-    fit_scorer(build(name), OPEN, *sides, np.random.default_rng(0)).score(sides[0])
+    fit_scorer(catalogue.build(name), OPEN, *sides, np.random.default_rng(0)).score(sides[0])
     assert all(np.array_equal(a.values, b.values) for a, b in zip(sides, before, strict=True))
 
 
 @every_attack
 def test_only_attacks_that_learn_depend_on_the_pilot(name: str) -> None:
-    attack, fresh = build(name), pilot(PAIR, 200, seed=5)[0]
+    attack, fresh = catalogue.build(name), pilot(PAIR, 200, seed=5)[0]
     one, other = (attack.fit(OPEN, *pilot(pair), np.random.default_rng(0)).score(fresh) for pair in (PAIR, SWAPPED))
     assert np.array_equal(one, other) is (attack.minimum_pilot == 0)
 

@@ -10,7 +10,7 @@ from tests.attacks.attack_laws import TARGET, auc, outputs, rates
 
 from dpassay.attacks.base import Attack, Target
 from dpassay.attacks.distinguishing.classifier import Classifier
-from dpassay.attacks.distinguishing.events import EventScorer, Indifferent, fit_scorer, mark
+from dpassay.attacks.distinguishing.events import ConstantScorer, EventScorer, fit_scorer, mark
 from dpassay.attacks.distinguishing.threshold import Threshold, ThresholdScorer
 from dpassay.mechanisms.core.base import Outputs
 from dpassay.mechanisms.core.errors import AttackError
@@ -139,9 +139,9 @@ def test_the_attack_is_trained_on_ordinary_rows_alone() -> None:
 
     @dataclass(frozen=True)
     class Spy(Attack):
-        def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Indifferent:
+        def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ConstantScorer:
             seen.extend([pilot0, pilot1])
-            return Indifferent()
+            return ConstantScorer()
 
     values = np.arange(1.0, 7.0)
     fit_scorer(Spy(), TARGET, with_events(values, nan=np.array([0, 3])), Outputs(np.append(values, np.nan)), RNG(0))

@@ -53,7 +53,7 @@ from dpassay.mechanisms.accounting.amplification.subsampling import subsample
 from dpassay.mechanisms.accounting.composition.grouping import group
 from dpassay.mechanisms.accounting.conversion.convert import to_approximate, to_privacy_loss, to_renyi
 from dpassay.mechanisms.accounting.kinds.renyi import MomentsDP
-from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceInverseScale
+from dpassay.mechanisms.broken import BiasedCoinResponse, LaplaceInverseScale, LaplaceUnitSensitivity
 from dpassay.mechanisms.broken.dp_sgd import (
     BiasWithoutNoise,
     MicroStepsCounted,

@@ -1,16 +1,12 @@
 """Singling out, linkability and attribute inference from a synthetic table: the three risks of Giomi et al. (2023).
 
-base.py         Disclosure and Scene: read this first
-singling_out.py  SinglingOut: a description that fits one person and nobody else
-linkability.py  Linkability: which two records of two parties are of one person
-attribute.py    AttributeDisclosure: a value that is not known of a person
-predicates.py   Predicates: descriptions, as intervals of codes, and the ways to make them
-gower.py        distances of coded records, in blocks
-`dpassay.audit.metrics` measures what they gain over what is guessed anyway.
+base.py           Disclosure and Scene: read this first
+singling_out.py   SinglingOut: a description that matches exactly one person
+nearest_rows.py   Linkability and AttributeDisclosure: attacks by the nearest rows of the table
+
+`dpassay.audit.metrics` measures the gain over guesses without the release.
 """
 
-from .attribute import AttributeDisclosure as AttributeDisclosure
 from .base import Disclosure as Disclosure, Scene as Scene
-from .linkability import Linkability as Linkability
-from .predicates import Predicates as Predicates
-from .singling_out import SinglingOut as SinglingOut
+from .nearest_rows import AttributeDisclosure as AttributeDisclosure, Linkability as Linkability
+from .singling_out import Predicates as Predicates, SinglingOut as SinglingOut

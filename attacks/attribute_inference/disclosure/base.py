@@ -5,8 +5,8 @@
 
 Whether an attack is correct for a person depends on this person, the table and the bystanders, and on no other person
 under attack. For a table that was made without them, the results for people who are independent draws are then
-independent, as an interval over people requires. Published counts (`guesses`) are not independent if a guess depends on
-all records together.
+independent, as an interval over people requires. Published counts (`published_correct`) are not independent if a guess
+depends on all records together.
 
 Reference: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), "A unified framework for quantifying privacy risk in synthetic
 data", PoPETs 2023 (2), for the three risks.
@@ -62,7 +62,7 @@ class Disclosure(Options):
         object.__setattr__(self, "ordered", self.names("ordered", self.ordered))
 
     @abstractmethod
-    def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return whether the attack is correct for each person of the scene, `(n,)`.
 
         Args:
@@ -72,12 +72,12 @@ class Disclosure(Options):
         """
 
     @abstractmethod
-    def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return whether a guess without any release is correct for each person, `(n,)`."""
 
-    def guesses(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return whether each guess is correct as in Giomi et al. (2023): one per person, without bystanders."""
-        return self.right(released, replace(scene, bystanders=scene.bystanders[:0]), rng)
+        return self.correct(released, replace(scene, bystanders=scene.bystanders[:0]), rng)
 
     def names(self, argument: str, given: Iterable[str]) -> tuple[str, ...]:
         """Return the names, checked: attributes of the domain, each once."""

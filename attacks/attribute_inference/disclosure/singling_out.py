@@ -1,17 +1,136 @@
-"""Singling out: a description that matches exactly one person."""
+"""Singling out: descriptions of people as intervals of codes, and the search for one that matches one person."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 
 from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.constraints import PositiveInt, one_of_names
 from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.noise.queries.domain import Domain
 from .base import Disclosure, Scene
-from .predicates import Predicates
+
+_TRIES = 20
+"""Number of batches of random descriptions that are tried, each of the requested number, at least 1,000."""
+_BLOCK = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Predicates:
+    """Descriptions "low <= code <= high in every attribute".
+
+    Args:
+        low, high: `(m, d)` codes, ends included; 0 and the last code for an unrestricted attribute.
+
+    Example:
+        >>> young_or_rich = Predicates(np.array([[0, 0], [0, 2]]), np.array([[0, 2], [4, 2]]))
+        >>> young_or_rich.matches(np.array([[0, 2], [3, 2], [0, 1]])).astype(int).tolist()
+        [[1, 0, 1], [1, 1, 0]]
+    """
+
+    low: Ints
+    high: Ints
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def __getitem__(self, places: Ints | Bools | slice) -> Self:
+        return type(self)(self.low[places], self.high[places])
+
+    def matches(self, records: Ints) -> Bools:
+        """Return a mask `(m, n)` of the records that each description matches."""
+        matched = np.ones((len(self), len(records)), dtype=np.bool_)
+        restricted = (self.low > 0) | (self.high < records.max(axis=0, initial=0))
+        for column in np.flatnonzero(restricted.any(axis=0)):
+            codes = records[None, :, column]
+            matched &= (self.low[:, column, None] <= codes) & (codes <= self.high[:, column, None])
+        return matched
+
+    def counts(self, records: Ints) -> Ints:
+        """Return the number of records that each description matches, `(m,)`."""
+        step = max(1, _BLOCK // max(1, len(records)))
+        parts = [self[i : i + step].matches(records).sum(axis=1) for i in range(0, len(self), step)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+    def distinct(self) -> Self:
+        """Return each description once, in the original order."""
+        _, first = np.unique(np.hstack([self.low, self.high]), axis=0, return_index=True)
+        return self[np.sort(first)]
+
+    def and_also(self, other: Self) -> Self:
+        """Return these and other descriptions, each once."""
+        return type(self)(np.vstack([self.low, other.low]), np.vstack([self.high, other.high])).distinct()
+
+    @classmethod
+    def everybody(cls, domain: Domain, m: int) -> Self:
+        """Return m descriptions that match every record."""
+        return cls(np.zeros((m, len(domain.shape)), dtype=np.int64), np.tile(np.array(domain.shape) - 1, (m, 1)))
+
+    @classmethod
+    def rare(cls, domain: Domain, table: Ints, ordered: list[int], m: int, rng: np.random.Generator) -> Self:
+        """Return rare values and rare extremes, attained by one row of the table only: at most m, in random order."""
+        ends: list[tuple[int, int, int]] = []
+        for column, n_values in enumerate(domain.shape):
+            codes, counts = np.unique(table[:, column], return_counts=True)
+            ends += [(column, code, code) for code in codes[counts == 1]]
+            if column in ordered and counts[0] == 1:
+                ends.append((column, 0, codes[0]))
+            if column in ordered and counts[-1] == 1:
+                ends.append((column, codes[-1], n_values - 1))
+        descriptions, index = cls.everybody(domain, len(ends)), np.arange(len(ends))
+        columns, low, high = np.reshape(ends, (-1, 3)).astype(np.int64).T
+        descriptions.low[index, columns], descriptions.high[index, columns] = low, high
+        descriptions = descriptions.distinct()
+        return descriptions[rng.permutation(len(descriptions))[:m]]
+
+    @classmethod
+    def of_rows(
+        cls, domain: Domain, table: Ints, ordered: list[int], n_columns: int, m: int, rng: np.random.Generator
+    ) -> Self:
+        """Return m descriptions of some columns of random rows that match only this row of the table, each once.
+
+        Categories are those of the row; ordered codes are at least the row's if it is above the median of the
+        table, else at most the row's. Fewer than m are returned if not enough are found.
+        """
+        middle, descriptions = np.median(table, axis=0), cls.everybody(domain, 0)
+        for _ in range(_TRIES):
+            size = max(1_000, m)
+            rows = table[rng.integers(len(table), size=size)]
+            candidates = cls.everybody(domain, size)
+            selected = _columns(len(domain.shape), n_columns, size, rng)
+            low, high = rows.copy(), rows.copy()
+            for column in ordered:
+                above = rows[:, column] > middle[column]
+                high[above, column] = domain.shape[column] - 1
+                low[~above, column] = 0
+            candidates = cls(
+                np.where(selected, low, candidates.low), np.where(selected, high, candidates.high)
+            ).distinct()
+            descriptions = descriptions.and_also(candidates[candidates.counts(table) == 1])
+            if len(descriptions) >= m:
+                break
+        return descriptions[:m]
+
+    @classmethod
+    def random(cls, domain: Domain, ordered: list[int], n_columns: int, m: int, rng: np.random.Generator) -> Self:
+        """Return random codes of the domain in random columns, with a random direction for ordered attributes."""
+        shape, size = np.array(domain.shape), (m, len(domain.shape))
+        codes, side = rng.integers(shape, size=size), rng.integers(3, size=size)
+        side[:, np.setdiff1d(np.arange(size[1]), ordered)] = 0
+        selected, unrestricted = _columns(size[1], n_columns, m, rng), cls.everybody(domain, m)
+        return cls(
+            np.where(selected & (side != 1), codes, unrestricted.low),
+            np.where(selected & (side != 2), codes, unrestricted.high),
+        )
+
+
+def _columns(d: int, n_columns: int, size: int, rng: np.random.Generator) -> Bools:
+    """Return a mask `(size, d)` of n_columns distinct columns each."""
+    return np.argsort(np.argsort(rng.random((size, d)), axis=1), axis=1) < n_columns
+
 
 KINDS = ("univariate", "multivariate")
 
@@ -38,7 +157,7 @@ class SinglingOut(Disclosure):
         >>> table = np.array([[0, 0], [0, 1], [1, 0]])
         >>> attack = SinglingOut({"a": 2, "b": 2}, n_columns=2)
         >>> empty = np.empty((0, 2), dtype=np.int64)
-        >>> attack.right(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
+        >>> attack.correct(table, Scene(np.array([[1, 0], [1, 1]]), table[:2], empty), np.random.default_rng(0))
         array([ True, False])
     """
 
@@ -54,15 +173,15 @@ class SinglingOut(Disclosure):
                 argument="n_columns", value=self.n_columns, allowed=f"be at most {len(self.domain.names)}, all columns"
             )
 
-    def right(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whom a description from the table matches, and no bystander."""
         return _singled_out(self.predicates(released, rng), scene)
 
-    def guessed(self, scene: Scene, rng: np.random.Generator) -> Bools:
+    def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the people whom a random description matches, and no bystander."""
         return _singled_out(self.random_predicates(rng), scene)
 
-    def guesses(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
+    def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return a mask of the descriptions that match exactly one of the people, `(n_descriptions,)`.
 
         These are not independent draws, because they concern the same people.

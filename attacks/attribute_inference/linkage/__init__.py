@@ -1,8 +1,8 @@
-"""Names for records that have none: linkage with what others know.
+"""Names for records without names: linkage with background knowledge.
 
-registers.py    linkage on quasi-identifiers: what stands in two tables brings the names of the one to the other
-ratings.py      linkage of sparse records: who is behind a number that rated these films, on about these days?
-groups.py       what the groups of k-anonymous tables give away: one table by homogeneity, two by intersection
+registers.py   linkage on quasi-identifiers: columns that two tables share link one to the names of the other
+ratings.py     linkage of sparse records: a person is identified by a few ratings and approximate dates
+groups.py      leakage of k-anonymous groups: one table by homogeneity, two by intersection
 """
 
 from .groups import (
@@ -12,12 +12,12 @@ from .groups import (
     prior_beliefs as prior_beliefs,
 )
 from .ratings import (
-    Knowledge as Knowledge,
-    LinkedPerson as LinkedPerson,
+    BackgroundKnowledge as BackgroundKnowledge,
+    LinkageResult as LinkageResult,
     Match as Match,
     Ratings as Ratings,
     ScoreboardRH as ScoreboardRH,
-    find as find,
+    link_people as link_people,
 )
 from .registers import (
     Links as Links,

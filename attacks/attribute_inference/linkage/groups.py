@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.grouped_table import GroupedTable, check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class GroupBeliefs:
 
     values: tuple[Any, ...]
     weights: Floats
-    possible: NDArray[np.bool_]
+    possible: Bools
 
     @property
     def guess(self) -> NDArray[Any]:
@@ -39,39 +37,40 @@ class GroupBeliefs:
         return np.asarray(np.array(self.values, dtype=object)[self.weights.argmax(axis=1)])
 
     @property
-    def certain(self) -> NDArray[np.bool_]:
+    def certain(self) -> Bools:
         """Mask `(n_people,)` of the people with one possible value."""
         return np.asarray(self.possible.sum(axis=1) == 1)
 
-    def right(self, truth: ArrayLike) -> NDArray[np.bool_]:
+    def correct(self, truth: ArrayLike) -> Bools:
         """Return a mask `(n_people,)`: whether the most probable value is the true one."""
         return np.asarray(self.guess == np.asarray(truth, dtype=object))
 
 
 def prior_beliefs(
-    population: pd.DataFrame, sensitive: str, people: pd.DataFrame, alike: Sequence[str] = ()
+    population: pd.DataFrame, sensitive: str, people: pd.DataFrame, match_on: Sequence[str] = ()
 ) -> GroupBeliefs:
-    """Return the beliefs without any release: the shares among other people with the same `alike` columns.
+    """Return the beliefs without any release: the shares among other people with the same `match_on` columns.
 
     Args:
         population: people whose attributes are all known, none of them under attack.
         sensitive: its sensitive column.
-        people: people under attack, with the columns `alike`.
-        alike: columns that define comparable people. Without columns, or without comparable people, the shares of the
-            whole population are used. One person with each value is added to the counts, so that no value is
+        people: people under attack, with the columns `match_on`.
+        match_on: columns that define comparable people. Without columns, or without comparable people, the shares of
+            the whole population are used. One person with each value is added to the counts, so that no value is
             impossible.
 
     Raises:
         ParameterError: columns that are missing, or an empty table.
     """
-    check_columns(population, [sensitive, *alike], "population")
+    check_columns(population, [sensitive, *match_on], "population")
     values = tuple(sorted(set(population[sensitive])))
     shares = np.array([(population[sensitive] == value).mean() for value in values])
     counts = np.tile(shares, (len(people), 1))
-    if alike:
-        check_columns(people, alike, "people")
-        table = population.groupby(list(alike))[sensitive].value_counts().unstack(fill_value=0).reindex(columns=values)
-        matching_counts = table.reindex(people.set_index(list(alike)).index, fill_value=0).to_numpy(dtype=np.float64)
+    if match_on:
+        check_columns(people, match_on, "people")
+        groups = population.groupby(list(match_on))[sensitive]
+        table = groups.value_counts().unstack(fill_value=0).reindex(columns=values)
+        matching_counts = table.reindex(people.set_index(list(match_on)).index, fill_value=0).to_numpy(dtype=np.float64)
         counts = matching_counts + shares * len(values)
     return GroupBeliefs(values, counts / counts.sum(axis=1, keepdims=True), np.ones(counts.shape, dtype=np.bool_))
 

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Positive, PositiveInt, check_fields
+from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core.constraints import NonNegative, NonNegativeInt, Options, Positive, PositiveInt
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.grouped_table import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Places = NDArray[np.int64]
 
 COLUMNS = ("person", "item", "stars", "day")
 
@@ -36,9 +35,9 @@ class Ratings:
     """
 
     people: NDArray[Any]
-    person: Places
+    person: Ints
     items: NDArray[Any]
-    starts: Places
+    starts: Ints
     stars: Floats
     day: Floats
 
@@ -57,7 +56,7 @@ class Ratings:
         return cls(people, person[order], items, np.append(starts, len(order)), stars, day)
 
     @cached_property
-    def support(self) -> Places:
+    def support(self) -> Ints:
         """Number of people who rated each item, `(n_items,)`."""
         return np.diff(self.starts)
 
@@ -87,7 +86,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class ScoreboardRH:
+class ScoreboardRH(Options):
     """Score of all records given some known ratings of a person; the best record is named if it stands out.
 
     With known ratings of items i, s_i stars on day t_i, the score of a record with s'_i and t'_i is
@@ -119,9 +118,6 @@ class ScoreboardRH:
     days: Positive = 30.0
     gap: NonNegative = 1.5
     with_days: bool = True
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def match(self, ratings: Ratings, known: pd.DataFrame) -> Match:
         """Return the record of the person with these known ratings.
@@ -163,7 +159,7 @@ class ScoreboardRH:
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class BackgroundKnowledge(Options):
     """Background knowledge of a person, made from the true record for an experiment.
 
     Args:
@@ -180,9 +176,6 @@ class Knowledge:
     days: NonNegativeInt | None = 14
     stars: NonNegativeInt = 0
     popular: NonNegativeInt = 0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def of(self, table: pd.DataFrame, person: Any, rng: np.random.Generator) -> pd.DataFrame:
         """Return the known ratings of one person: item, stars, day.
@@ -223,37 +216,37 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedPerson:
+class LinkageResult:
     """Results of the attack on several people, with and without their ratings in the release.
 
     Args:
-        best_is_right: mask `(n_people,)`: the best record is the true one.
+        best_is_correct: mask `(n_people,)`: the best record is the true one.
         gap: `(n_people,)` gap of the best record; see `Match`.
         gap_without: `(n_people,)` gap without the person's ratings, where every match is false.
         least: smallest gap of a match.
     """
 
-    best_is_right: NDArray[np.bool_]
+    best_is_correct: Bools
     gap: Floats
     gap_without: Floats
     least: float
 
     @property
-    def right(self) -> NDArray[np.bool_]:
+    def correct(self) -> Bools:
         """Mask `(n_people,)` of people matched with the true record."""
-        return self._matched(self.gap) & self.best_is_right
+        return self._matched(self.gap) & self.best_is_correct
 
     @property
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> Bools:
         """Mask `(n_people,)` of people matched with another record."""
-        return self._matched(self.gap) & ~self.best_is_right
+        return self._matched(self.gap) & ~self.best_is_correct
 
     @property
-    def false(self) -> NDArray[np.bool_]:
+    def false(self) -> Bools:
         """Mask `(n_people,)` of people matched without their ratings in the release."""
         return self._matched(self.gap_without)
 
-    def at(self, gap: float) -> LinkedPerson:
+    def at(self, gap: float) -> LinkageResult:
         """Return the results for another gap as the smallest gap of a match."""
         return replace(self, least=gap)
 
@@ -265,17 +258,17 @@ class LinkedPerson:
         ordered = np.sort(self.gap_without)[::-1]
         return float(np.nextafter(ordered[int(share * len(ordered))], np.inf))
 
-    def _matched(self, gap: Floats) -> NDArray[np.bool_]:
+    def _matched(self, gap: Floats) -> Bools:
         return np.asarray((gap >= self.least) & (gap > 0.0))
 
 
-def find(
+def link_people(
     table: pd.DataFrame,
     people: Sequence[Any],
     attack: ScoreboardRH,
-    knowledge: Knowledge,
+    knowledge: BackgroundKnowledge,
     rng: np.random.Generator,
-) -> LinkedPerson:
+) -> LinkageResult:
     """Attack each of these people, with their ratings in the release and without.
 
     Args:
@@ -292,7 +285,7 @@ def find(
         raise ParameterError("people must not be empty, but there is no person.", argument="people")
     ratings = Ratings.of(table)
     attack = attack if knowledge.days is not None else replace(attack, with_days=False)
-    best_is_right, gaps, gaps_without = (
+    best_is_correct, gaps, gaps_without = (
         np.zeros(len(people), dtype=np.bool_),
         np.zeros(len(people)),
         np.zeros(len(people)),
@@ -300,6 +293,6 @@ def find(
     for place, person in enumerate(people):
         known = knowledge.of(table, person, rng)
         match = attack.match(ratings, known)
-        best_is_right[place], gaps[place] = match.best == person, match.gap
+        best_is_correct[place], gaps[place] = match.best == person, match.gap
         gaps_without[place] = attack.match(ratings.without(person), known).gap
-    return LinkedPerson(best_is_right, gaps, gaps_without, attack.gap)
+    return LinkageResult(best_is_correct, gaps, gaps_without, attack.gap)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.synthetic_data.anonymity.grouped_table import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Places = NDArray[np.int64]
 
 
 def unique_share(table: pd.DataFrame, columns: Sequence[str]) -> float:
@@ -87,12 +86,12 @@ class Links:
 
     Args:
         match: `(n_records,)` index in the register; -1 if there is no link.
-        n_alike: `(n_records,)` number of people of the register who agree with the record; 1 is a link.
+        n_matching: `(n_records,)` number of people of the register who agree with the record; 1 is a link.
         n_named: people in the register.
     """
 
-    match: Places
-    n_alike: Places
+    match: Ints
+    n_matching: Ints
     n_named: int
 
     @property
@@ -100,7 +99,7 @@ class Links:
         """Share of records with a link."""
         return float((self.match >= 0).mean())
 
-    def right(self, truth: ArrayLike) -> NDArray[np.bool_]:
+    def correct(self, truth: ArrayLike) -> Bools:
         """Return a mask `(n_records,)` of the correct links.
 
         Args:
@@ -110,15 +109,15 @@ class Links:
 
     @property
     def guessing_share(self) -> float:
-        """Expected share of records identified by a guess among matching people: 1 / n_alike, 0 if there are none."""
-        return float(np.where(self.n_alike > 0, 1.0 / np.maximum(self.n_alike, 1), 0.0).mean())
+        """Expected share of records identified by a guess among matching people: 1 / n_matching, or 0 without any."""
+        return float(np.where(self.n_matching > 0, 1.0 / np.maximum(self.n_matching, 1), 0.0).mean())
 
 
 def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Links:
     """Join a release without names to a register with names, wherever exactly one named person agrees.
 
     A link is certain if the register contains every person. Otherwise the true person may be missing while another
-    person agrees; `Links.right` measures this if the truth is known.
+    person agrees; `Links.correct` measures this if the truth is known.
 
     Args:
         release: one record per row.
@@ -133,7 +132,7 @@ def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Li
         >>> visits = pd.DataFrame({"zip": [1, 1, 2], "sex": ["f", "m", "f"]})
         >>> voters = pd.DataFrame({"zip": [1, 2, 2, 1], "sex": ["f", "f", "f", "m"]})
         >>> links = link(visits, voters, ["zip", "sex"])
-        >>> links.match.tolist(), links.n_alike.tolist()
+        >>> links.match.tolist(), links.n_matching.tolist()
         ([0, 3, -1], [1, 1, 2])
     """
     check_columns(release, on, "on")
@@ -152,10 +151,10 @@ def link(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> Li
     return Links(match.astype(np.int64), n_matching.astype(np.int64), len(register))
 
 
-def _keys(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> tuple[Places, Places]:
+def _keys(release: pd.DataFrame, register: pd.DataFrame, on: Sequence[str]) -> tuple[Ints, Ints]:
     """Return one number per row, equal where all the columns agree."""
     import pandas as pd
 
     both = pd.concat([release[list(on)], register[list(on)]], ignore_index=True)
-    keys: Places = both.groupby(list(on), sort=False).ngroup().to_numpy().astype(np.int64)
+    keys: Ints = both.groupby(list(on), sort=False).ngroup().to_numpy().astype(np.int64)
     return keys[: len(release)], keys[len(release) :]

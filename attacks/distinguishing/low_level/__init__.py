@@ -1,9 +1,9 @@
-"""What classifiers miss: how an output is written, whether it came before, and how its coordinates stand to each other.
+"""Leaks that classifiers miss: the format of an output, repeated values, and the order of coordinates.
 
-rules.py     from outputs to levels, such as "multiples of 2^-52", "four decimals, the last is 5"
-repeats.py   the same of exact values that the pilot saw, and how often on which side
-labels.py    log odds of texts and other events, rare ones together with those that are as rare
-screen.py    the log odds of a level beyond what a score already says, and whether there are any
+rules.py     from outputs to levels, such as "multiples of 2^-52" or "four decimals, the last is 5"
+repeats.py   levels of exact values of the pilot: how often they occurred on each side
+labels.py    log odds of texts and other events, rare ones pooled
+screen.py    the log odds that a level adds to a score, and a test for them
 """
 
 from .labels import LabelOdds as LabelOdds
@@ -15,4 +15,9 @@ from .rules import (
     RowStatistic as RowStatistic,
     rules_for as rules_for,
 )
-from .screen import Beyond as Beyond, learn_beyond as learn_beyond, log_p_value as log_p_value, promise as promise
+from .screen import (
+    LevelOdds as LevelOdds,
+    fit_level_odds as fit_level_odds,
+    largest_log_ratio as largest_log_ratio,
+    log_p_value as log_p_value,
+)

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 from ...learners.table import log_odds_of_counts
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 RARE = 8
 """Number of pilot runs below which a label is rare; also the smallest number of runs of a class of labels."""
@@ -89,6 +89,3 @@ def _odds(counts: NDArray[Any], n: tuple[int, int]) -> Floats:
     odds[(counts[0] == 0) & (counts[1] >= RARE)] = np.inf
     odds[(counts[1] == 0) & (counts[0] >= RARE)] = -np.inf
     return odds
-
-
-__all__ = ["LabelOdds"]

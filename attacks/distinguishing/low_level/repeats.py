@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 from .rules import Levels, column_of, named
 
 Keys = NDArray[np.uint64]
@@ -40,12 +40,12 @@ class Repeats:
 
     coordinate: int | None
     keys: Keys
-    counts: NDArray[np.int64]
+    counts: Ints
     own: Levels
     values: tuple[str, ...]
 
     @classmethod
-    def learn(cls, rows: Floats, sides: NDArray[np.int64], coordinate: int | None) -> Repeats | None:
+    def learn(cls, rows: Floats, sides: Ints, coordinate: int | None) -> Repeats | None:
         """Learn from `(n, n_coordinates)` rows of the pilot and their `(n,)` sides; None if no value occurs twice."""
         keys, first, index = np.unique(_keys(rows, coordinate), return_index=True, return_inverse=True)
         if len(keys) == len(rows):
@@ -63,11 +63,11 @@ class Repeats:
         """Return the level of the value, if frequent in the pilot, else the class of its counts."""
         return self._levels(rows, None)
 
-    def levels_left_out(self, rows: Floats, sides: NDArray[np.int64]) -> Levels:
+    def levels_left_out(self, rows: Floats, sides: Ints) -> Levels:
         """Return the levels of rows of the pilot, each computed without that row: the level of a fresh row."""
         return self._levels(rows, sides)
 
-    def _levels(self, rows: Floats, sides: NDArray[np.int64] | None) -> Levels:
+    def _levels(self, rows: Floats, sides: Ints | None) -> Levels:
         row_keys = _keys(rows, self.coordinate)
         index = np.searchsorted(self.keys, row_keys).clip(max=len(self.keys) - 1)
         counts = np.where(self.keys[index] == row_keys, self.counts[:, index], 0)
@@ -109,6 +109,3 @@ def _keys(rows: Floats, coordinate: int | None) -> Keys:
         mixed *= np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit is lost; wraps around
         mixed ^= mixed >> np.uint64(29)
     return mixed
-
-
-__all__ = ["Repeats"]

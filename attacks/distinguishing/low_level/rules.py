@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 
-Levels = NDArray[np.int64]
+Levels = Ints
 
 NOTHING = 10_000
 """Level of outputs to which a rule does not apply."""
@@ -214,6 +213,3 @@ def column_of(rows: Floats, coordinate: int | None) -> Floats:
 def named(coordinate: int | None) -> str:
     """Return the display name of a coordinate."""
     return "the output" if coordinate is None else f"coordinate {coordinate}"
-
-
-__all__ = ["Decimals", "Granularity", "LevelRule", "RowStatistic", "column_of", "coordinates_of", "named", "rules_for"]

@@ -14,10 +14,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from .rules import Levels
 
 FEWEST = 2.0
@@ -31,7 +30,7 @@ PILOT_LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Beyond:
+class LevelOdds:
     """Log odds that each level adds to a score.
 
     Args:
@@ -67,7 +66,7 @@ class _Levels:
     n_side1: Floats
 
     @classmethod
-    def of(cls, levels: Levels, sides: NDArray[np.int64], scores: Floats) -> _Levels:
+    def of(cls, levels: Levels, sides: Ints, scores: Floats) -> _Levels:
         """Return the levels of `(n,)` outputs with these levels, sides and log odds."""
         n_in = int(np.count_nonzero(sides))
         prior = math.log(max(n_in, 1) / max(len(sides) - n_in, 1))
@@ -80,13 +79,13 @@ class _Levels:
         mean, variance = (np.bincount(self.index, weights=weights) for weights in (p, p * (1.0 - p)))
         return mean.astype(np.float64), variance.astype(np.float64)
 
-    def differences(self) -> tuple[Floats, NDArray[np.bool_]]:
+    def differences(self) -> tuple[Floats, Bools]:
         """Return standardised differences of observed and expected numbers, and a mask of the tested levels."""
         mean, variance = self.expected(np.zeros(len(self.known)))
         return (self.n_side1 - mean) / np.sqrt(np.maximum(variance, 1e-300)), variance >= FEWEST
 
 
-def log_p_value(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> float:
+def log_p_value(levels: Levels, sides: Ints, scores: Floats) -> float:
     """Return the log p-value that levels add nothing to the scores: nearly, by normal approximations.
 
     Args:
@@ -98,7 +97,7 @@ def log_p_value(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> flo
     return _log_p_value(differences[tested]) if tested.any() else 0.0
 
 
-def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Beyond:
+def fit_level_odds(levels: Levels, sides: Ints, scores: Floats) -> LevelOdds:
     """Learn the log odds that levels add to scores of the same pilot outputs; arguments as for `log_p_value`.
 
     The log odds of a level maximise its likelihood times a logistic prior, which is worth half an output on each side:
@@ -113,7 +112,7 @@ def learn_beyond(levels: Levels, sides: NDArray[np.int64], scores: Floats) -> Be
         slope, curvature = observed.n_side1 - mean + 0.5 - prior, variance + prior * (1.0 - prior)
         log_odds += np.clip(slope / curvature, -LARGEST_STEP, LARGEST_STEP)
     significant = tested & (np.abs(differences) >= CLEAR)
-    return Beyond(observed.known[significant], log_odds[significant])
+    return LevelOdds(observed.known[significant], log_odds[significant])
 
 
 def _log_p_value(differences: Floats) -> float:
@@ -125,7 +124,7 @@ def _log_p_value(differences: Floats) -> float:
     return min(0.0, math.log(2.0) + min(largest, sum_of_squares))
 
 
-def promise(out: Floats, in_: Floats) -> float:
+def largest_log_ratio(out: Floats, in_: Floats) -> float:
     """Return the largest log ratio of rates at any threshold in either direction, both rates at their limits.
 
     Args:
@@ -145,12 +144,9 @@ def promise(out: Floats, in_: Floats) -> float:
     return max(0.0, float(forward.max()), float(backward.max()))
 
 
-def _ratio(gain: NDArray[np.int64], n_gain: int, loss: NDArray[np.int64], n_loss: int) -> Floats:
+def _ratio(gain: Ints, n_gain: int, loss: Ints, n_loss: int) -> Floats:
     """Return the log of the ratio of Clopper and Pearson's limits."""
     lower = special.betaincinv(np.maximum(gain, 1), n_gain - gain + 1.0, PILOT_LEVEL)
     upper = special.betaincinv(loss + 1.0, np.maximum(n_loss - loss, 1), 1.0 - PILOT_LEVEL)
     ratio = np.log(np.where(gain > 0, lower, 1e-300)) - np.log(np.where(loss < n_loss, upper, 1.0))
     return np.asarray(ratio)
-
-
-__all__ = ["Beyond", "learn_beyond", "log_p_value", "promise"]

@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Dataset, Neighbours, Outputs
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, plural
 from ....mechanisms.learning.base import surplus
 from ...base import Attack, Scorer, Target
-from ...distinguishing.classifier import Classifier, ClassifierScorer
+from ...distinguishing.classifier import MODELS, Classifier, ClassifierScorer
 
 Tables = NDArray[Any]
 """`(size, n_rows, d)` synthetic tables, whole numbers (codes) or real numbers."""
@@ -88,11 +89,7 @@ class LearnedAttack(TableAttack):
 
     minimum_pilot: ClassVar[int] = Classifier.minimum_pilot
 
-    model: str = "auto"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._classifier()
+    model: Annotated[str, one_of_names(*MODELS)] = "auto"
 
     @abstractmethod
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> TableFeatures:
@@ -104,10 +101,8 @@ class LearnedAttack(TableAttack):
         tables0, tables1 = (tables_of(pilot, target.neighbours) for pilot in (pilot0, pilot1))
         features = self.features(target, tables0, tables1, rng)
         features0, features1 = (Outputs(in_chunks(features, tables)) for tables in (tables0, tables1))
-        return LearnedScorer(features, self._classifier().fit(target, features0, features1, rng))
-
-    def _classifier(self) -> Classifier:
-        return Classifier(model=self.model, features="coordinates")
+        classifier = Classifier(model=self.model, features="coordinates")
+        return LearnedScorer(features, classifier.fit(target, features0, features1, rng))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import PositiveInt, check_fields
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.constraints import PositiveInt
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ...base import Target
@@ -62,13 +62,12 @@ class GeneratedQueries(LearnedAttack):
     orders: tuple[int, ...] = (1, 2, 3)
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        super().__post_init__()
         object.__setattr__(self, "orders", tuple(self.orders))
         if not self.orders:
             raise ParameterError(argument="orders", value=self.orders, allowed="hold at least one whole number")
         for order in self.orders:
             whole(1, orders=order)
-        super().__post_init__()
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> AgreementCounts:
         """Return counts for each record in which the sides differ."""
@@ -142,7 +141,7 @@ def _sets(d: int, order: int, wanted: int, rng: np.random.Generator) -> Iterator
     yield from sorted(sets)
 
 
-def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _packed(bits: Bools) -> NDArray[np.uint64]:
     """Pack `(size, n_rows)` bits into words of 64, `(size, ceil(n_rows / 64))`."""
     packed = np.packbits(bits, axis=1)
     padded = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from .base import Tables
 
 MOST_LEVELS = 64
@@ -50,7 +49,7 @@ class Levels:
         """Number of levels of each column."""
         return tuple(len(starts) for starts in self.starts)
 
-    def code(self, tables: Tables, column: int) -> NDArray[np.int64]:
+    def code(self, tables: Tables, column: int) -> Ints:
         """Return the level of each value of a column, `tables.shape[:-1]`; between two levels, the lower one."""
         starts, values = self.starts[column], tables[..., column]
         if np.array_equal(starts, np.arange(len(starts))) and values.dtype.kind in "biu":
@@ -66,7 +65,7 @@ class Levels:
         return float(starts[upper - 1]), float(np.nextafter(starts[upper], -np.inf)) if upper < len(starts) else np.inf
 
 
-def _spread_out(n: int) -> NDArray[np.int64]:
+def _spread_out(n: int) -> Ints:
     """Return indices of `SAMPLED` rows among `n`, in a pattern unrelated to the order of the rows."""
     return np.arange(SAMPLED) * 2_654_435_761 % n
 
@@ -76,7 +75,7 @@ def _bins(column: Floats) -> Floats:
     return np.concatenate([[-np.inf], inner])
 
 
-def agreeing(tables: Tables, interval: Sequence[float], column: int) -> NDArray[np.bool_]:
+def agreeing(tables: Tables, interval: Sequence[float], column: int) -> Bools:
     """Return a mask of the rows of each table with a value within the closed interval, `(size, n_rows)`."""
     values, (low, high) = tables[:, :, column], interval
     if low == high:

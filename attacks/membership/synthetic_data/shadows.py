@@ -4,8 +4,8 @@
     SyntheticTables   the models: signals of tables on records
 
 With `dpassay.audit.games.train_shadows` every attack of the membership catalogue that reads a signal by name can be
-used: `LiRA(signal="density-ratio")` fits a law for each record, with and without it, `Loss(signal="closest-record")`
-ranks by the signal.
+used: `LiRA(signal="density-ratio")` fits a law for each record, with and without it;
+`LossThreshold(signal="closest-record")` ranks by the signal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.base import Mechanism, Workers
 from ....mechanisms.core.constraints import check_fields, one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
@@ -26,10 +26,9 @@ from ....mechanisms.core.relation import Relation
 from ....mechanisms.learning.base import TrainingData
 from .base import Tables, as_table, in_chunks
 from .density import DensityRatio
-from .distances import ClosestRecord, Neighbourhood
 from .groundhog import KINDS, Statistics
 from .levels import Levels
-from .records import Known, RecordAttack
+from .records import ClosestRecord, Known, Neighbourhood, RecordAttack
 
 SIGNALS: Mapping[str, RecordAttack] = {
     "closest-record": ClosestRecord(),
@@ -60,7 +59,7 @@ class ShadowTables:
         * A signal depends on one table, on all records under attack, and on public data, not on the coins.
 
     Example:
-        >>> from dpassay.attacks.membership.lira import LiRA
+        >>> from dpassay.attacks.membership.likelihood_ratios import LiRA
         >>> from dpassay.audit.games import train_shadows
         >>> from dpassay.audit.metrics.membership import evaluate
         >>> from dpassay.mechanisms.synthetic_data import NoisyHistogramTable
@@ -97,18 +96,16 @@ class ShadowTables:
         table = as_table(dataset)
         return TrainingData(table, np.zeros(len(table)))
 
-    def fit_subsets(
-        self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
-    ) -> SyntheticTables:
+    def fit_subsets(self, records: TrainingData, inclusion: Bools, rng: np.random.Generator) -> SyntheticTables:
         """Return one table per row of `inclusion`, `(n_models, n_records)`; raise `AttackError` if shapes differ."""
         rows = coded(records.X)
         tables = [self.mechanism.release(rows[inside], 1, rng).values for inside in np.asarray(inclusion)]
         shapes = {table.shape for table in tables}
         if len(shapes) > 1 or len(next(iter(shapes))) != 3:
             raise AttackError(
-                f"{display_name(self.mechanism)} must return a table of the same shape from every subset of the records, but "
-                f"returned outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number of rows: "
-                "n_rows.",
+                f"{display_name(self.mechanism)} must return a table of the same shape from every subset of the "
+                f"records, but returned outputs of shapes {sorted(shape[1:] for shape in shapes)[:3]}. Fix the number "
+                "of rows: n_rows.",
                 argument="mechanism",
             )
         all_tables = np.concatenate(tables)

@@ -1,26 +1,23 @@
 """Tracing: was this person in the study whose means were published? Higher score = the person was in.
 
-base.py               Linear and Statistic: read this first
-attack.py             Tracing        a statistic as an attack on a pair
-catalogue.py          all statistics by name
-inner_product.py      InnerProduct   the normalised inner product, with a known null: the default
-likelihood_ratio.py   TracingLikelihoodRatio, ExactLikelihoodRatio   for exact means, and for known noise
-differences.py        Homer, TruncatedProduct   distances, and Dwork et al.'s product with cut differences
-multiple.py           many people at once: Holm, Benjamini-Hochberg
-nulls.py              p-values: normal, certified, exact, or by people of reference
-packed.py             PackedPeople   a bit an attribute, for a million of them
-theory.py             how far the scores of members lie from those of strangers, in closed form
-trace.py              trace          from published means and people to p-values
+base.py         Linear and TracingStatistic: read this first
+statistics.py   the inner product (the default), Homer, truncated product, likelihood ratios, and their catalogue
+attack.py       Tracing: a statistic as an attack on a pair
+trace.py        trace: from published means and people to p-values
+p_values.py     p-values: normal, Chernoff, exact, empirical; corrections for many people
+packed.py       PackedPeople: one bit per attribute, for a million attributes
+theory.py       separation of the scores of members and non-members, in closed form
 """
 
 from .attack import Tracing as Tracing
 from .base import Linear as Linear, TracingStatistic as TracingStatistic
-from .differences import Homer as Homer, TruncatedProduct as TruncatedProduct
-from .inner_product import InnerProduct as InnerProduct
-from .likelihood_ratio import (
-    ExactLikelihoodRatio as ExactLikelihoodRatio,
-    TracingLikelihoodRatio as TracingLikelihoodRatio,
-)
 from .packed import PackedPeople as PackedPeople
+from .statistics import (
+    ExactLikelihoodRatio as ExactLikelihoodRatio,
+    Homer as Homer,
+    InnerProduct as InnerProduct,
+    TracingLikelihoodRatio as TracingLikelihoodRatio,
+    TruncatedProduct as TruncatedProduct,
+)
 from .theory import expected_z as expected_z, power as power
 from .trace import Traced as Traced, trace as trace

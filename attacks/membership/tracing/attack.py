@@ -8,17 +8,15 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError
-from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.column_means import ColumnMeans
 from ....mechanisms.noise.studies.populations import Study
 from ...base import Attack, Scorer, Target
 from .base import TracingStatistic, varying
-from .catalogue import catalogue
-from .inner_product import WEIGHTS, InnerProduct
-from .likelihood_ratio import ExactLikelihoodRatio
+from .statistics import WEIGHTS, ExactLikelihoodRatio, InnerProduct, catalogue
 
 FROM_THE_MECHANISM = ("inner-product", "exact-likelihood-ratio")
 """Statistics whose options are set from the mechanism."""
@@ -33,8 +31,8 @@ class Tracing(Attack):
     run.
 
     Args:
-        statistic: a name in `dpassay.attacks.membership.tracing.catalogue`: "inner-product", "homer", "truncated-product",
-            "likelihood-ratio" or "exact-likelihood-ratio".
+        statistic: a name in `dpassay.attacks.membership.tracing.statistics`: "inner-product", "homer",
+            "truncated-product", "likelihood-ratio" or "exact-likelihood-ratio".
         weights: weights of the inner product: "best", "uniform" or "fingerprinting".
 
     Raises:
@@ -60,12 +58,8 @@ class Tracing(Attack):
 
     minimum_pilot: ClassVar[int] = 0
 
-    statistic: str = "inner-product"
+    statistic: Annotated[str, one_of_names(*catalogue)] = "inner-product"
     weights: Annotated[str, one_of_names(*WEIGHTS)] = "best"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(tuple(catalogue), statistic=self.statistic)
 
     def check(self, target: Target) -> None:
         """Raise `AttackError` unless side 1 is a study with a person, some of whose columns vary."""
@@ -113,10 +107,10 @@ class TracingScorer:
     """
 
     statistic: TracingStatistic
-    frequencies: NDArray[np.float64]
+    frequencies: Floats
     person: NDArray[np.uint8]
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
+    def score(self, outputs: Outputs) -> Floats:
         """Return the scores of `outputs` `(size, d)`, shape `(size,)`."""
         linear = self.statistic.linear(outputs.values, self.frequencies)
         return np.asarray(linear.slopes @ self.person + linear.intercept, dtype=np.float64)

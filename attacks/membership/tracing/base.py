@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import Options
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.noise.studies.populations import check_frequencies, check_people
@@ -130,9 +130,9 @@ def check_released(released: ArrayLike, n_attributes: int) -> Floats:
     return means
 
 
-def varying(frequencies: Floats) -> NDArray[np.bool_]:
+def varying(frequencies: Floats) -> Bools:
     """Return a mask `(d,)` of the columns that vary in the population; raise `ParameterError` if none does."""
-    mask: NDArray[np.bool_] = (frequencies > 0.0) & (frequencies < 1.0)
+    mask: Bools = (frequencies > 0.0) & (frequencies < 1.0)
     if not mask.any():
         raise ParameterError(
             "every frequency is 0 or 1: no column distinguishes people. Give columns that vary, or more people of "

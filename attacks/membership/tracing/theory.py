@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.noise.studies.populations import check_frequencies
 from .base import varying
@@ -72,7 +72,7 @@ def power(z: float, fpr: float) -> float:
     return float(ndtr(z + ndtri(fpr)))
 
 
-def _variances(frequencies: ArrayLike, n_records: int, standard_deviation: float) -> tuple[Floats, NDArray[np.bool_]]:
+def _variances(frequencies: ArrayLike, n_records: int, standard_deviation: float) -> tuple[Floats, Bools]:
     """Return v of the columns that vary, and a mask of these columns."""
     whole(1, n_records=n_records)
     non_negative(standard_deviation=standard_deviation)

@@ -12,17 +12,14 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError, plural
 from ....mechanisms.core.validation import one_of
 from ....mechanisms.noise.studies.populations import check_frequencies, check_people
-from . import nulls
 from .base import Linear, People, TracingStatistic, check_released, varying
-from .differences import Homer
-from .inner_product import InnerProduct
-from .likelihood_ratio import TracingLikelihoodRatio
-from .multiple import benjamini_hochberg, holm
+from .p_values import FEWEST, benjamini_hochberg, chernoff, empirical, exact, holm, normal
+from .statistics import Homer, InnerProduct, TracingLikelihoodRatio
 
 NULLS: dict[str, Callable[[ArrayLike, Linear, Floats], Floats]] = {
-    "normal": nulls.normal,
-    "chernoff": nulls.chernoff,
-    "exact": nulls.exact,
+    "normal": normal,
+    "chernoff": chernoff,
+    "exact": exact,
 }
 MANY_COLUMNS = 10_000
 """Number of columns above which "auto" uses the Chernoff bound, not the exact distribution."""
@@ -116,14 +113,14 @@ def trace(
     released = check_released(released, len(frequencies))
     if released.ndim > 1:
         raise ParameterError(
-            "released must be one release, shape (d,). For several, use Statistic.score.", argument="released"
+            "released must be one release, shape (d,). For several, use TracingStatistic.score.", argument="released"
         )
     notes += _noted(statistic, released, frequencies)
     linear = statistic.linear(released, frequencies)
     scores = linear.scores(people)
     if null == "empirical":
         assert reference is not None
-        p_values = nulls.empirical(scores - linear.rounding, linear.scores(reference))  # equal rows have equal scores
+        p_values = empirical(scores - linear.rounding, linear.scores(reference))  # equal rows have equal scores
     else:
         p_values = NULLS[null](scores, linear, frequencies)
     return Traced(scores, p_values, null, tuple(notes))
@@ -151,10 +148,10 @@ def _which_null(null: str, frequencies: ArrayLike | None, reference: ArrayLike |
 
 def _halves(reference: NDArray[np.uint8], seed: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return two disjoint halves of the people of reference."""
-    if len(reference) < 2 * nulls.FEWEST:
+    if len(reference) < 2 * FEWEST:
         raise ParameterError(
             f"reference has {plural(len(reference), 'person', 'people')}, but half of them give the frequencies and "
-            f"half the p-values: give {2 * nulls.FEWEST} or more, or public frequencies.",
+            f"half the p-values: give {2 * FEWEST} or more, or public frequencies.",
             argument="reference",
         )
     order = np.random.default_rng(seed).permutation(len(reference))

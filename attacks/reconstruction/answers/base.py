@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
 from ....mechanisms.core.validation import open_unit
@@ -59,7 +59,7 @@ class DecodedAnswers:
     notes: tuple[str, ...]
 
     @property
-    def bits(self) -> NDArray[np.bool_]:
+    def bits(self) -> Bools:
         """Rounded values, `(n_runs, n)`; 1/2 becomes 0."""
         return self.values > 0.5
 
@@ -132,7 +132,7 @@ class Decoder(Reconstructor):
 
     def _decode_covered(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         """Decode the records that some query counts; nothing is known of the others."""
-        covered: NDArray[np.bool_] = np.asarray(queries.any(axis=0))
+        covered: Bools = np.asarray(queries.any(axis=0))
         n_runs, n = len(answers), queries.shape[1]
         values = np.tile(self._unasked(n), (n_runs, 1))
         if not covered.any():
@@ -146,7 +146,7 @@ class Decoder(Reconstructor):
         """Return the values `(n,)` of records that no query counts."""
         return np.full(n, 0.5)
 
-    def _only(self, covered: NDArray[np.bool_]) -> Decoder:
+    def _only(self, covered: Bools) -> Decoder:
         """Return the decoder of the covered records only."""
         return self
 
@@ -179,7 +179,7 @@ class PriorDecoder(Decoder):
             )
         return super()._unasked(n) if self.prior is None else np.asarray(self.prior)
 
-    def _only(self, covered: NDArray[np.bool_]) -> Decoder:
+    def _only(self, covered: Bools) -> Decoder:
         if self.prior is None:
             return self
         fields: Any = self
@@ -270,7 +270,7 @@ def _noted(decoded: DecodedAnswers, note: str) -> DecodedAnswers:
     return replace(decoded, notes=tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes))
 
 
-def _joined(parts: list[tuple[NDArray[np.int64], DecodedAnswers]], n_runs: int) -> DecodedAnswers:
+def _joined(parts: list[tuple[Ints, DecodedAnswers]], n_runs: int) -> DecodedAnswers:
     """Join groups of runs in their original order."""
     if len(parts) == 1:
         return parts[0][1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, check_fields
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.errors import ParameterError, plural
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus, check_answers, stacked
 
@@ -47,10 +47,7 @@ class Exhaustive(Decoder):
 
     error: NonNegative | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def consistent(self, queries: ArrayLike, answers: ArrayLike) -> NDArray[np.bool_]:
+    def consistent(self, queries: ArrayLike, answers: ArrayLike) -> Bools:
         """Return the columns that fit the answers `(m,)` of one run, `(n_columns, n)`; none if `error` is too small."""
         subsets, observed = check_answers(queries, answers)
         if len(observed) != 1 or np.isnan(observed).any():
@@ -60,9 +57,7 @@ class Exhaustive(Decoder):
             )
         columns = all_columns(subsets.shape[1])
         differences = largest_differences(subsets, observed, columns)[0]
-        fitting: NDArray[np.bool_] = columns[
-            differences <= (differences.min() if self.error is None else self.error) + TOLERANCE
-        ]
+        fitting: Bools = columns[differences <= (differences.min() if self.error is None else self.error) + TOLERANCE]
         return fitting
 
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
@@ -70,7 +65,7 @@ class Exhaustive(Decoder):
         differences = largest_differences(queries, answers, columns)
         return stacked([self._decode_run(columns, differences_of_run) for differences_of_run in differences])
 
-    def _decode_run(self, columns: NDArray[np.bool_], differences: Floats) -> tuple[Floats, DecodingStatus, str]:
+    def _decode_run(self, columns: Bools, differences: Floats) -> tuple[Floats, DecodingStatus, str]:
         smallest = float(differences.min())
         fits = self.error is None or smallest <= self.error + TOLERANCE
         allowed = smallest if self.error is None or not fits else self.error
@@ -88,7 +83,7 @@ class Exhaustive(Decoder):
         )
 
 
-def all_columns(n: int) -> NDArray[np.bool_]:
+def all_columns(n: int) -> Bools:
     """Return all columns of n bits, `(2^n, n)`; raise `ParameterError` above 16 bits."""
     if n > MOST_BITS:
         raise ParameterError(
@@ -99,7 +94,7 @@ def all_columns(n: int) -> NDArray[np.bool_]:
     return np.asarray((np.arange(2**n)[:, None] >> np.arange(n)) % 2 == 1)
 
 
-def largest_differences(queries: Floats, answers: Floats, columns: NDArray[np.bool_]) -> Floats:
+def largest_differences(queries: Floats, answers: Floats, columns: Bools) -> Floats:
     """Return the largest |A z - a| over all answers, `(n_runs, n_columns)`."""
     largest = np.empty((len(answers), len(columns)))
     step = max(1, CHUNK // len(queries))
@@ -110,10 +105,8 @@ def largest_differences(queries: Floats, answers: Floats, columns: NDArray[np.bo
     return largest
 
 
-def furthest_apart(columns: NDArray[np.bool_]) -> int:
+def furthest_apart(columns: Bools) -> int:
     """Return the largest number of bits in which two of the columns differ; only the first COMPARED are compared."""
     signs = np.where(columns[:COMPARED], 1.0, -1.0)
     smallest_product = float((signs @ signs.T).min())
     return int(columns.shape[1] - smallest_product) // 2
-    apart: int = round((columns.shape[1] - smallest_product) / 2.0)
-    return apart

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, check_fields
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.constraints import NonNegative
 from ....mechanisms.core.validation import positive, whole
 from .base import TOLERANCE, DecodedAnswers, Decoder, DecodingStatus
 
@@ -42,9 +41,6 @@ class BoxedLeastSquares(Decoder):
 
     noise: NonNegative = 0.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def _decode(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         gram = queries.T @ queries
         size = float(gram.diagonal().mean())
@@ -55,7 +51,7 @@ class BoxedLeastSquares(Decoder):
         return DecodedAnswers(values, status, tuple("" if done else UNCONVERGED for done in converged))
 
 
-def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def boxed_minimum(gram: Floats, right: Floats) -> tuple[Floats, Bools]:
     """Minimise z gram z / 2 - right z over [0, 1]^n, for each row of `right`.
 
     The alternating direction method of multipliers, over-relaxed (Boyd, Parikh, Chu, Peleato and Eckstein 2011,

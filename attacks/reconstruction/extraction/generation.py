@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields
+from ....mechanisms.core.constraints import Options, Positive, PositiveInt
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.alphabet import Tokens
@@ -15,7 +15,7 @@ from ....mechanisms.learning.ngrams.model import NGramModel
 
 
 @dataclass(frozen=True)
-class TextSampling:
+class TextSampling(Options):
     """Random generation, symbol by symbol, after a prompt.
 
     Args:
@@ -33,9 +33,6 @@ class TextSampling:
     _: KW_ONLY
     top_k: PositiveInt | None = None
     temperature: Positive = 1.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def texts(
         self, model: NGramModel | Continuations, size: int, rng: np.random.Generator, *, prompt: str = ""

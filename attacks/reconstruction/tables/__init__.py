@@ -3,12 +3,11 @@
 published.py           tables as a reader has them: every statistic with its value, or suppressed
 integer_programme.py   integer programmes, solved by HiGHS; no-good cuts
 encoding.py            tables as an integer programme over histograms
-solutions.py           all blocks that have the tables: the number of them is the leak
-decoding.py            the likeliest block, given noisy counts
-claims.py              what is certain: claims and people, proved by infeasibility of their negation
-conflicts.py           tables that no block has: which cells contradict each other
+solutions.py           all blocks that have the tables; if there are none, the cells that contradict each other
+claims.py              certain claims and people, proved by infeasibility of their negation
+decoding.py            the most probable block, given noisy counts
 reconstructor.py       the attack on published tables in the reconstruction game
-imputer.py             what is guessed without the tables, and how many people are found beside it
+imputer.py             guesses without the tables, and the number of people identified in comparison
 """
 
 from .claims import (
@@ -21,13 +20,12 @@ from .claims import (
     decide as decide,
     none_of as none_of,
 )
-from .conflicts import Conflict as Conflict, conflict as conflict
 from .decoding import DecodedPeople as DecodedPeople, decode as decode
 from .imputer import (
     ImputationResult as ImputationResult,
     expected_block as expected_block,
-    found_people as found_people,
+    identify_people as identify_people,
 )
 from .published import PublishedCell as PublishedCell, PublishedTables as PublishedTables
 from .reconstructor import TablesReconstructor as TablesReconstructor
-from .solutions import Solutions as Solutions, solve as solve
+from .solutions import Conflict as Conflict, Solutions as Solutions, conflict as conflict, solve as solve

@@ -15,10 +15,10 @@ import numpy as np
 from ....mechanisms.core.arrays import Ints
 from ....mechanisms.core.constraints import NonNegativeInt, check_fields
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.query_release.tables.domain import Group
 from .encoding import Encoding, encode
-from .integer_programme import LONGEST, ConstraintRow, Deadline, SolverStatus, row
+from .integer_programme import DEFAULT_TIME_LIMIT, ConstraintRow, Deadline, SolverStatus, row
 from .published import PublishedTables
 from .solutions import checked
 
@@ -82,7 +82,7 @@ def none_of(people: Group) -> Claim:
     return count_is(0, people)
 
 
-def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST) -> Certainty:
+def decide(published: PublishedTables, claim: Claim, *, seconds: float = DEFAULT_TIME_LIMIT) -> Certainty:
     """Decide whether all blocks with these tables meet a claim, none does, or some do.
 
     Raises:
@@ -94,13 +94,13 @@ def decide(published: PublishedTables, claim: Claim, *, seconds: float = LONGEST
         >>> domain = CensusDomain({"sex": ("female", "male")})
         >>> block = domain.people([(8, "female"), (36, "female"), (66, "female"), (40, "male")])
         >>> published = PublishedTables.about(TableSet(domain, rows_of([group(), group(sex="female")])), block)
-        >>> for claim in (at_least_one(group(sex="male", ages=40)), count_is(1, group(ages=8)), none_of(group(ages=110))):
+        >>> man = at_least_one(group(sex="male", ages=40))
+        >>> for claim in (man, count_is(1, group(ages=8)), none_of(group(ages=110))):
         ...     print(claim, "-", decide(published, claim))
         at least 1 male aged 40 - certain
         exactly 1 aged 8 - open
         no person aged 110 - certain
     """
-    positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     members = encoding.members(claim.people)
@@ -148,7 +148,7 @@ class CertainPeople:
     seconds: float
 
 
-def certain_people(published: PublishedTables, *, seconds: float = LONGEST) -> CertainPeople:
+def certain_people(published: PublishedTables, *, seconds: float = DEFAULT_TIME_LIMIT) -> CertainPeople:
     """Return the people who are certainly in the block, without listing all blocks that have the tables.
 
     A first block is found. Each person in it is then excluded in turn: if no block has the tables without that person,
@@ -161,7 +161,6 @@ def certain_people(published: PublishedTables, *, seconds: float = LONGEST) -> C
     Raises:
         AttackError: no block has these tables, or none was found in time; or as for `solve`.
     """
-    positive(seconds=seconds)
     deadline = Deadline(seconds)
     encoding = encode(published, deadline=deadline)
     answer = encoding.rows.solve(deadline=deadline)

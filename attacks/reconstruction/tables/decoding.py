@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Floats, Ints
+from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.errors import AttackError, ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
 from ....mechanisms.query_release.tables.noisy import NoisyTables
-from .integer_programme import LONGEST, Deadline, Rows, SolverStatus, row
+from .integer_programme import DEFAULT_TIME_LIMIT, Deadline, Rows, SolverStatus, row
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Distinct:
         in_cells: `(n_counts, n_types)` the types that each count counts.
     """
 
-    def __init__(self, in_cells: NDArray[np.bool_]) -> None:
+    def __init__(self, in_cells: Bools) -> None:
         _, self.first, inverse = np.unique(in_cells.T, axis=0, return_index=True, return_inverse=True)
         self.of_type = np.asarray(inverse).ravel()
         self.in_cells = in_cells[:, self.first]
@@ -62,7 +62,9 @@ def residual_rows(distinct: Distinct, noisy: Floats, n_people: int) -> tuple[Row
     return rows, objective
 
 
-def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = LONGEST) -> DecodedPeople:
+def decode(
+    mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: float = DEFAULT_TIME_LIMIT
+) -> DecodedPeople:
     """Return the maximum-likelihood block, given the release of `mechanism`.
 
     Args:
@@ -84,7 +86,6 @@ def decode(mechanism: NoisyTables, noisy: ArrayLike, *, n_people: int, seconds: 
         >>> domain.shown(decoded.block), decoded.residual
         (['0 female', '0 female', '0 female', '18 male', '18 male'], 1.0)
     """
-    positive(seconds=seconds)
     whole(1, n_people=n_people)
     counts = np.asarray(noisy, dtype=np.float64)
     if counts.shape != (len(mechanism.tables.statistics),):

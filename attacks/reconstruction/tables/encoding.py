@@ -26,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Ints
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.query_release.tables.domain import Group
 from ....mechanisms.query_release.tables.statistics import GroupCount, GroupShare, MeanAge, MedianAge
@@ -120,7 +120,7 @@ class _Encoder:
             hidden, max_size = (members, self.threshold - 1) if self.threshold > 0 else (base, 0)
             self.rows.add(row(hidden, 1.0, high=max_size))
 
-    def _upper(self, counts: list[PublishedCell]) -> NDArray[np.float64]:
+    def _upper(self, counts: list[PublishedCell]) -> Floats:
         """Return the largest number of people of each type."""
         max_people = np.inf if self.published.n_people is None else float(self.published.n_people)
         upper = np.full(self.domain.n_types, max_people if self.bound is None else min(max_people, self.bound))
@@ -137,9 +137,7 @@ class _Encoder:
             )
         return upper
 
-    def _between(
-        self, members: Members, numbers: NDArray[np.int64], base: Members, cell: PublishedCell, value: float
-    ) -> None:
+    def _between(self, members: Members, numbers: Ints, base: Members, cell: PublishedCell, value: float) -> None:
         """Add the rows for published ratio = sum of `numbers` over members / size of base."""
         rounding = cell.statistic.rounding  # type: ignore[attr-defined]
         if (size := self.sizes.get(base.tobytes())) is not None:
@@ -243,7 +241,7 @@ class _Encoder:
             self.rows.add(row(columns, [1.0, k1 - k2, k2 - 1 - size], high=k1 - 1.0))
 
 
-def _indicator(columns: Members, sign: float) -> NDArray[np.float64]:
+def _indicator(columns: Members, sign: float) -> Floats:
     cost = np.zeros(int(columns.max()) + 1)
     cost[columns] = sign
     return cost

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ....mechanisms.core.arrays import Ints
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.validation import whole
+from ....mechanisms.query_release.tables import TableSet
 from ....mechanisms.query_release.tables.domain import CensusDomain
-from ....mechanisms.query_release.tables.table_set import TableSet
 from .claims import certain_people
-from .integer_programme import LONGEST
+from .integer_programme import DEFAULT_TIME_LIMIT
 from .published import PublishedTables
 from .solutions import solve
 
@@ -55,7 +55,7 @@ def expected_block(domain: CensusDomain, population: ArrayLike, n_people: int) -
     return domain.block_of(np.bincount(best, minlength=domain.n_types))
 
 
-def matched(domain: CensusDomain, block: Ints, guessed: Ints) -> NDArray[np.bool_]:
+def matched(domain: CensusDomain, block: Ints, guessed: Ints) -> Bools:
     """Return a mask `(n_people,)` of the people of a block that a list finds; of equal people the first ones."""
     remaining, matches = domain.histogram(guessed), np.zeros(len(block), dtype=np.bool_)
     for person, kind in enumerate(domain.types(block)):
@@ -77,20 +77,20 @@ class ImputationResult:
         finished: whether no time limit was reached.
     """
 
-    certain: NDArray[np.bool_]
-    likely: NDArray[np.bool_]
-    without_release: NDArray[np.bool_]
-    without_person: NDArray[np.bool_] | None
+    certain: Bools
+    likely: Bools
+    without_release: Bools
+    without_person: Bools | None
     finished: bool
 
 
-def found_people(
+def identify_people(
     tables: TableSet,
     block: ArrayLike,
     population: ArrayLike,
     *,
     without_person: bool = False,
-    seconds: float = LONGEST,
+    seconds: float = DEFAULT_TIME_LIMIT,
 ) -> ImputationResult:
     """Return who is found in the exact tables of a block, and who is guessed without the tables.
 
@@ -101,7 +101,6 @@ def found_people(
         without_person: also solve the tables of the block without each person in turn: one programme per person.
         seconds: time limit for `certain`, and for each programme without a person, > 0.
     """
-    positive(seconds=seconds)
     domain, people = tables.domain, tables.domain.checked(block)
     proved = certain_people(PublishedTables.about(tables, people), seconds=seconds)
     likely = matched(domain, people, proved.block)

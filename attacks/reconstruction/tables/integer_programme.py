@@ -15,8 +15,9 @@ from scipy import optimize, sparse
 
 from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.errors import AttackError
+from ....mechanisms.core.validation import positive
 
-LONGEST = 60.0
+DEFAULT_TIME_LIMIT = 60.0
 """Default time limit of a search, in seconds."""
 
 
@@ -84,12 +85,12 @@ class Rows:
 
         Args:
             objective: one coefficient per column; columns beyond its end have 0.
-            deadline: time limit; a new one of LONGEST seconds by default.
+            deadline: time limit; a new one of DEFAULT_TIME_LIMIT seconds by default.
 
         Raises:
             AttackError: the solver fails.
         """
-        seconds_left = (deadline or Deadline(LONGEST)).left
+        seconds_left = (deadline or Deadline(DEFAULT_TIME_LIMIT)).left
         if seconds_left <= 0.0:
             return Answer(SolverStatus.TIME_LIMIT)
         cost = np.zeros(len(self.upper))
@@ -134,10 +135,11 @@ class Deadline:
     """Time limit shared by several solves.
 
     Args:
-        seconds: wall-clock seconds, from now on.
+        seconds: wall-clock seconds from now on, > 0.
     """
 
     def __init__(self, seconds: float) -> None:
+        positive(seconds=seconds)
         self.start, self.seconds = time.monotonic(), seconds
 
     @property

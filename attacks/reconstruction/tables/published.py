@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ....mechanisms.core.arrays import Ints
+from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import finite
 from ....mechanisms.query_release.tables.domain import CensusDomain, Group
@@ -117,7 +117,7 @@ class PublishedTables:
         """Return True if a block has exactly these tables; the blocks of the solver are checked by it."""
         return bool(self.fit(self.domain.checked(block)[None])[0])
 
-    def fit(self, blocks: Ints) -> NDArray[np.bool_]:
+    def fit(self, blocks: Ints) -> Bools:
         """Return a mask `(size,)` of the checked blocks, all of the same size, that have these tables."""
         if self.n_people not in (None, blocks.shape[1]):
             return np.zeros(len(blocks), dtype=np.bool_)

@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import Positive, at_least, check_fields
+from ....mechanisms.core.constraints import Positive, at_least
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.query_release.tables.noisy import NoisyTables
 from ....mechanisms.query_release.tables.swapped import SwappedTables
@@ -51,9 +51,6 @@ class TablesReconstructor(Reconstructor):
     n_learn: Annotated[int, at_least(2)] = 200
     seconds: Positive = 10.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the tables or the person are missing."""
         if not isinstance(target.mechanism, (NoisyTables, SwappedTables)):
@@ -85,9 +82,9 @@ class TablesReconstructor(Reconstructor):
 class _Nearest:
     """Guesser of the first candidate whose tables have the smallest sum of absolute differences."""
 
-    tables: NDArray[np.float64]
+    tables: Floats
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`."""
         values = outputs.values.reshape(len(outputs), -1)
         distances = np.stack([np.abs(values - candidate).sum(axis=1) for candidate in self.tables], axis=1)
@@ -98,15 +95,15 @@ class _Nearest:
 class _Discriminant:
     """Guesser of the largest linear score: log likelihood of normal outputs with a common covariance."""
 
-    weights: NDArray[np.float64]
-    offsets: NDArray[np.float64]
+    weights: Floats
+    offsets: Floats
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`."""
         return np.asarray((outputs.values @ self.weights + self.offsets).argmax(axis=1))
 
 
-def _discriminant(runs: list[NDArray[np.float64]]) -> _Discriminant:
+def _discriminant(runs: list[Floats]) -> _Discriminant:
     """Learn from runs on each candidate; LEAST is added to each variance, as some cells never vary."""
     means = np.stack([values.mean(axis=0) for values in runs])
     residuals = np.concatenate([values - mean for values, mean in zip(runs, means, strict=True)])
@@ -120,12 +117,12 @@ class _Programme:
     """Guesser of the candidate in a block that has the tables, or fits noisy tables best."""
 
     mechanism: NoisyTables | SwappedTables
-    types: NDArray[np.int64]
+    types: Ints
     n_people: int
     seconds: float
     guesses: dict[bytes, int] = field(default_factory=dict)
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`; -1 if time ran out, or no block has the tables."""
         values = np.asarray(outputs.values, dtype=np.float64).reshape(len(outputs), -1)
         for value in values:
@@ -133,7 +130,7 @@ class _Programme:
                 self.guesses[value.tobytes()] = self._solved(value)
         return np.array([self.guesses[value.tobytes()] for value in values], dtype=np.int64)
 
-    def _solved(self, value: NDArray[np.float64]) -> int:
+    def _solved(self, value: Floats) -> int:
         """Solve with one binary per candidate; the one that is 1 has a person of its type in the block."""
         if isinstance(self.mechanism, NoisyTables):
             distinct = Distinct(self.mechanism.in_cells)
@@ -153,7 +150,7 @@ class _Programme:
             return -1
         return int(answer.columns[binaries].argmax())
 
-    def _exact(self, value: NDArray[np.float64]) -> Rows:
+    def _exact(self, value: Floats) -> Rows:
         tables = self.mechanism.tables
         return encode(
             PublishedTables(tables, tuple(value), n_people=self.n_people), deadline=Deadline(self.seconds)

@@ -3,7 +3,10 @@
     minimise over X    |g(X) - seen|^2 / (2 noise^2) + sum over examples and features of (x - mean)^2 / (2 sd^2)
 
 g is the sum of the (clipped) gradients of the examples. If the examples and the noise are normal, this is the most
-probable batch. The derivative is analytic (derivatives.py); problems and restarts are rows of one array.
+probable batch. Problems and restarts are rows of one array. The derivative is analytic:
+<v, gradient of the loss at (x, y)> is the derivative of the loss along v in the parameters; its derivative in x is
+computed by a forward and a backward pass that both carry their derivatives along v (Pearlmutter 1994, "Fast exact
+multiplication by the Hessian").
 """
 
 from __future__ import annotations
@@ -14,14 +17,106 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import positive
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
-from .derivatives import hessian_vector_product
+
+
+def hessian_vector_product(model: Model, parameters: Floats, X: Floats, y: NDArray[Any], along: Floats) -> Floats:
+    """Return the derivative in x of <v, gradient of the loss>, for each example.
+
+    Args:
+        model: model with the loss.
+        parameters: `(n_parameters,)` parameters of the model.
+        X, y: examples, `(n, n_features)` and `(n,)`.
+        along: direction v of each example, `(n, n_parameters)`.
+
+    Returns:
+        Derivatives, `(n, n_features)`. The second derivative of a ReLU at its kink is taken as 0.
+    """
+    weights = [layer.of(parameters[None])[0] for layer in model.layers]
+    directions = [layer.of(along) for layer in model.layers]
+    inputs, rates, slopes = [X], [np.zeros_like(X)], []
+    for index, (w, v) in enumerate(zip(weights, directions, strict=True)):
+        width = inputs[-1].shape[1]
+        outputs = inputs[-1] @ w[:, :width].T
+        changes = rates[-1] @ w[:, :width].T + np.einsum("nui,ni->nu", v[:, :, :width], inputs[-1])
+        if model.layers[index].bias:
+            outputs, changes = outputs + w[:, -1], changes + v[:, :, -1]
+        if index == len(weights) - 1:
+            delta, change = _loss(model, outputs, changes, y)
+            break
+        activated, slope, curvature = _activation(model, outputs)
+        slopes.append((slope, curvature * changes))
+        inputs.append(activated)
+        rates.append(slope * changes)
+    for index in range(len(weights) - 1, -1, -1):
+        width = inputs[index].shape[1]
+        w, v = weights[index][:, :width], directions[index][:, :, :width]
+        delta, change = delta @ w, change @ w + np.einsum("nui,nu->ni", v, delta)
+        if index:
+            slope, slope_change = slopes[index - 1]
+            delta, change = slope * delta, slope * change + slope_change * delta
+    return np.asarray(change)
+
+
+def _activation(model: Model, z: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return value, first and second derivative."""
+    if model.activation_name == "tanh":
+        a = np.tanh(z)
+        return a, 1.0 - a * a, -2.0 * a * (1.0 - a * a)
+    return np.maximum(z, 0.0), (z > 0.0).astype(np.float64), np.zeros_like(z)
+
+
+def _loss(model: Model, outputs: Floats, changes: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return the first derivative of the loss in the outputs, and its derivative along v, both `(n, n_outputs)`."""
+    first = np.ascontiguousarray(outputs.T)[None]
+    model.loss.derive(first, model.loss.targets(y, np.dtype(np.float64)))
+    delta = first[0].T
+    if model.loss.name == "squared":
+        return delta, changes
+    if model.loss.name == "logistic":
+        p = delta + y[:, None]
+        return delta, p * (1.0 - p) * changes
+    p = delta + np.eye(outputs.shape[1])[y.astype(np.intp)]
+    return delta, p * (changes - np.sum(p * changes, axis=1, keepdims=True))
+
+
+def matched_errors(guesses: Any, truths: Any) -> Floats:
+    """Return the root mean squared error of the guess assigned to each example; inf if there is none.
+
+    Guesses and examples are assigned to each other so that as many as possible are matched, with the smallest sum of
+    squared errors.
+
+    Args:
+        guesses: `(m, n_features)` guesses; rows with NaN are no guesses.
+        truths: `(n, n_features)` true examples.
+
+    Raises:
+        ParameterError: inconsistent shapes.
+
+    Example:
+        >>> matched_errors([[1.0], [np.nan], [5.0]], [[5.0], [0.0], [9.0]]).tolist()
+        [0.0, 1.0, inf]
+    """
+    guessed, true = np.asarray(guesses, dtype=np.float64), np.asarray(truths, dtype=np.float64)
+    if guessed.ndim != 2 or true.ndim != 2 or guessed.shape[1] != true.shape[1]:
+        raise ParameterError(
+            f"guesses and truths must have rows of equal length, but have shapes {guessed.shape} and {true.shape}.",
+            argument="guesses",
+        )
+    guessed = guessed[~np.isnan(guessed).any(axis=1)]
+    squares = np.mean((true[:, None] - guessed[None]) ** 2, axis=2)
+    errors = np.full(len(true), np.inf)
+    rows, columns = linear_sum_assignment(squares)
+    errors[rows] = np.sqrt(squares[rows, columns])
+    return errors
+
 
 FLOORS = {"squared": 1e-28, "cosine": 1e-15}
 """Distance -> its size at rounding error."""
@@ -175,7 +270,7 @@ class GradientMatching:
 
         return objective
 
-    def _gradients(self, theta: Floats, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    def _gradients(self, theta: Floats, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats, Bools]:
         """Return clipped gradients `(N, P)`, their scale factors, and a mask of those that were clipped."""
         gradients = TrainedModels(self.model, theta[None]).gradients(X, y)[0]
         if self.clip_norm is None:

@@ -26,16 +26,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
 from ....mechanisms.core.base import Outputs
-from ....mechanisms.core.constraints import check_fields, one_of_names
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.learning.base import TrainingData
-from ...distinguishing.noisy_steps import log_ratio, noisy_steps
+from ...distinguishing.gradient_product import log_ratio, noisy_steps
 from ..base import Guesser, OneOf, Reconstructor, SecretTarget
 
 if TYPE_CHECKING:
@@ -77,9 +76,6 @@ class PriorAware(Reconstructor):
     """
 
     score: Annotated[str, one_of_names("likelihood", "product")] = "likelihood"
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, target: SecretTarget) -> None:
         """Raise `AttackError` if the attack cannot be used."""
@@ -138,7 +134,7 @@ class PriorAwareGuesser:
     secret: OneOf
     score: str
 
-    def guess(self, outputs: Outputs) -> NDArray[np.int64]:
+    def guess(self, outputs: Outputs) -> Ints:
         """Return indices of candidates, `(size,)`, from trajectories `(size, steps + 1, n_parameters)`."""
         scores = np.nan_to_num(self.scores(outputs), nan=-np.inf)
         if self.score == "product":

@@ -17,9 +17,8 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.core.constraints import NonNegative, at_least, check_fields
+from ....mechanisms.core.constraints import NonNegative, Options, at_least, one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError, plural
-from ....mechanisms.core.validation import one_of
 from ....mechanisms.learning.base import TrainingData
 
 TOLERANCE = 1e-12
@@ -64,7 +63,7 @@ LINKS = {
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(Options):
     """A generalised linear model and its penalty.
 
     Parameters are flat: the weights, then the intercept; for a softmax model, class by class.
@@ -91,16 +90,12 @@ class Regression:
         array([2., 1.])
     """
 
-    loss: str = "squared"
+    loss: Annotated[str, one_of_names(*sorted(LINKS))] = "squared"
     _: KW_ONLY
     strength: NonNegative = 0.0
     intercept: bool = True
     penalise_intercept: bool = False
     n_classes: Annotated[int, at_least(2)] = 2
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-        one_of(sorted(LINKS), loss=self.loss)
 
     @cached_property
     def link(self) -> Link:

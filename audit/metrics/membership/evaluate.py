@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....attacks.membership.base import MembershipAttack
-from ....attacks.membership.catalogue import build, catalogue
+from ....attacks.membership.catalogue import catalogue
 from ....attacks.membership.shadows import Shadows
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError, ParameterError
@@ -169,13 +169,13 @@ def name_of(attack: MembershipAttack) -> str:
 
 def _attacks(attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None) -> list[MembershipAttack]:
     if attacks is None:
-        return [build(name) for name in catalogue.entries]
+        return [catalogue.build(name) for name in catalogue.entries]
     listed: Any = list(attacks) if isinstance(attacks, (list, tuple)) else [attacks]
     if not listed:
         raise ParameterError(
             "attacks must name at least one attack, but is empty. Leave it out for all of them.", argument="attacks"
         )
-    built = [build(attack) if isinstance(attack, str) else attack for attack in listed]
+    built = [catalogue.build(attack) if isinstance(attack, str) else attack for attack in listed]
     for attack in built:
         if not isinstance(attack, MembershipAttack):
             raise ParameterError(

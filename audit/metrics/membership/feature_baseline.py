@@ -74,7 +74,7 @@ def feature_baseline(
         )
     from sklearn.model_selection import StratifiedKFold
 
-    from ....attacks.learners.threads import single_thread
+    from ....attacks.learners.base import single_thread
 
     odds, fold = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
     with single_thread():

@@ -13,11 +13,11 @@ from typing import Any
 from ....attacks.catalogue import catalogue as pair_attacks
 from ....attacks.membership.base import MembershipAttack
 from ....attacks.membership.catalogue import catalogue as membership_attacks
-from ....attacks.membership.lira import LiRA
+from ....attacks.membership.likelihood_ratios import LiRA
 from ....attacks.membership.synthetic_data.base import ReleasesTables
+from ....attacks.membership.synthetic_data.groundhog import GroundhogMembership
 from ....attacks.membership.synthetic_data.shadows import SIGNALS, ShadowTables
-from ....attacks.membership.synthetic_data.summaries import GroundhogMembership
-from ....attacks.membership.threshold import LossThreshold
+from ....attacks.membership.thresholds import LossThreshold
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
 from ....mechanisms.core.registry import Catalogue
 from ..config_errors import pointing_at
@@ -26,7 +26,7 @@ from ..source import Source
 from . import build
 
 GROUNDHOG = Catalogue(
-    "attack on tables", {"groundhog": "dpassay.attacks.membership.synthetic_data.summaries:GroundhogMembership"}
+    "attack on tables", {"groundhog": "dpassay.attacks.membership.synthetic_data.groundhog:GroundhogMembership"}
 )
 FEWEST = 10
 """Smallest number of records: halves of fewer may be empty."""

@@ -108,7 +108,7 @@ class Town:
 
     def gained(self, right: NDArray[np.bool_], without: NDArray[np.bool_]) -> Gain:
         """Return the gain over a guess from age and sex, and over the same attack without the people."""
-        return gain(right, without_release=self.prior.right(self.truth), without_person=without)
+        return gain(right, without_release=self.prior.correct(self.truth), without_person=without)
 
 
 def the_town() -> Town:
@@ -221,10 +221,10 @@ def two_tables(lecture: Demo, town: Town) -> list[VisitsRow]:
         one, two, without = (
             beliefs_from_groups(subset, town.target, town.prior) for subset in (tables[:1], tables[:2], tables[2:])
         )
-        right = two.right(town.truth)
-        gained = town.gained(right, without.right(town.truth))
+        right = two.correct(town.truth)
+        gained = town.gained(right, without.correct(town.truth))
         rows.append(
-            VisitsRow(k, float(one.right(town.truth).mean()), float(right.mean()), float(two.certain.mean()), gained)
+            VisitsRow(k, float(one.correct(town.truth).mean()), float(right.mean()), float(two.certain.mean()), gained)
         )
     lecture.chapter("4. Two hospitals")
     lecture.say(
@@ -281,9 +281,9 @@ def the_cure(lecture: Demo, town: Town) -> Cure:
     guessed = beliefs_from_counts(both, cell, prior)
     without = beliefs_from_counts(published(town.elsewhere), cell, prior)
     informed = beliefs_from_counts(both, cell, prior, others=[table[cell] - one_hot for table in exact])
-    gained = town.gained(guessed.right(town.truth), without.right(town.truth))
+    gained = town.gained(guessed.correct(town.truth), without.correct(town.truth))
     error = np.abs(both[0][0].sum(axis=0) - exact[0].sum(axis=0)).mean() / exact[0].sum(axis=0).mean()
-    cure = Cure(gained, float(informed.right(town.truth).mean()), float(error))
+    cure = Cure(gained, float(informed.correct(town.truth).mean()), float(error))
     lecture.chapter("5. Noisy counts")
     lecture.say(
         """

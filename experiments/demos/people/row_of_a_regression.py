@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from ....attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, blind_success
+from ....attacks.reconstruction.training import InformedAdversary, PerturbedOutput, Regression, prior_success
 from ....audit.metrics import Gain, gain
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError
@@ -230,7 +230,7 @@ def noise(lecture: Demo, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
             noisy = curve.coefficients + noise_sd * rng.standard_normal((n_runs, len(curve.coefficients)))
             right = np.abs(adversary.recover(noisy).x[:, 0] - X[patient, 0]) <= YEARS
             measured[place] += right.mean() / n_patients
-    blind = blind_success(X[:, 0], tolerance=YEARS)
+    blind = prior_success(X[:, 0], tolerance=YEARS)
     curve_of_noise = NoiseCurve(NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind)
     lecture.chapter("4. Noise")
     lecture.say("Normal noise on each coefficient, and the share of correct ages: by the formula, and by the attack.")

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ....attacks.membership.synthetic_data import GeneratedQueries
-from ....attacks.membership.synthetic_data.distances import share_closer
+from ....attacks.membership.synthetic_data.records import share_closer
 from ....audit import AuditResult, audit
 from ....mechanisms import Guarantee, Neighbours, Relation
 from ....mechanisms.broken.synthetic_data import Resampled

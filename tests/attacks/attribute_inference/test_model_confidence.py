@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpassay.attacks.attribute_inference import ModelConfidence
 from dpassay.attacks.reconstruction import FairBits, OneOf, SecretTarget
-from dpassay.attacks.reconstruction.catalogue import build
+from dpassay.attacks.reconstruction.catalogue import catalogue
 from dpassay.audit.evidence.scores import Successes
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace
 from dpassay.mechanisms.core.errors import AttackError
@@ -39,7 +39,7 @@ def play(mechanism, secret, attack, rounds=ROUNDS, seed=0):
     right = 0
     for place, size in enumerate(secret.draw(rounds, rng)):
         guesses = guesser.guess(target.run(secret.candidates[place], int(size), rng))
-        right += int(secret.right(np.full(int(size), place), guesses).sum())
+        right += int(secret.correct(np.full(int(size), place), guesses).sum())
     return Successes(right, rounds, secret.prior_success)
 
 
@@ -67,7 +67,7 @@ def test_without_noise_the_label_is_read_off_and_the_prior_decides_where_nothing
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (8, 2.0)])
 def test_randomised_response_is_guessed_as_often_as_its_optimum(k, epsilon):
     mechanism = KAryRandomizedResponse(epsilon=epsilon, k=k)
-    found = play(mechanism, OneOf.in_record([0, 1], 1, range(k)), build("maximum-likelihood"), 4000)
+    found = play(mechanism, OneOf.in_record([0, 1], 1, range(k)), catalogue.build("maximum-likelihood"), 4000)
     assert stats.binomtest(found.n_success, 4000, np.exp(epsilon) / (np.exp(epsilon) + k - 1)).pvalue > 1e-6
 
 

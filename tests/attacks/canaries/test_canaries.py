@@ -208,7 +208,7 @@ def test_labels_that_are_right_or_unknown_are_refused():
     with pytest.raises(ParameterError, match="no classes"):
         Blank().pair((X, y * 1.0), learner(LinearRegression(4)))
     with pytest.raises(ParameterError, match="only 2 classes"):
-        least_likely(learner(SoftmaxRegression(4, 2)), TrainingData(X, y), X[0], but=0, rank=1)
+        least_likely(learner(SoftmaxRegression(4, 2)), TrainingData(X, y), X[0], exclude=0, rank=1)
     with pytest.raises(ParameterError, match="other must be the position"):
         Natural().pair((X, y), learner(relation="replace_one"))
     with pytest.raises(ParameterError, match="fill"):

@@ -10,9 +10,9 @@ from scipy import stats
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
-from dpassay.attacks.catalogue import build, catalogue, choose
+from dpassay.attacks.catalogue import catalogue, choose
 from dpassay.attacks.distinguishing import CanaryDirection, CanaryLoss, GradientProduct
-from dpassay.attacks.distinguishing.targeted import TargetedAttack
+from dpassay.attacks.distinguishing.canary_attacks import TargetedAttack
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.broken.dp_sgd_clipping import ExpectedBatchSizeOfData
@@ -70,7 +70,7 @@ def test_every_targeted_attack_of_the_catalogue_is_tested_here():
 def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
     attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
-    scorer = scorer_of(build(name), mechanism, pair)
+    scorer = scorer_of(catalogue.build(name), mechanism, pair)
     out, in_ = (scorer.score(outputs) for outputs in both_sides(mechanism, pair, 2000))
     assert out.shape == in_.shape == (2000,)
     assert out.dtype == np.float64

@@ -9,7 +9,6 @@ from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.attacks.distinguishing.events import fit_scorer
 from dpassay.attacks.distinguishing.portfolio import PortfolioScorer
 from dpassay.mechanisms import Outputs
-from dpassay.mechanisms.core.errors import ParameterError
 
 RNG = np.random.default_rng
 GRID = 2.0**16
@@ -145,9 +144,3 @@ def test_events_of_the_pilot_leave_the_held_out_scores_in_their_places():
     for side, held_out in enumerate(scorer.score_pilot(*sides)):
         assert np.array_equal(held_out[events == ""], alone.held_out[side])
         assert len(np.unique(held_out[events != ""])) == 1
-
-
-@pytest.mark.parametrize("options", [{"fewest": 0}, {"bits_from": 1.5}])
-def test_wrong_options_are_named(options):
-    with pytest.raises(ParameterError, match=next(iter(options))):
-        Portfolio(**options)

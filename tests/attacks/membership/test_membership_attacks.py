@@ -5,19 +5,12 @@ import pytest
 from scipy.special import ndtr, ndtri
 from tests.attacks.membership_laws import Z_ALARM, auc, gaussian, one_target, softmax_shadows, tpr_at
 
-from dpassay.attacks.membership.base_mia import BASE
-from dpassay.attacks.membership.calibration import DifficultyCalibration
-from dpassay.attacks.membership.classifier import ShadowClassifier
-from dpassay.attacks.membership.entropy import Entropy, ModifiedEntropy
-from dpassay.attacks.membership.exposure import Exposure, exposure
+from dpassay.attacks.membership.comparisons import AttackP, AttackR, DifficultyCalibration, Exposure, exposure
 from dpassay.attacks.membership.gradients import canary_log_ratio
-from dpassay.attacks.membership.lira import LiRA
-from dpassay.attacks.membership.population import AttackP
-from dpassay.attacks.membership.quantile import QuantileRegression
-from dpassay.attacks.membership.reference import AttackR
-from dpassay.attacks.membership.rmia import RMIA
+from dpassay.attacks.membership.learned import QuantileRegression, ShadowClassifier
+from dpassay.attacks.membership.likelihood_ratios import BASE, RMIA, LiRA
 from dpassay.attacks.membership.shadows import Shadows
-from dpassay.attacks.membership.threshold import CorrectnessGap, LossThreshold
+from dpassay.attacks.membership.thresholds import CorrectnessGap, Entropy, LossThreshold, ModifiedEntropy
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
 N = 40_000

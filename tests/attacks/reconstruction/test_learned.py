@@ -18,7 +18,7 @@ from dpassay.attacks.reconstruction import (
 )
 from dpassay.attacks.reconstruction.answers import BoxedLeastSquares
 from dpassay.attacks.reconstruction.catalogue import catalogue, choose
-from dpassay.attacks.reconstruction.columns import EventColumns
+from dpassay.attacks.reconstruction.learned import EventColumns
 from dpassay.audit import audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction
 from dpassay.audit.evidence.verdict import Verdict
@@ -66,7 +66,7 @@ def success(target, attack, n_rounds=4_000):
     won = 0
     for truth, size in enumerate(counts):
         guesses = guesser.guess(target.run(secret.candidates[truth], int(size), rng))
-        won += np.count_nonzero(secret.right(np.full(size, truth), guesses))
+        won += np.count_nonzero(secret.correct(np.full(size, truth), guesses))
     return won / n_rounds
 
 

@@ -32,7 +32,7 @@ def test_no_guess_is_right_with_a_larger_posterior_probability(prior, near):
     guesses = guesser(K_ARY, secret).guess(Outputs(np.arange(4)))
     for message, guess in enumerate(guesses):
         joint = secret.probabilities * CHANNEL[:, message]
-        won = [joint[secret.right(np.arange(4), np.full(4, other))].sum() for other in range(4)]
+        won = [joint[secret.correct(np.arange(4), np.full(4, other))].sum() for other in range(4)]
         assert won[guess] == pytest.approx(max(won), rel=1e-12)
 
 

@@ -38,7 +38,7 @@ def test_each_bit_is_a_fair_coin_of_its_own():
 def test_what_is_close_is_read_as_truth_and_guess():
     secret = OneOf((0, 1), close=[[True, True], [False, True]])
     truths, guesses = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 1, 0, 1, -1, -1])
-    assert secret.right(truths, guesses).tolist() == [True, True, False, True, False, False]
+    assert secret.correct(truths, guesses).tolist() == [True, True, False, True, False, False]
     assert secret.prior_success == 1.0
 
 

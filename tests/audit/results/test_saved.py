@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
 from dpassay.audit import AuditResult, SearchResult, audit, search
 from dpassay.audit.calibration.certificate import Certificate, CertificatePlan, CertificateSetting, certify

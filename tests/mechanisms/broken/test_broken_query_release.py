@@ -3,7 +3,7 @@
 import pytest
 
 from dpassay.audit import Verdict, audit
-from dpassay.mechanisms.broken.query_release import ExactErrors, SamplesCountedOnce
+from dpassay.mechanisms.broken.query_release import ExactErrors, SamplesCountedOnce, UnaccountedSelection
 from dpassay.mechanisms.noise.queries import Marginals, Workload
 from dpassay.mechanisms.query_release.multiplicative_weights import MWEM, DualQuery, PrivateMultiplicativeWeights
 

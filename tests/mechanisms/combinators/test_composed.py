@@ -22,7 +22,6 @@ from dpassay.mechanisms.combinators import (
     replace_user,
     simplified_epsilon,
 )
-from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.combinators.subsampled import LARGEST_SIMPLE
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.noise.discrete_gaussian import DiscreteGaussian

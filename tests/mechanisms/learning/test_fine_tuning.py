@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from dpassay.attacks.canaries import Mislabelled
-from dpassay.attacks.distinguishing.canary_loss import CanaryLoss
+from dpassay.attacks.distinguishing.canary_attacks import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms.broken.fine_tuning import EncoderOfPrivateRecords

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from dpassay.attacks.attribute_inference.linkage import (
-    Knowledge,
+    BackgroundKnowledge,
     Ratings,
     ScoreboardRH,
     beliefs_from_counts,
     beliefs_from_groups,
     expected_unique_share,
-    find,
     link,
+    link_people,
     pigeonhole_share,
     prior_beliefs,
     unique_share,
@@ -105,9 +105,9 @@ class TestRegisters:
         }
         for i, row in enumerate(key["v"]):
             alike = [j for j, other in enumerate(key["r"]) if other == row]
-            assert links.n_alike[i] == len(alike)
+            assert links.n_matching[i] == len(alike)
             assert links.match[i] == (alike[0] if len(alike) == 1 else -1)
-        assert links.right(who).sum() == (links.match >= 0).sum()
+        assert links.correct(who).sum() == (links.match >= 0).sum()
         assert links.linked_share > 0.85
         assert links.guessing_share > links.linked_share
         assert link(visits, register, ["zip"]).guessing_share < 0.001
@@ -120,7 +120,7 @@ class TestRegisters:
         place = np.full(6_000, -1)
         place[listed] = np.arange(1_500)
         links = link(everybody.iloc[who], everybody.iloc[listed], TRIPLE)
-        right, named = links.right(place[who]), links.match >= 0
+        right, named = links.correct(place[who]), links.match >= 0
         assert 0 < right.sum() < named.sum()
         assert not right[place[who] < 0].any()
 
@@ -149,7 +149,7 @@ FILMS = ratings(n=600, n_items=600, mean=30.0, seed=3)
 class TestRatings:
     def test_scores_are_those_of_the_formula(self):
         attack, published = ScoreboardRH(), Ratings.of(FILMS)
-        known = Knowledge(4, n_wrong=1).of(FILMS, 17, np.random.default_rng(0))
+        known = BackgroundKnowledge(4, n_wrong=1).of(FILMS, 17, np.random.default_rng(0))
         scores = attack.scores(published, known)
         support = FILMS.groupby("item").size()
         for person in (17, 3, 88):
@@ -171,26 +171,31 @@ class TestRatings:
         rng = np.random.default_rng(0)
         who = rng.permutation(600)[:60]
         one, two, eight, noisy, undated = (
-            find(FILMS, who, ScoreboardRH(), knowledge, rng)
+            link_people(FILMS, who, ScoreboardRH(), knowledge, rng)
             for knowledge in (
-                Knowledge(1), Knowledge(2), Knowledge(8), Knowledge(8, n_wrong=2, stars=1), Knowledge(2, days=None),
+                *(BackgroundKnowledge(n_known) for n_known in (1, 2, 8)),
+                BackgroundKnowledge(8, n_wrong=2, stars=1),
+                BackgroundKnowledge(2, days=None),
             )
-        )  # fmt: skip
-        assert one.right.mean() < two.right.mean() <= eight.right.mean()
-        assert undated.right.mean() < two.right.mean()
+        )
+        assert one.correct.mean() < two.correct.mean() <= eight.correct.mean()
+        assert undated.correct.mean() < two.correct.mean()
         # of 60 at a true rate of 0.8 or less, 57 or more have probability 2e-4; seeds are fixed
-        assert eight.right.sum() >= 57
-        assert noisy.right.sum() >= 55
+        assert eight.correct.sum() >= 57
+        assert noisy.correct.sum() >= 55
         assert eight.wrong.sum() == 0
 
     def test_a_gap_that_is_fixed_on_others_keeps_false_matches_rare_and_the_published_one_does_not(self):
         rng = np.random.default_rng(5)
         order = rng.permutation(600)
-        first, second = (find(FILMS, who, ScoreboardRH(), Knowledge(8), rng) for who in (order[:100], order[100:200]))
+        first, second = (
+            link_people(FILMS, who, ScoreboardRH(), BackgroundKnowledge(8), rng)
+            for who in (order[:100], order[100:200])
+        )
         assert second.false.mean() > 0.05
         strict = second.at(first.gap_for(0.02))
         assert strict.false.mean() <= 0.12  # at a true rate of 0.04, twice what is asked: probability 1e-3
-        assert strict.right.mean() > 0.9
+        assert strict.correct.mean() > 0.9
         assert first.at(first.gap_for(0.0)).false.sum() == 0
 
     def test_nobody_is_matched_where_nothing_stands_out(self):
@@ -202,7 +207,7 @@ class TestRatings:
     def test_taking_a_person_out_leaves_the_ratings_of_all_others(self):
         without, rest = Ratings.of(FILMS).without(5), Ratings.of(FILMS[FILMS["person"] != 5])
         assert without.support.sum() == rest.support.sum() == (FILMS["person"] != 5).sum()
-        known = Knowledge(3).of(FILMS, 9, np.random.default_rng(1))
+        known = BackgroundKnowledge(3).of(FILMS, 9, np.random.default_rng(1))
         scores = ScoreboardRH().scores(without, known)
         np.testing.assert_allclose(np.delete(scores, 5), ScoreboardRH().scores(rest, known))
         assert scores[5] == 0.0
@@ -210,12 +215,12 @@ class TestRatings:
     @pytest.mark.parametrize(
         ("make", "argument"),
         [
-            (lambda: ScoreboardRH(days=0.0), "days"),
-            (lambda: ScoreboardRH(gap=-1.0), "gap"),
-            (lambda: Knowledge(0), "n_known"),
-            (lambda: Knowledge(1).of(FILMS, "nobody", np.random.default_rng(0)), "person"),
+            (lambda: BackgroundKnowledge(1).of(FILMS, "nobody", np.random.default_rng(0)), "person"),
             (lambda: Ratings.of(FILMS.drop(columns="day")), "ratings"),
-            (lambda: find(FILMS, [], ScoreboardRH(), Knowledge(1), np.random.default_rng(0)), "people"),
+            (
+                lambda: link_people(FILMS, [], ScoreboardRH(), BackgroundKnowledge(1), np.random.default_rng(0)),
+                "people",
+            ),
             (
                 lambda: ScoreboardRH().match(
                     Ratings.of(FILMS), pd.DataFrame({"item": [10**6], "stars": [1], "day": [1]})
@@ -363,10 +368,10 @@ def test_two_anonymous_tables_say_more_than_one_and_than_tables_without_the_pers
     one = beliefs_from_groups(published[:1], target, prior)
     without = beliefs_from_groups(published[2:], target, prior)
     rates = {
-        name: each.right(truth).mean() for name, each in (("2", both), ("1", one), ("0", without), ("prior", prior))
+        name: each.correct(truth).mean() for name, each in (("2", both), ("1", one), ("0", without), ("prior", prior))
     }
     assert rates["2"] > rates["1"] + 0.08 > rates["prior"] + 0.16
     assert abs(rates["0"] - rates["prior"]) < 0.08
     index = [both.values.index(value) for value in truth]
     assert both.possible[np.arange(150), index].all()  # the true illness is never ruled out
-    assert both.right(truth)[both.certain].all()
+    assert both.correct(truth)[both.certain].all()

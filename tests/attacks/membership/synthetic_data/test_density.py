@@ -6,8 +6,7 @@ from scipy import special, stats
 from tests.attacks.attack_laws import auc
 
 from dpassay.attacks.membership.synthetic_data import DensityRatio, Known
-from dpassay.attacks.membership.synthetic_data.estimators import ESTIMATORS, FLOOR, NEIGHBOUR, RIDGE
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.attacks.membership.synthetic_data.density import ESTIMATORS, FLOOR, NEIGHBOUR, RIDGE
 
 GAUSSIAN = {"independent": 0.03, "gaussian": 0.01, "kernel": 0.02, "nearest": 0.02, "classifier": 0.01}
 """How far the AUC may lie from what it should be, with 4,000 rows and 4,000 known records."""
@@ -125,8 +124,3 @@ def test_a_threshold_at_the_median_assumes_that_half_of_the_records_were_in():
     called = found >= np.median(found)
     assert called[900:].mean() == 1.0
     assert called[:900].mean() == pytest.approx(4 / 9, abs=0.01)
-
-
-def test_an_unknown_estimator_is_named():
-    with pytest.raises(ParameterError, match="unknown estimator 'flow'"):
-        DensityRatio(estimator="flow")

@@ -59,7 +59,6 @@ def test_the_pilot_does_not_choose_the_sets():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_queries": 0}, "n_queries must be"),
         ({"orders": ()}, "orders must hold at least one"),
         ({"orders": (0, 2)}, "orders must be"),
         ({"model": "trees"}, "unknown model 'trees'"),

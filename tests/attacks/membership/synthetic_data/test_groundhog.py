@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from tests.attacks.table_laws import PAIR, REAL, target
 
-from dpassay.attacks.membership.synthetic_data import Groundhog
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.attacks.membership.shadows import Shadows, draw_inclusion
+from dpassay.attacks.membership.synthetic_data import Groundhog, GroundhogMembership, ShadowTables
+from dpassay.attacks.membership.synthetic_data.groundhog import Statistics
+from dpassay.attacks.membership.synthetic_data.levels import Levels
+from dpassay.audit.games import train_shadows
+from dpassay.audit.metrics.membership import evaluate
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.synthetic_data import NoisyHistogramTable
 
 
 def statistics(kind, tables, pair=PAIR):
@@ -47,3 +53,69 @@ def test_a_real_column_is_cut_into_ten_bins():
 def test_unknown_statistics_are_named():
     with pytest.raises(ParameterError, match="unknown statistics 'mean'"):
         Groundhog(statistics="mean")
+
+
+def shadows(seed, n_models=12, n_records=6, leak=0.0):
+    """Models in pairs, with four summaries, of which the first follows record 0, and one that does not vary."""
+    rng = np.random.default_rng(seed)
+    inclusion = draw_inclusion(n_models, n_records, rng)
+    summaries = rng.normal(size=(n_models, 4)) * [1.0, 10.0, 0.1, 0.0] + 3.0
+    summaries[:, 0] += leak * inclusion[:, 0]
+    return Shadows(inclusion, np.zeros(n_records), summaries=summaries, partner=np.arange(n_models) ^ 1, fair=True)
+
+
+def test_it_is_the_ridge_regression_of_each_record_on_the_references():
+    made, ridge = shadows(0), 0.7
+    scores = GroundhogMembership(ridge=ridge).score(made)
+    for place in range(len(made)):
+        others = [model for model in range(len(made)) if model not in (place, place ^ 1)]
+        known = made.summaries[others, :3]
+        z = (known - known.mean(axis=0)) / known.std(axis=0)
+        mine = (made.summaries[place, :3] - known.mean(axis=0)) / known.std(axis=0)
+        for record in range(made.n_records):
+            was_in = made.inclusion[others, record].astype(float)
+            weights = np.linalg.solve(z.T @ z + 3 * ridge * np.eye(3), z.T @ (was_in - was_in.mean()))
+            assert scores[place, record] == pytest.approx(mine @ weights, abs=1e-12)
+
+
+def test_coins_of_a_target_and_of_its_complement_do_not_enter_its_scores():
+    made = shadows(1)
+    before = GroundhogMembership().score(made)
+    for model in range(0, len(made), 2):
+        turned = made.inclusion.copy()
+        turned[model : model + 2] = ~turned[model : model + 2]
+        other = Shadows(turned, made.y, summaries=made.summaries, partner=made.partner)
+        after = GroundhogMembership().score(other)
+        assert np.array_equal(after[model : model + 2], before[model : model + 2])
+        assert not np.allclose(after, before)
+
+
+def test_it_finds_the_record_that_a_summary_follows_and_no_other():
+    found = evaluate(shadows(2, n_models=80, leak=8.0), [GroundhogMembership()]).attacks[0].records
+    assert found.auc[0] > 0.95
+    assert found.exposed().tolist() == [0]
+
+
+def test_tables_are_summarised_the_same_however_many_are_made_at_once(tmp_path):
+    records = np.random.default_rng(0).integers(0, 3, (30, 2))
+    loose = NoisyHistogramTable(8.0, {"a": 3, "b": 3}, relation="add_remove", view="table", n_rows=40)
+    tables = ShadowTables(loose, statistics="all")
+    whole = train_shadows(tables, records, 6, seed=0)
+    assert whole.summaries.shape == (6, 3 * 2 + 3 + 3 + 1)
+    inclusion = whole.inclusion
+    made = tables.fit_subsets(tables.examples(records), inclusion, np.random.default_rng(1))
+    assert np.array_equal(made.summaries, Statistics.of_kind("all", Levels.learn(records)).of(made.tables))
+    few = tables.fit_subsets(tables.examples(records), inclusion[:2], np.random.default_rng(1))
+    assert np.array_equal(few.summaries, made.summaries[:2])
+    assert whole.take([1, 4]).summaries.tolist() == whole.summaries[[1, 4]].tolist()
+
+
+def test_without_summaries_it_says_where_they_come_from():
+    with pytest.raises(AttackError, match="statistics='all'"):
+        GroundhogMembership().score(Shadows(np.ones((4, 2), bool), np.zeros(2)))
+    with pytest.raises(ParameterError, match="ridge"):
+        GroundhogMembership(ridge=0.0)
+    with pytest.raises(ParameterError, match="statistics"):
+        ShadowTables(NoisyHistogramTable(1.0, {"a": 2}), statistics="mean")
+    with pytest.raises(ParameterError, match="summaries must have shape"):
+        Shadows(np.ones((4, 2), bool), np.zeros(2), summaries=np.zeros((3, 5)))

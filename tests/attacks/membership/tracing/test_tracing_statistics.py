@@ -16,7 +16,7 @@ from dpassay.attacks.membership.tracing import (
     expected_z,
     power,
 )
-from dpassay.attacks.membership.tracing.catalogue import catalogue
+from dpassay.attacks.membership.tracing.statistics import catalogue
 from dpassay.attacks.membership.tracing.theory import homer_z
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.studies import ColumnMeans, ConstantFrequencies, Tardos, Uniform

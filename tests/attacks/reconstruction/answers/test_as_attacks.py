@@ -9,7 +9,7 @@ from scipy import stats
 from dpassay.attacks.reconstruction import FairBits, OneOf, SecretTarget
 from dpassay.attacks.reconstruction.answers import BoxedLeastSquares, IntegerProgramme, L1Decoding
 from dpassay.attacks.reconstruction.answers.base import Decoder
-from dpassay.attacks.reconstruction.catalogue import catalogue, choose, get
+from dpassay.attacks.reconstruction.catalogue import catalogue, choose
 from dpassay.audit import audit_scores
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games.reconstruction import reconstruction_game
@@ -33,7 +33,7 @@ PRIVATE = (
     GaussianSubsetCounts(N, 6, epsilon=1.0, delta=1e-3),
 )
 """The third asks about each bit alone, which is the most that can be seen of a bit."""
-DECODERS = [name for name in catalogue if issubclass(get(name), Decoder)]
+DECODERS = [name for name in catalogue if issubclass(catalogue.get(name), Decoder)]
 
 
 def target(mechanism, n=N):
@@ -52,7 +52,7 @@ def test_every_decoder_is_an_attack_of_the_catalogue():
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_decoder_guesses_a_column_from_counts_and_nothing_else(name):
-    decoder = get(name)()
+    decoder = catalogue.get(name)()
     decoder.check(target(LaplaceSubsetCounts(1.0, N, 6)))
     with pytest.raises(AttackError, match="decodes subset counts"):
         decoder.check(target(Laplace(1.0)))

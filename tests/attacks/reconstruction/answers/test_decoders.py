@@ -15,11 +15,11 @@ from dpassay.attacks.reconstruction.answers import (
     IntegerProgramme,
     L1Decoding,
     LinearProgramme,
-    integer_programme,
     least_squares_accuracy,
+    likelihood,
 )
 from dpassay.attacks.reconstruction.answers.exhaustive import all_columns
-from dpassay.attacks.reconstruction.answers.flips import flipped
+from dpassay.attacks.reconstruction.answers.likelihood import flipped
 from dpassay.mechanisms.core.errors import ParameterError
 
 FALSE_ALARM = 1e-6
@@ -265,14 +265,14 @@ def test_integer_programme_finds_the_best_of_all_columns_all_of_them(prior):
 
 
 def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran_out_of_time(monkeypatch):
-    solve = integer_programme._Programme.solve
+    solve = likelihood._Programme.solve
 
     def second_runs_out(programme, without):
         return solve(programme, without) if not without else optimize.OptimizeResult(status=1, x=None, fun=None)
 
     queries, answers = [[1, 1, 0], [0, 1, 1]], [1, 1]
     assert IntegerProgramme().decode(queries, answers).status == (DecodingStatus.SEVERAL,)
-    monkeypatch.setattr(integer_programme._Programme, "solve", second_runs_out)
+    monkeypatch.setattr(likelihood._Programme, "solve", second_runs_out)
     found = IntegerProgramme().decode(queries, answers)
     assert found.status == (DecodingStatus.TIME_LIMIT,)
     assert "it was not determined within" in found.notes[0]

@@ -18,8 +18,8 @@ from dpassay.attacks.reconstruction.extraction import (
     exposure_of_rank,
     extrapolated_exposure,
 )
-from dpassay.attacks.reconstruction.extraction.exposure import mean_exposure_without, most_often_first, ranks
-from dpassay.attacks.reconstruction.extraction.signals import SIGNALS, scores
+from dpassay.attacks.reconstruction.extraction.extract import SIGNALS, scores
+from dpassay.attacks.reconstruction.extraction.secret_sharer import mean_exposure_without, most_often_first, ranks
 from dpassay.audit.bounds.reconstruction import Reconstruction
 from dpassay.audit.evidence.scores import Successes
 from dpassay.audit.evidence.statement import Statement

@@ -8,7 +8,7 @@ from scipy import stats
 from tests.attacks.reconstruction.tables.blocks_by_hand import every_block
 
 from dpassay.attacks.reconstruction.base import FairBits, OneOf, SecretTarget
-from dpassay.attacks.reconstruction.tables import TablesReconstructor, decode, expected_block, found_people
+from dpassay.attacks.reconstruction.tables import TablesReconstructor, decode, expected_block, identify_people
 from dpassay.attacks.reconstruction.tables.imputer import matched
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
@@ -140,7 +140,7 @@ def test_the_list_that_knows_the_population_only_finds_the_most_of_all_lists():
 def test_who_is_found_in_exact_tables_stands_beside_who_is_guessed_anyway():
     domain = CensusDomain({"sex": ("female", "male")}, ages=(20, 50))
     block = domain.people([(21, "female"), (33, "female"), (50, "male")])
-    found = found_people(
+    found = identify_people(
         TableSet(domain, rows_of([Group(), group(sex="female")])),
         block,
         np.full(domain.n_types, 1 / domain.n_types),

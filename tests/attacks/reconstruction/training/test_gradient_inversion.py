@@ -12,8 +12,7 @@ from dpassay.attacks.reconstruction.training import (
     invert_gradient,
     matched_errors,
 )
-from dpassay.attacks.reconstruction.training.derivatives import hessian_vector_product
-from dpassay.attacks.reconstruction.training.gradient_matching import descend
+from dpassay.attacks.reconstruction.training.gradient_matching import descend, hessian_vector_product
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD

@@ -9,7 +9,7 @@ from dpassay.attacks.reconstruction.training import (
     InformedAdversary,
     PerturbedOutput,
     Regression,
-    blind_success,
+    prior_success,
     solver_error,
 )
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
@@ -149,8 +149,8 @@ def test_the_error_under_little_noise_is_as_computed(loss):
 def test_what_is_guessed_blindly_is_the_fullest_window():
     values, tolerance = RNG.normal(size=60), 0.25
     brute = max(np.mean(np.abs(values - centre) <= tolerance) for centre in np.linspace(-4, 4, 2_001))
-    assert blind_success(values, tolerance=tolerance) == pytest.approx(brute, abs=1 / 60 + 1e-12)
-    assert blind_success(values, tolerance=tolerance) >= brute
+    assert prior_success(values, tolerance=tolerance) == pytest.approx(brute, abs=1 / 60 + 1e-12)
+    assert prior_success(values, tolerance=tolerance) >= brute
 
 
 def test_who_is_not_in_the_data_leaves_nothing():
@@ -191,7 +191,7 @@ def test_wrong_input_is_refused_by_name():
         (lambda: PerturbedOutput(Regression(intercept=False), X, y), "regression"),
         (lambda: PerturbedOutput(Regression(), X, y, record=50), "record"),
         (lambda: solver_error(Regression(intercept=False), np.zeros(5), X, y, 0), "regression"),
-        (lambda: blind_success([], tolerance=1.0), "values"),
+        (lambda: prior_success([], tolerance=1.0), "values"),
     ]:
         with pytest.raises(ParameterError) as refused:
             call()

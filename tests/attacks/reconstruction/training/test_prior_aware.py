@@ -35,7 +35,7 @@ def play(mechanism, secret, rounds, seed=0, **options):
     runs = [mechanism.release(one, int(n), rng).values for one, n in zip(secret.candidates, counts, strict=True)]
     guesser = PriorAware(**options).fit(SecretTarget(mechanism, secret), rng)
     guesses = guesser.guess(Outputs(np.concatenate(runs)))
-    return int(secret.right(np.repeat(np.arange(secret.k), counts), guesses).sum())
+    return int(secret.correct(np.repeat(np.arange(secret.k), counts), guesses).sum())
 
 
 @pytest.mark.parametrize("mu", [0.5, 1.0, 3.0])

@@ -10,7 +10,7 @@ from tests.audit import asked
 from dpassay.attacks.canaries import Dirac
 from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion
 from dpassay.attacks.membership.catalogue import catalogue
-from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.games import gradient_canary_game, membership_game, one_run, train_shadows
 from dpassay.mechanisms.adapters.estimator import EstimatorLearner

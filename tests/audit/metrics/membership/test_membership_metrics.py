@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 from dpassay.attacks.membership import Shadows, draw_inclusion
-from dpassay.attacks.membership.entropy import Entropy
-from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.synthetic_data import GroundhogMembership
-from dpassay.attacks.membership.threshold import LossThreshold
+from dpassay.attacks.membership.thresholds import Entropy, LossThreshold
 from dpassay.audit.bounds.numerics import binomial
 from dpassay.audit.metrics.membership import MembershipResult, evaluate
 from dpassay.audit.metrics.membership.evaluate import measure, name_of

@@ -7,9 +7,9 @@ import pytest
 from tests.attacks.table_laws import Bootstrap, Ignoring
 from tests.audit import asked
 
-from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, DensityRatio, ShadowTables
-from dpassay.attacks.membership.threshold import LossThreshold
+from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.games import membership_game, train_shadows
 from dpassay.audit.metrics.membership import evaluate

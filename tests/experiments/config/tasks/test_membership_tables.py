@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.experiments.made_configs import line_of
 
-from dpassay.attacks.membership.lira import LiRA
+from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.synthetic_data import GroundhogMembership, ShadowTables
 from dpassay.attacks.membership.synthetic_data.shadows import SIGNALS
-from dpassay.attacks.membership.threshold import LossThreshold
+from dpassay.attacks.membership.thresholds import LossThreshold
 from dpassay.audit.games import train_shadows
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.experiments.config.schema import Config

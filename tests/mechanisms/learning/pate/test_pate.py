@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from dpassay.attacks.distinguishing.canary_loss import CanaryLoss
+from dpassay.attacks.distinguishing.canary_attacks import CanaryLoss
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.mechanisms import Neighbours

@@ -1,0 +1,73 @@
+"""Interfaces of fitted models, the choice between models, and single-threaded numerical libraries.
+
+A model of two classes, the sides of a pair, returns log odds for equal sides; a model of k classes returns
+probabilities, with the frequencies of the training rows as prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.core.arrays import Floats, Ints
+
+
+class ScoringModel(Protocol):
+    """Interface of a fitted model of two classes."""
+
+    def log_odds(self, rows: NDArray[Any]) -> Floats:
+        """Return the log odds of side 1 of each row, shape `(size,)`."""
+        ...
+
+
+class ClassModel(Protocol):
+    """Interface of a fitted model of k classes."""
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """Return the probabilities of the classes, `(size, k)`, for each row."""
+        ...
+
+
+def two_classes(rows0: Floats, rows1: Floats) -> tuple[Floats, Ints, float]:
+    """Return the rows of both sides together, the side of each row, and the log prior odds log(n1 / n0)."""
+    sides = np.repeat(np.array([0, 1]), [len(rows0), len(rows1)])
+    return np.concatenate([rows0, rows1]), sides, float(np.log(len(rows1) / len(rows0)))
+
+
+def simplest(losses: Mapping[str, Floats]) -> str:
+    """Return the first model, simplest first, whose mean held-out loss is within one standard error of the smallest.
+
+    (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3.)
+
+    Args:
+        losses: name -> `(n,)` held-out losses of the same rows.
+    """
+    best = min(losses.values(), key=lambda loss: float(loss.mean()))
+    within = (name for name, loss in losses.items() if (loss - best).mean() <= (loss - best).std() / np.sqrt(len(best)))
+    return next(within)
+
+
+@cache
+def _controller() -> Any:
+    """Return the thread pools of the loaded libraries, searched once: the search takes milliseconds."""
+    import sklearn.ensemble  # noqa: F401 - loads the OpenMP runtime before the search
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def single_thread() -> AbstractContextManager[Any]:
+    """Limit BLAS and OpenMP to one thread in this context: sums are added in one order, bytes are reproducible."""
+    context: AbstractContextManager[Any] = _controller().limit(limits=1)
+    return context
+
+
+def single_openmp_thread() -> AbstractContextManager[Any]:
+    """Limit OpenMP to one thread in this context, for the calling thread only: safe while other threads work."""
+    context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="openmp")
+    return context

@@ -1,0 +1,122 @@
+"""Trees: gradient boosting on histograms, and a random forest, for what no smooth function of a column shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.core.arrays import Floats, Ints
+from .base import single_openmp_thread, single_thread, two_classes
+
+MOST_TREES = 1_000
+"""Largest number of trees of a model of k classes, which has k trees an iteration."""
+N_TREES = 100
+FEWEST_IN_A_LEAF = 5
+ODDS_OF_ALL = 0.5 / N_TREES
+"""Smallest share of trees of a forest: half a tree, so that the log odds are finite when all trees agree."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingModel:
+    """A fitted `HistGradientBoostingClassifier`.
+
+    Args:
+        model: the fitted estimator.
+        log_prior: log(n1 / n0) of its training rows, subtracted so that log odds are those of equal sides; for two
+            classes.
+    """
+
+    model: Any
+    log_prior: float = 0.0
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """Return the log odds of each row, shape `(size,)`."""
+        if len(rows) == 0:
+            return np.empty(0)
+        with single_openmp_thread():
+            decision = np.asarray(self.model.decision_function(rows), dtype=np.float64)
+        return decision - self.log_prior
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """Return the probabilities of the classes, `(size, k)`."""
+        with single_openmp_thread():
+            return np.asarray(self.model.predict_proba(rows))
+
+
+def fit_boosting(rows0: Floats, rows1: Floats, seed: int) -> BoostingModel:
+    """Fit trees of at most 8 leaves, stopped early on a tenth of the rows.
+
+    Args:
+        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
+        seed: seed of the split for early stopping.
+    """
+    rows, sides, log_prior = two_classes(rows0, rows1)
+    n = len(rows)
+    smallest_leaf = max(5, min(20, n // 20)) if n < 2_000 else max(20, n // 500)
+    return BoostingModel(
+        _boosted(rows, sides, seed, n_iterations=200, smallest_leaf=smallest_leaf, patience=10), log_prior
+    )
+
+
+def fit_boosted_classes(rows: Floats, truths: Ints, seed: int) -> BoostingModel:
+    """Fit trees to k classes, stopped earlier than for two."""
+    n_iterations = max(10, min(100, MOST_TREES // (1 + int(truths.max()))))
+    smallest_leaf = max(5, min(20, len(rows) // 100))
+    return BoostingModel(
+        _boosted(rows, truths, seed, n_iterations=n_iterations, smallest_leaf=smallest_leaf, patience=5)
+    )
+
+
+def _boosted(rows: Floats, truths: Ints, seed: int, *, n_iterations: int, smallest_leaf: int, patience: int) -> Any:
+    """Return the fitted classifier; it stops after `patience` iterations that do not improve the held-out loss."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    with single_thread():
+        return HistGradientBoostingClassifier(
+            max_iter=n_iterations,
+            max_leaf_nodes=8,
+            min_samples_leaf=smallest_leaf,
+            l2_regularization=1.0,
+            early_stopping=len(rows) >= 1_000,
+            validation_fraction=0.1,
+            n_iter_no_change=patience,
+            random_state=seed,
+        ).fit(rows, truths)
+
+
+@dataclass(frozen=True, eq=False)
+class ForestModel:
+    """A fitted `RandomForestClassifier`: deep trees, each trained on a bootstrap sample, with a few columns per split.
+
+    Args:
+        model: the fitted estimator.
+        log_prior: as for `BoostingModel`.
+    """
+
+    model: Any
+    log_prior: float
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """Return the log odds of each row, shape `(size,)`."""
+        if len(rows) == 0:
+            return np.empty(0)
+        share = np.clip(self.model.predict_proba(rows)[:, 1], ODDS_OF_ALL, 1.0 - ODDS_OF_ALL)
+        return np.asarray(np.log(share) - np.log1p(-share) - self.log_prior)
+
+
+def fit_forest(rows0: Floats, rows1: Floats, seed: int) -> ForestModel:
+    """Fit a forest of `N_TREES` trees.
+
+    Args:
+        rows0, rows1: `(n0, n_columns)` and `(n1, n_columns)` pilot rows of the sides.
+        seed: seed of the samples and the splits.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    rows, sides, log_prior = two_classes(rows0, rows1)
+    with single_thread():
+        model = RandomForestClassifier(N_TREES, min_samples_leaf=FEWEST_IN_A_LEAF, random_state=seed, n_jobs=1)
+        model.fit(rows, sides)
+    return ForestModel(model, log_prior)
