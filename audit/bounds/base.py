@@ -172,7 +172,6 @@ class FixedBound(ABC, Generic[E]):
 
 
 __all__ = [
-    "SMALLEST_P_VALUE",
     "Bound",
     "Evidence",
     "FixedBound",

@@ -20,7 +20,7 @@ from ...mechanisms.core.guarantee import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..evidence.game import Game, Trials
 from ..evidence.statement import Statement
-from ..evidence.verdict import Verdict, judge, nothing_to_go_on
+from ..evidence.verdict import Verdict, judge, mostly_unseen
 from ..power.power import Detectable, detectable, refutable
 from ..power.remedies import remedies
 from ..results.audit_result import AuditResult, ClaimCurve
@@ -66,7 +66,7 @@ class AuditContext:
     exact: Guarantee | None = None
     looks: tuple[LedgerEntry, ...] = ()
     later: tuple[LedgerEntry, ...] = ()
-    part: float = 1.0
+    significance_share: float = 1.0
     dependence: Dependence | None = None
     events: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ def conclude(
     best = max(lower_bounds, key=lambda bound: bound.epsilon)
     violations = [bound.curve_test(evidence) for bound in fixed]
     violation = max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
-    p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / subject.part
+    p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / subject.significance_share
     ceiling = max(bound.ceiling for bound in lower_bounds)
     verdict = judge(
         bound=best.epsilon,
@@ -112,9 +112,11 @@ def conclude(
     explained = Explanations()
     exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, subject), None)
     curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
-    power = partial(detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
+    power = partial(
+        detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.significance_share), evidence
+    )
     smallest_detectable = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
-    blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not nothing_to_go_on(subject.unseen)
+    blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not mostly_unseen(subject.unseen)
     return AuditResult(
         game=subject.game,
         mechanism=subject.mechanism,
@@ -146,7 +148,7 @@ def conclude(
         witnesses=subject.witnesses,
         notes=subject.notes,
         recovery=subject.recovery,
-        remedies=remedies(bounds, statement, evidence, subject.part)
+        remedies=remedies(bounds, statement, evidence, subject.significance_share)
         if blind and verdict is not Verdict.VIOLATION
         else (),
     )

@@ -98,13 +98,13 @@ class Diagnostics:
             )
         if self.evaluation.impossible.broken:
             texts.append(
-                f"the output law of {display_name(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
-                "(The bounds do not depend on it.)"
+                f"the output law of {display_name(mechanism)} gives some outputs of these runs probability 0, so it is "
+                "wrong. (The bounds do not depend on it.)"
             )
         if self.evaluation.impossible.error:
             texts.append(
-                f"the output law of {display_name(mechanism)} raised {self.evaluation.impossible.error}: the search for "
-                "outputs that the other side never gives is incomplete."
+                f"the output law of {display_name(mechanism)} raised {self.evaluation.impossible.error}: the search "
+                "for outputs that the other side never gives is incomplete."
             )
         return tuple(texts)
 

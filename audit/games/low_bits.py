@@ -13,13 +13,13 @@ from ...attacks.distinguishing.events import EventScorer
 from ..bounds.base import LedgerEntry
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
-from ..results.deciding import points_to_side_1
 from ..results.low_bits import WithoutLowBits
+from ..results.refuting_event import points_to_side_1
 
 _ENTRY = LedgerEntry("low bits", "2 scores: with the low bits of floats, and without", "half of the significance each")
 
 
-def beside(
+def combine_scores(
     result: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
 ) -> tuple[EventScorer, AuditResult]:
     """Return the combined result, and the scorer that it reports.

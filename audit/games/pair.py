@@ -37,14 +37,14 @@ from ..trials.execution import Work, execute, in_this_process
 from ..trials.independence import Independence
 from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import BESIDES, EvaluationScores, KeptScores, PilotOutputs, Reduction
+from ..trials.reduction import SECOND, EvaluationScores, KeptScores, PilotOutputs, Reduction
 from ..trials.repeated_chunks import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
 from .conclude import AuditContext, conclude
 from .diagnostics import Diagnostics
-from .low_bits import beside
+from .low_bits import combine_scores
 from .refuting_event import deciding_event, event_rule
 from .setup import AuditSetup
 
@@ -73,7 +73,7 @@ class Track:
     pilot: PairScores
     bounds: FixedBounds
     grid: Floats | None
-    part: float
+    significance_share: float
 
 
 @dataclass(eq=False)
@@ -101,7 +101,7 @@ class PairRun:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""
         first = Independence() if self.question.guarded else None
         pilots = self._pilot(first)
-        track, *others = (self._track(*each, self.question.part / len(pilots)) for each in pilots)
+        track, *others = (self._track(*each, self.question.significance_share / len(pilots)) for each in pilots)
         second = others[0] if others else None
         scorer, bounds = track.scorer, track.bounds
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
@@ -113,9 +113,9 @@ class PairRun:
         result = self._conclude(track, *evaluated, independence)
         if second is not None:
             _, evaluation, _ = evaluated
-            assert evaluation.besides is not None
-            without = self._conclude(second, evaluation.besides.scores(), evaluation, (), independence)
-            scorer, result = beside(result, without, scorer, second.scorer)
+            assert evaluation.second is not None
+            without = self._conclude(second, evaluation.second.scores(), evaluation, (), independence)
+            scorer, result = combine_scores(result, without, scorer, second.scorer)
         if result.refuted_by is None:
             return result
         return self._explain(result, scorer)
@@ -152,11 +152,11 @@ class PairRun:
                 for each in scorers
             ]
 
-    def _track(self, scorer: EventScorer, pilot: PairScores, part: float) -> Track:
+    def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> Track:
         question, n = self.question, self.plan.evaluation
-        shared = question.shared_at(part)
+        shared = question.shared_at(significance_share)
         bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in question.bounds)
-        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), part)
+        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), significance_share)
 
     def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
         """Return the thresholds at which scores are counted; None if the scores themselves are kept."""
@@ -181,7 +181,7 @@ class PairRun:
         question, bounds = self.question, track.bounds
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
         watch = watched.thresholds[0] if watched else None
-        second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, BESIDES)
+        second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, SECOND)
         into = EvaluationScores(self.plan, track.grid, watch, independence, second_scores)
 
         def so_far() -> str:
@@ -193,7 +193,7 @@ class PairRun:
 
         work = self._work(track.scorer, track.grid, independence)
         if second is not None:
-            work = replace(work, besides=(second.scorer, second.grid))
+            work = replace(work, second=(second.scorer, second.grid))
         self._execute(Stage.EVALUATION, work, into, so_far)
         return into.scores(), into
 
@@ -280,7 +280,7 @@ class PairRun:
             exact=exact,
             looks=question.looks(),
             later=(*looks, *observed.looks()),
-            part=track.part,
+            significance_share=track.significance_share,
             dependence=observed.dependence(),
             events=evaluation.events(),
             unseen=_unseen(evaluation.events(), track.scorer) / (2 * n) if self.plan.pilot else 0.0,
@@ -303,7 +303,9 @@ class PairRun:
         with in_this_process():
             scores = PairScores(np.asarray(track.scorer.score(out)), np.asarray(track.scorer.score(in_)))
         question, sizes = self.question, (len(out), len(in_))
-        fixed = [bound.fix(question.shared_at(track.part), track.pilot, sizes) for bound in question.bounds]
+        fixed = [
+            bound.fix(question.shared_at(track.significance_share), track.pilot, sizes) for bound in question.bounds
+        ]
         return any(bound.exceeds_claim(scores) or bound.curve_test(scores) is not None for bound in fixed)
 
 

@@ -10,7 +10,7 @@ from ...attacks.distinguishing.events import EventScorer
 from ...mechanisms.core.errors import ReleaseError
 from ..evidence.verdict import Verdict
 from ..results.audit_result import AuditResult
-from ..results.deciding import RefutingEvent, points_to_side_1
+from ..results.refuting_event import RefutingEvent, points_to_side_1
 from ..results.witness.event import EventRule, rule_of
 from ..trials.examples import Examples
 from ..trials.execution import in_this_process

@@ -55,7 +55,7 @@ class Remedy:
 
 
 def remedies(
-    bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, part: float = 1.0
+    bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, significance_share: float = 1.0
 ) -> tuple[Remedy, ...]:
     """Return changes with each of which these bounds could refute the claim; none where they can, or none helps.
 
@@ -63,11 +63,11 @@ def remedies(
         bounds: those of the audit.
         statement: at its whole confidence; its number of hypotheses counts.
         evidence: gives the kind and the number of trials.
-        part: share of the significance that is left to the bounds.
+        significance_share: share of the significance that is left to the bounds.
     """
 
     def able(stated: Statement = statement, kind: Evidence = evidence, n: int | None = None) -> bool:
-        shared = stated.shared(len(bounds) * stated.n_hypotheses, part)
+        shared = stated.shared(len(bounds) * stated.n_hypotheses, significance_share)
         try:
             return refutable(bounds, shared, kind, n)
         except DpassayError:  # such a statement cannot be made

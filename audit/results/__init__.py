@@ -2,7 +2,7 @@
 
 audit_result.py   AuditResult, ClaimCurve
 claim_curve.py    the accountant's curve, sampled for drawing
-deciding.py       the event that refutes a claim, with outputs of each side in it
+refuting_event.py the event that refutes a claim, with outputs of each side in it
 explained.py      steps that explain a verdict, and may fail
 low_bits.py       what is shown without the low bits of floats
 drawing.py        who draws a result: looked up in the package's metadata

@@ -14,14 +14,14 @@ from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
-from ..evidence.verdict import Verdict, nothing_to_go_on
+from ..evidence.verdict import Verdict, mostly_unseen
 from ..power.remedies import Remedy
 from . import consistency
-from .deciding import RefutingEvent
 from .drawing import draw
 from .estimates.base import Estimate
 from .low_bits import WithoutLowBits
 from .recovery import Recovery
+from .refuting_event import RefutingEvent
 from .saved import Saved
 from .witness.base import Witness
 from .witness.event import EventRule
@@ -60,7 +60,7 @@ class AuditResult(Saved):
         detectable: smallest true epsilon that a perfect attack detects with this many trials at power 90 %, if the
             truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
         detectable_family: the family of true curves that was considered, such as "GaussianDP for some mu".
-        trials: numbers of pilot and evaluation runs; `game.counted(trials)` describes them.
+        trials: numbers of pilot and evaluation runs; `game.describe_trials(trials)` describes them.
         seed: of every random stream.
         verdict: bound against claim.
         ledger: every data-dependent choice, with its correction.
@@ -175,7 +175,7 @@ class AuditResult(Saved):
         return evidence(self)
 
     def to_witness(self, path: Path | str) -> None:
-        """Write a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.results.witness.checker`.
+        """Write a violation as JSON, with datasets, event, counts and seeds, for `results.witness.checker`.
 
         Raises:
             ResultError: the verdict is not a violation.
@@ -250,7 +250,7 @@ def _check_verdict(result: AuditResult, at: str) -> None:
         consistency.require(agree, at, message)
         return
     refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
-    no_violation = Verdict.UNDERPOWERED if nothing_to_go_on(result.unseen) else Verdict.CONSISTENT
+    no_violation = Verdict.UNDERPOWERED if mostly_unseen(result.unseen) else Verdict.CONSISTENT
     follows = Verdict.VIOLATION if refuted else no_violation
     powerless = not refuted and result.ceiling <= result.claim
     consistency.require(

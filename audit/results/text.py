@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from ...mechanisms.core.printable import line
-from ..evidence.verdict import Verdict, nothing_to_go_on
-from .deciding import words
+from ..evidence.verdict import Verdict, mostly_unseen
 from .explained import Explanations
+from .refuting_event import words
 
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
@@ -43,7 +43,7 @@ def reason(result: AuditResult) -> str:
     """Return the meaning of the verdict of this result, as one clause."""
     if result.refuted_by == "witness":
         return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
-    if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
+    if result.verdict is Verdict.UNDERPOWERED and mostly_unseen(result.unseen):
         return f"the attack could not learn from the pilot: {new_outputs(result)}"
     return meaning(result.verdict)
 
@@ -51,7 +51,7 @@ def reason(result: AuditResult) -> str:
 def what_to_change(result: AuditResult) -> str:
     """Return a sentence on the changes with which the audit could contradict the claim; empty if it already could."""
     if not result.remedies:
-        if result.verdict is not Verdict.UNDERPOWERED or nothing_to_go_on(result.unseen):
+        if result.verdict is not Verdict.UNDERPOWERED or mostly_unseen(result.unseen):
             return ""
         return (
             f"No feasible number of {result.game.words.unit}, confidence or delta would allow such an audit to "
@@ -65,7 +65,7 @@ def _changes(result: AuditResult, remedy: Remedy) -> list[str]:
     """Return the changes of one remedy, in words."""
     changes = []
     if remedy.trials is not None:
-        changes.append(result.game.enough(remedy.trials, result.trials))
+        changes.append(result.game.describe_needed(remedy.trials, result.trials))
     if remedy.confidence is not None:
         changes.append(f"a confidence of {percent(remedy.confidence)} or less")
     if remedy.delta is not None:
@@ -165,7 +165,7 @@ def summary(result: AuditResult) -> str:
     rows += [("remedy", text)] if (text := what_to_change(result)) else []
     rows += [
         ("attack", result.attack),
-        ("trials", result.game.counted(result.trials)),
+        ("trials", result.game.describe_trials(result.trials)),
         ("seed", str(result.seed)),
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
@@ -226,7 +226,7 @@ def evidence(result: AuditResult) -> str:
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
         ("p-value", f"{against(result)}; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
+        ("trials", f"{result.game.describe_trials(result.trials)}{_exceptional(result)}"),
         ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]

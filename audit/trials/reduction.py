@@ -55,7 +55,7 @@ class PilotOutputs:
         return Outputs(values, np.concatenate(events))
 
 
-BESIDES = "besides_"
+SECOND = "second_"
 """Prefix of the names of the arrays of a second scorer of the same outputs."""
 
 
@@ -98,7 +98,7 @@ class EvaluationScores:
     Args:
         plan: plan of the trials.
         grid: thresholds at which scores are counted; None keeps the scores.
-        besides: receives the scores of a second scorer; None if there is none.
+        second: receives the scores of a second scorer; None if there is none.
         watch: a threshold whose hits are available at any time, for the progress of a long run.
         independence: receives the order of the scores; None if independence is not tested.
     """
@@ -109,10 +109,10 @@ class EvaluationScores:
         grid: Floats | None,
         watch: float | None = None,
         independence: Independence | None = None,
-        besides: KeptScores | None = None,
+        second: KeptScores | None = None,
     ) -> None:
         self._independence = independence
-        self._main_scores, self.besides = KeptScores(plan.evaluation, grid), besides
+        self._main_scores, self.second = KeptScores(plan.evaluation, grid), second
         self.unvarying = Unvarying()
         self.impossible = Impossible()
         self._watch = watch
@@ -124,8 +124,8 @@ class EvaluationScores:
         """Add one finished evaluation chunk."""
         assert chunk.stage is Stage.EVALUATION
         self._main_scores.add(chunk, arrays)
-        if self.besides is not None:
-            self.besides.add(chunk, arrays)
+        if self.second is not None:
+            self.second.add(chunk, arrays)
         self._follow(chunk, arrays)
         self.unvarying.add(chunk, arrays)
         self.impossible.add(chunk, arrays)

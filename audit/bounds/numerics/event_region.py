@@ -78,7 +78,7 @@ class EventRegion:
     ranking: float = RANKING
 
     @property
-    def is_empty_handed(self) -> bool:
+    def is_uninformative(self) -> bool:
         """True if the event never happened on side 1 or always on side 0: the counts then contradict no curve."""
         return self.hits_in == 0 or self.hits_out == self.n_out
 
@@ -87,7 +87,7 @@ class EventRegion:
 
         fnr is inf if no curve is refuted.
         """
-        if self.is_empty_handed:
+        if self.is_uninformative:
             return np.ones(1), np.full(1, np.inf)
         share = (1.0 - _OUTSIDE) * significance
         left, right = self._up_to_limit(significance)
@@ -99,7 +99,7 @@ class EventRegion:
 
     def refutes(self, curve: Curve, significance: float) -> bool:
         """Return True if `curve` (FPR -> FNR) passes on or above all the points, without computing the points."""
-        if self.is_empty_handed:
+        if self.is_uninformative:
             return False
         left, right = self._up_to_limit(significance)
         fnr = curve(right)
@@ -114,7 +114,7 @@ class EventRegion:
 
     def p_value(self, curve: Curve) -> float:
         """Return the smallest significance, >= 1e-12, at which `curve` is refuted, rounded up; 1 if there is none."""
-        if self.is_empty_handed:
+        if self.is_uninformative:
             return 1.0
         left, right = self._up_to_limit(SMALLEST)
         fnr = curve(right)

@@ -18,7 +18,7 @@ from ..curve import CurveViolation, contradicting, refute
 from ..numerics.binomial import SMALLEST_P_VALUE
 from ..numerics.rectangle import Rectangle
 from .pilot import PILOT, ThresholdEvent, checked_threshold, choose_event
-from .second_event import WithSecondEvent, event_against
+from .second_event import WithSecondEvent, alternative_event
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class ClopperPearson(PairBound):
             return expected.log_ratios(statement.delta)
 
         first = choose_event(pilot, expected_bounds)
-        against = event_against(statement, pilot, sizes, first)
+        alternative = alternative_event(statement, pilot, sizes, first)
         fixed = FixedClopperPearson(statement, first)
-        if against is None:
+        if alternative is None:
             return fixed
-        return WithSecondEvent(statement, fixed, FixedClopperPearson(statement, against.event))
+        return WithSecondEvent(statement, fixed, FixedClopperPearson(statement, alternative.event))
 
 
 @dataclass(frozen=True)

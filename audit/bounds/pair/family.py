@@ -156,7 +156,7 @@ class FixedFamily(FixedBound[Scores]):
         return EventRegion(*scores.hits(self.event.threshold), scores.n_out, scores.n_in, self.ranking)
 
     def _theta_lower(self, region: EventRegion) -> float:
-        if region.is_empty_handed:
+        if region.is_uninformative:
             return 0.0
         fpr, fnr = _points(region, self.statement.significance)
 

@@ -32,7 +32,7 @@ from ..numerics.binomial import SMALLEST_P_VALUE, upper
 from ..numerics.rectangle import Rectangle
 from ..numerics.unconditional import Ordering, UnconditionalTest
 from .pilot import IN, OUT, PILOT, ThresholdEvent, checked_threshold, choose_event
-from .second_event import SHARE, WithSecondEvent, event_against
+from .second_event import SHARE, WithSecondEvent, alternative_event
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
@@ -109,11 +109,11 @@ class JointExact(PairBound):
         chosen = choose_event(pilot, expected_bounds)
         direction = chosen.direction if self.direction == AUTO else self.direction
         first = FixedJointExact(statement, replace(chosen, direction=direction), ordering)
-        against = event_against(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
-        if against is None:
+        alternative = alternative_event(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
+        if alternative is None:
             return first
-        second = Ordering(SHARE * statement.significance, against.delta) if self.ordering is None else self.ordering
-        return WithSecondEvent(statement, first, FixedJointExact(statement, against.event, second))
+        second = Ordering(SHARE * statement.significance, alternative.delta) if self.ordering is None else self.ordering
+        return WithSecondEvent(statement, first, FixedJointExact(statement, alternative.event, second))
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     """
     pilot = pilot_scores(pilot)
     tally = pilot.tally
-    indices = looked_at(tally)
+    indices = tried_thresholds(tally)
     among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
     hits_out, hits_in = tally.hits_out[indices], tally.hits_in[indices]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
@@ -86,7 +86,7 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     return ThresholdEvent(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
 
 
-def looked_at(tally: Tally) -> NDArray[np.intp]:
+def tried_thresholds(tally: Tally) -> NDArray[np.intp]:
     """Return the indices of the thresholds that are tried, without the lowest threshold, which all scores reach."""
     indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
     return indices[indices > 0] if len(tally.thresholds) > 1 else indices
