@@ -36,14 +36,13 @@ from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
 from ..results.text import INDEPENDENT
 from ..results.witness.no_randomness import replay
-from ..trials.changed_state import Changed
-from ..trials.constant_outputs import Unvarying, only_output
 from ..trials.execution import execute, in_this_process
 from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, versions
 from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
 from ..trials.progress import Reporter
-from ..trials.repeated_chunks import ReplayGuard
+from ..trials.reduction import Changed
+from ..trials.repeated_outputs import ReplayGuard, Unvarying, only_output
 from ..trials.seeds import Stage, child_seed, stream
 from ..trials.work import run_each
 from .rounds import BitReduction, BitRounds, CandidateRounds, SuccessReduction, plan_rounds

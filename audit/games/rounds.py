@@ -28,7 +28,7 @@ from ...mechanisms.core.relation import Relation
 from ..evidence.scores import BitScores, Successes
 from ..trials.independence import Independence, order
 from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
-from ..trials.repeated_chunks import signature
+from ..trials.repeated_outputs import signature
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 from ..trials.work import run_each

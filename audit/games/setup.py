@@ -20,7 +20,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
-from ..bounds.choose import BoundChoice, choose_bounds
+from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim
 from ..trials.independence import SHARE, independent_by_construction
 from ..trials.options import versions

@@ -9,7 +9,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.validation import open_unit
 from ..bounds.base import FixedBound
-from ..bounds.choose import BoundChoice, choose_bounds
+from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.reconstruction import Reconstruction, allowed_success
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement

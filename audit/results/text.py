@@ -1,13 +1,15 @@
-"""Results as plain text: the summary table, and the evidence for a violation."""
+"""Results as plain text: the summary table, the evidence for a violation, and the steps of an explanation."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ...mechanisms.adapters.functions.labels import in_words
 from ...mechanisms.core.printable import line
 from ..evidence.verdict import Verdict, mostly_unseen
-from .explained import Explanations
 from .refuting_event import words
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from ..power.remedies import Remedy
     from .audit_result import AuditResult
     from .recovery import Recovery
-
 _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
@@ -286,3 +287,35 @@ def _exceptional(result: AuditResult) -> str:
     """Return the three most frequent exceptional outputs, with their counts on side 0 and side 1."""
     events = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
     return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in events)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """The steps of one explanation, and a warning for each step that raised.
+
+    Args:
+        through: exceptions that are not caught, such as that of a full disk.
+        warnings: of the steps so far, a clause each.
+
+    Example:
+        >>> explained = Explanations()
+        >>> explained.step("the rule of the event", lambda: 1 // 0, otherwise=None)
+        >>> explained.warnings
+        ['the rule of the event is missing: ZeroDivisionError: integer division or modulo by zero']
+    """
+
+    through: tuple[type[Exception], ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    def step(self, what: str, make: Callable[[], T], otherwise: Any) -> T:
+        """Return the value of `make`, or `otherwise` if it raises; `what` names the step in the warning."""
+        try:
+            return make()
+        except self.through:
+            raise
+        except Exception as error:
+            self.warnings.append(f"{what} is missing: {in_words(error)}")
+            return cast("T", otherwise)

@@ -20,13 +20,12 @@ from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.display_names import display_name
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
-from .constant_outputs import only_output
 from .examples import examples
 from .impossible_outputs import impossible
 from .independence import independent_by_construction, order
 from .plan import Chunk
 from .reduction import SECOND
-from .repeated_chunks import signature
+from .repeated_outputs import only_output, signature
 from .seeds import Stage, stream
 from .store import Arrays
 

@@ -30,13 +30,13 @@ from typing import Any
 
 import pytest
 
-from .audit.plugin.budget import FALSE_ALARM
-from .audit.plugin.check import DPAudit
+from dpassay.audit.plugin.session import FALSE_ALARM
+from dpassay.audit.plugin.fixtures import DPAudit
 from .audit.plugin.options import OPTIONS
-from .audit.plugin.recording import DPRecord
+from dpassay.audit.plugin.fixtures import DPRecord
 from .audit.plugin.session import CALLS, OUTCOMES, PLAN, SessionPlan
 from .audit.plugin.summary import Summary
-from .audit.plugin.swallowed import fail_where_swallowed, noting_expected
+from dpassay.audit.plugin.session import fail_where_swallowed, noting_expected
 
 
 @pytest.fixture

@@ -35,10 +35,9 @@ from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from ..numerics.binomial import lower, upper
-from ..numerics.candidates import candidates
 from ..numerics.event_region import EventRegion
 from ..numerics.rectangle import Rectangle
-from .pilot import PILOT, ThresholdEvent, checked_threshold, chosen_threshold, pilot_scores
+from .pilot import PILOT, ThresholdEvent, candidates, checked_threshold, chosen_threshold, pilot_scores
 
 _PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.01  # one-sided significance of the limits on the pilot rates

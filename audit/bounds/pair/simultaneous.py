@@ -20,9 +20,9 @@ from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute
 from ..numerics.binomial import SMALLEST_P_VALUE
-from ..numerics.candidates import candidates
 from ..numerics.noncrossing import both_miss, local_level
 from ..numerics.rectangle import Rectangle
+from .pilot import candidates
 
 _PER_SIDE, _TAIL = 500, 64  # thresholds with limits: at most about 2000
 

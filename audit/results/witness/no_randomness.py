@@ -40,8 +40,8 @@ from ....mechanisms.adapters.functions.fresh_runs import Fresh, FreshRun, Runs, 
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.guarantee import Guarantee
-from ...trials.constant_outputs import Unvarying, only_output
 from ...trials.independence import Dependence
+from ...trials.repeated_outputs import Unvarying, only_output
 from .base import CERTAIN, Kind, Witness
 from .impossible import in_words
 

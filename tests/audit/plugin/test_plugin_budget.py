@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
-from dpassay.audit.plugin.budget import confidence_at, seed_of, share
 from dpassay.audit.plugin.options import merge
+from dpassay.audit.plugin.session import confidence_at, seed_of, share
 from dpassay.mechanisms.core.errors import ParameterError
 
 

@@ -7,7 +7,7 @@ import pytest
 from plugin_project import Project
 from scipy.stats import binom
 
-from dpassay.audit.plugin.budget import share
+from dpassay.audit.plugin.session import share
 
 RELEASES = """
     def noisy_count(dataset, size, rng):

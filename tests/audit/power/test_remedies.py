@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import Successes, audit, audit_scores
-from dpassay.audit.bounds.choose import choose_bounds
+from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
