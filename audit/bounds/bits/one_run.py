@@ -54,6 +54,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
+from ....mechanisms.core.root_finding import bisect
 from ....mechanisms.core.validation import one_of
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
@@ -244,11 +245,7 @@ def least_epsilon(
         low, high = float(steps[max(0, first - 1)]), float(steps[first])
     if not refuted(low):
         return 0.0
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-12 * high:
-            return low
-        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return bisect(lambda epsilon: not refuted(epsilon), low, high, close=lambda low, high: high - low < 1e-12 * high)[0]
 
 
 def ledger(

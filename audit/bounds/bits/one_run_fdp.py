@@ -41,7 +41,7 @@ from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
 from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
-from ..numerics.binomial import SMALLEST_P_VALUE
+from ..numerics.binomial import least_significance
 from .guessing import Guessing, Size, bit_scores, check_counts
 from .one_run import least_epsilon, ledger
 
@@ -197,20 +197,8 @@ def least_theta(
 def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
     """Return the smallest significance, >= 1e-12, at which this many right guesses refute the curve; rounded up."""
     check_counts(n_bits, n_guesses, n_correct)
-    needed, counts = _needed(claim), (n_bits, n_guesses, n_correct)
-
-    def is_refuted(log_level: float) -> bool:
-        return refuted(needed, *counts, math.exp(log_level), alphabet=alphabet)
-
-    low, high = math.log(SMALLEST_P_VALUE), -1e-12
-    if not is_refuted(high):
-        return 1.0
-    if is_refuted(low):
-        return SMALLEST_P_VALUE
-    while high - low > 1e-9:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_refuted(middle) else (middle, high)
-    return math.exp(high)
+    needed = _needed(claim)
+    return least_significance(lambda level: refuted(needed, n_bits, n_guesses, n_correct, level, alphabet=alphabet))
 
 
 def refuted(

@@ -38,11 +38,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.core.arrays import Floats
-from .binomial import upper
+from .binomial import SMALLEST_P_VALUE, least_significance, upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]
 
-SMALLEST = 1e-12
 RANKING = 1.645
 """Default ranking: number of standard errors below the estimate at which outcomes are ranked."""
 _OUTSIDE = 1.0 / 500.0  # share of the significance that accounts for ignoring rates outside their limits
@@ -116,24 +115,15 @@ class EventRegion:
         """Return the smallest significance, >= 1e-12, at which `curve` is refuted, rounded up; 1 if there is none."""
         if self.is_uninformative:
             return 1.0
-        left, right = self._up_to_limit(SMALLEST)
+        left, right = self._up_to_limit(SMALLEST_P_VALUE)
         fnr = curve(right)
         tail = self._tail(_Masses.of(self._masses(left)), fnr)
 
-        def refuted(log_significance: float) -> bool:
-            level = math.exp(log_significance)
+        def refuted(level: float) -> bool:
             tested = (left <= self._fpr_limit(level)) & (fnr < self._fnr_limit(level))
             return bool(np.all(tail[tested] <= (1.0 - _OUTSIDE) * level))
 
-        low, high = math.log(SMALLEST), math.log(0.999)
-        if not refuted(high):
-            return 1.0
-        if refuted(low):
-            return SMALLEST
-        while high - low > 1e-6:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if refuted(middle) else (middle, high)
-        return math.exp(high)
+        return least_significance(refuted, log_largest=math.log(0.999), log_precision=1e-6)
 
     def _fpr_limit(self, significance: float) -> float:
         return float(upper(self.hits_out, self.n_out, 0.5 * _OUTSIDE * significance))

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.root_finding import bisect
 from . import binomial
 
 Counts = NDArray[np.int64]
@@ -82,10 +83,9 @@ def lower(wins: int, losses: int, n: int, significance: float) -> float:
     while low > -1.0 and not test.rejects(low):
         low, high = low - reach, low
     low = max(low, -1.0)
-    while high - low > _PRECISION * reach:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if test.rejects(middle) else (low, middle)
-    return low
+    return bisect(
+        lambda gain: not test.rejects(gain), low, high, close=lambda low, high: high - low <= _PRECISION * reach
+    )[0]
 
 
 def upper(wins: int, losses: int, n: int, significance: float) -> float:
@@ -176,15 +176,12 @@ def _fewest_wins(limit: float, losses: Counts, n: int) -> Counts:
 
 def _limit(wins: int, losses: int, n: int) -> float:
     """Return T, rounded down."""
-    low, high = -1.0, 1.0
     counts = np.array([wins]), np.array([losses])
-    while high - low > 1e-9:
-        middle = 0.5 * (low + high)
-        if _log_wealth(*counts, n, middle)[0] >= math.log(_WEALTH):
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def beyond(gain: float) -> bool:
+        return bool(_log_wealth(*counts, n, gain)[0] < math.log(_WEALTH))
+
+    return bisect(beyond, -1.0, 1.0, close=lambda low, high: high - low <= 1e-9)[0]
 
 
 def _log_wealth(wins: Counts, losses: Counts, n: int, gain: float) -> Floats:

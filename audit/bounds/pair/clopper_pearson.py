@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +14,7 @@ from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute
-from ..numerics.binomial import SMALLEST_P_VALUE
+from ..numerics.binomial import least_significance
 from ..numerics.rectangle import Rectangle
 from .pilot import PILOT, ThresholdEvent, checked_threshold, choose_event
 from .second_event import WithSecondEvent, alternative_event
@@ -137,19 +136,7 @@ class FixedClopperPearson(FixedBound[Scores]):
     def _least_significance(self, scores: Scores, shows: Callable[[Rectangle], bool]) -> float:
         """Return the smallest significance at which `shows` is true for the rectangle, rounded up."""
         hits = scores.hits(self.event.threshold)
-
-        def refuted(log_significance: float) -> bool:
-            return shows(_rectangle(hits, scores.n_out, scores.n_in, math.exp(log_significance)))
-
-        low, high = math.log(SMALLEST_P_VALUE), -1e-12
-        if not refuted(high):
-            return 1.0
-        if refuted(low):
-            return SMALLEST_P_VALUE
-        while high - low > 1e-9:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if refuted(middle) else (middle, high)
-        return math.exp(high)
+        return least_significance(lambda level: shows(_rectangle(hits, scores.n_out, scores.n_in, level)))
 
 
 def _contradicts(limits: Rectangle, stated: Statement) -> bool:
