@@ -39,15 +39,15 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..base import FixedBound, LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from ..numerics.binomial import least_significance
-from .guessing import Guessing, Size, bit_scores, check_counts
+from .guessing import GuessBound, Guessing, bit_scores, check_counts
 from .one_run import least_epsilon, ledger
 
 
 @dataclass(frozen=True)
-class OneRunFDP(Bound[BitScores]):
+class OneRunFDP(GuessBound):
     """Lower bound on the parameter of a trade-off family from right guesses of fair bits, read as epsilon at delta.
 
     Args:
@@ -77,25 +77,18 @@ class OneRunFDP(Bound[BitScores]):
     """
 
     name: ClassVar[str] = "one-run-fdp"
-    reads: ClassVar[type[Evidence]] = BitScores
 
     curve_family: CurveFamily | None = None
-    guesses: Size | tuple[Size, ...] | str = "grid"
-    negatives: float = 0.5
-    center: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.guesses, list):  # as a configuration file gives it
-            object.__setattr__(self, "guesses", tuple(self.guesses))
-        Guessing(self.guesses, self.negatives, self.center)
         checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
         """Return the bound with the family of the claim and the numbers of guesses for this many bits."""
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
-        guessing = Guessing(self.guesses, self.negatives, self.center)
+        guessing = self._guessing()
         return FixedOneRunFDP(statement, family, guessing, guessing.sizes(*sizes))
 
 

@@ -43,9 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-
-Flags = NDArray[np.bool_]
+from ....mechanisms.core.arrays import Bools, Floats
 
 _BLOCKS = (4096, 512, 64, 8, 1)  # largest number of steps that are skipped together; the last must be 1
 _FEW_STEPS = 512  # fewer steps than this are all visited
@@ -113,7 +111,7 @@ class Stretch:
     bets: Bets
 
     @classmethod
-    def of(cls, gain: Flags, loss: Flags, bets: Bets) -> Stretch:
+    def of(cls, gain: Bools, loss: Bools, bets: Bets) -> Stretch:
         """Return the running counts from the hits of both sides in run order."""
         n_steps = min(len(gain), len(loss))
         parts = [(gains, *part) for gains, hits in ((True, gain), (False, loss)) for part in _blocks(hits, n_steps)]
@@ -217,7 +215,7 @@ def _wealth(
     return total
 
 
-def _blocks(hits: Flags, n_steps: int) -> list[tuple[int, NDArray[Any], NDArray[Any]]]:
+def _blocks(hits: Bools, n_steps: int) -> list[tuple[int, NDArray[Any], NDArray[Any]]]:
     """Return (size, hits per step, runs per step) for each block size; steps with blocks of another size are 0."""
     if len(hits) == n_steps:
         return [(1, hits, np.ones(n_steps, dtype=bool))]
@@ -233,4 +231,4 @@ def block_edges(n: int, n_steps: int) -> NDArray[np.intp]:
     return np.arange(n_steps + 1) * n // max(n_steps, 1)
 
 
-__all__ = ["Bets", "Flags", "Stretch", "block_edges", "largest_log_wealth"]
+__all__ = ["Bets", "Stretch", "block_edges", "largest_log_wealth"]

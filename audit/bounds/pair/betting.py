@@ -17,18 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import non_negative, one_of
 from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
 from ..numerics.binomial import SMALLEST_P_VALUE
-from ..numerics.test_martingale import Bets, Flags, Stretch, largest_log_wealth
+from ..numerics.test_martingale import Bets, Stretch, largest_log_wealth
 from .learned_events import best_thresholds, rounds
 from .pilot import IN, OUT, PILOT
 
@@ -83,13 +84,12 @@ class Betting(PairBound):
 
     threshold: float | str | tuple[float, ...] = "online"
     weights: tuple[float, ...] | None = None
-    direction: str = AUTO
+    direction: Annotated[str, one_of_names(AUTO, *DIRECTIONS)] = AUTO
     stakes: tuple[float, ...] = STAKES
     centre: float | str = "online"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of((AUTO, *DIRECTIONS), direction=self.direction)
         if isinstance(self.threshold, str):
             one_of((ONLINE, PILOT), threshold=self.threshold)
         else:
@@ -291,7 +291,7 @@ class _Game:
         return reached * RESOLUTION
 
 
-def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Flags, Flags]:
+def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Bools, Bools]:
     """Return the hits of the gaining side and of the losing side, in run order."""
     over_in, over_out = scores.in_ >= threshold, scores.out >= threshold
     return (over_in, over_out) if forward else (~over_out, ~over_in)

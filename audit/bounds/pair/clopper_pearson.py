@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core.arrays import Floats
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation, contradicting, refute
 from ..numerics.binomial import least_significance
 from ..numerics.rectangle import Rectangle
-from .pilot import PILOT, ThresholdEvent, checked_threshold, choose_event
+from .pilot import EventBound, FixedEventBound, ThresholdEvent, choose_event
 from .second_event import WithSecondEvent, alternative_event
 
 
 @dataclass(frozen=True)
-class ClopperPearson(PairBound):
+class ClopperPearson(EventBound):
     """Exact limits on both error rates of {score >= threshold} (Clopper and Pearson 1934; Jagielski et al. 2020).
 
     With each limit at half the significance, both hold simultaneously, and
@@ -53,16 +53,6 @@ class ClopperPearson(PairBound):
 
     name: ClassVar[str] = "clopper-pearson"
 
-    threshold: float | str = PILOT
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
-
-    @property
-    def needs_pilot(self) -> bool:
-        return self.threshold == PILOT
-
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """Return the bound at the threshold with the largest expected bound on the evaluation scores.
 
@@ -91,15 +81,8 @@ class ClopperPearson(PairBound):
 
 
 @dataclass(frozen=True)
-class FixedClopperPearson(FixedBound[Scores]):
+class FixedClopperPearson(FixedEventBound):
     """The Clopper-Pearson bound at one event, for both directions."""
-
-    statement: Statement
-    event: ThresholdEvent
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        return (self.event.threshold,)
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
         delta, hits = self.statement.delta, evidence.hits(self.event.threshold)

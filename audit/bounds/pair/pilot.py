@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ...evidence.scores import Counts, PairScores, Scores, Tally
-from ..base import LedgerEntry, PilotMissingError
+from ...evidence.statement import Statement
+from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError
 from ..numerics.rectangle import Rectangle
 
 PILOT = "pilot"
@@ -45,6 +46,37 @@ class ThresholdEvent:
         if self.among:
             return LedgerEntry("threshold", self.among, "chosen on pilot trials only")
         return LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
+
+
+@dataclass(frozen=True)
+class EventBound(PairBound):
+    """A bound that reads one event {score >= threshold}, fixed beforehand or chosen on pilot scores.
+
+    Args:
+        threshold: a number that was fixed beforehand, or "pilot".
+    """
+
+    threshold: float | str = PILOT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+
+    @property
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
+
+
+@dataclass(frozen=True)
+class FixedEventBound(FixedBound[Scores]):
+    """A bound at one event, for one statement."""
+
+    statement: Statement
+    event: ThresholdEvent
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return (self.event.threshold,)
 
 
 def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> ThresholdEvent:
