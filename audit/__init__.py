@@ -11,7 +11,6 @@ search/       many pairs and attacks: the winner is confirmed on fresh trials
 recording/    the random primitives of a program, compared on both sides: no statistics
 metrics/      gain of attacks over baselines, disclosure, membership metrics: no bounds on epsilon
 calibration/  coverage and power of the bounds, measured on laws with a known epsilon
-plugin/       privacy claims as pytest tests: the implementation of `dpassay.pytest_plugin`
 """
 
 from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation

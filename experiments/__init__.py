@@ -7,4 +7,5 @@ demos/     lectures that run: each shows one leak, or one way to lie, in under a
 report/    results for people: one self-contained HTML page, and Markdown for the summary of a CI job
 runs/      experiments that run: from a configuration to a directory with results, figures and reports
 systems/   the systems of the literature, as data: what implements, tests and shows each
+plugin/              Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
 """

@@ -245,7 +245,7 @@ def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source)
         return str(source.error(path, unknown_name_message(place, path[-1], known)))
     if detail["type"] == "missing":
         needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
-        return str(source.error(path, f"{needed}: set it to {_allowed(path, tables)}."))
+        return str(source.error(path, f"{needed}: add {_allowed(path, tables)}."))
     value = f"{detail['input']!r} ({type(detail['input']).__name__})"
     return str(source.error(path, f"{key} must be {_allowed(path, tables)}, but is {value}."))
 

@@ -1,4 +1,4 @@
-"""The objects of the fixtures: `DPAudit` of `dp_audit`, and `DPRecord` of `dp_record`."""
+"""The object of the fixture `dp_audit`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .budget import confidence_at, seed_of, share
 from .options import audit_arguments, marked, merge
-from .session import CALLS, OUTCOMES, Outcome, SessionPlan, confidence_at, identity, seed_of, share
+from .session import CALLS, OUTCOMES, Outcome, SessionPlan, identity
 from .summary import PROPERTY, record, underpowered
 
 if TYPE_CHECKING:
-    from .. import AuditResult
-    from ..bounds.base import LedgerEntry
-    from ..recording import Recordings
+    from ...audit import AuditResult
+    from ...audit.bounds.base import LedgerEntry
 
 
 class DPAudit:
@@ -57,8 +57,8 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
+        from ...audit.results.text import INDEPENDENT
         from ...mechanisms.core.errors import DependentTrialsError, PrivacyViolation
-        from ..results.text import INDEPENDENT
 
         result = self._run(mechanism, options)
         outcome.finished = True
@@ -74,7 +74,7 @@ class DPAudit:
 
     def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult:
         """Run the audit at the share of this call in the budget, and record the share in its ledger."""
-        from .. import audit
+        from ...audit import audit
 
         self._item.stash[CALLS] += 1
         plan, test, call = self._plan, identity(self._item), self._item.stash[CALLS]
@@ -91,7 +91,7 @@ class DPAudit:
 
 
 def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) -> LedgerEntry:
-    from ..bounds.base import LedgerEntry
+    from ...audit.bounds.base import LedgerEntry
 
     return LedgerEntry(
         what="test session",
@@ -99,45 +99,3 @@ def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) 
         correction=f"union bound over the session: significance {significance:.3g} = {plan.false_alarm:g} / "
         f"{plan.n_tests} * 6 / (pi^2 j^2) with j = {call}",
     )
-
-
-class DPRecord:
-    """Callable of the fixture `dp_record`: call it with a function, once or several times."""
-
-    def __init__(self, item: pytest.Item) -> None:
-        self._item = item
-
-    def __call__(self, function: Any, **options: Any) -> Recordings:
-        """Record the random primitives that `function` calls on d0, replay them on d1, and return the recordings.
-
-        Args:
-            function: `release(dataset, rng)`, `release(dataset, size, rng)` or `release(dataset)`.
-            **options: `d0`, `d1` and `relation` or `neighbours`; the claim, `epsilon` and `delta` or `claim`, which may
-                be left out; also from `@pytest.mark.dp`, whose options for an audit are ignored.
-
-        Raises:
-            PrivacyViolation: control flow, noise or budget depend on the data, a distance exceeds the declared
-                sensitivity, or the composed guarantee exceeds the claim.
-            ParameterError: the options do not define a pair.
-        """
-        __tracebackhide__ = True
-        from ...mechanisms.core.errors import DpassayError, ParameterError, PrivacyViolation
-        from ..recording import record
-
-        outcome = Outcome()
-        if CALLS in self._item.stash:
-            self._item.stash.setdefault(OUTCOMES, []).append(outcome)
-        try:
-            arguments = audit_arguments(function, merge(*marked(self._item), options))
-            if "neighbours" not in arguments:
-                raise ParameterError("d0 and d1 are missing: a recording needs a pair.", argument=("d0", "d1"))
-            recorded = record(function, arguments["neighbours"])
-            recorded.require(arguments.get("claim"), delta=arguments.get("delta"))
-        except (DpassayError, PrivacyViolation) as error:
-            outcome.error = error
-            raise error.with_traceback(None)  # noqa: B904 - the traceback through the library is not informative
-        except BaseException as error:
-            outcome.error = error
-            raise
-        outcome.finished = True
-        return recorded
