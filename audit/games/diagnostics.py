@@ -156,7 +156,7 @@ def _first_runs(mechanism: Mechanism) -> FirstRuns:
 
 def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> RefutingEvent | None:
     """Return the event that refutes the claim, with examples; None if there is no event or no examples."""
-    decided = result.refuted_elsewhere or result.bound
+    decided = result.decided_by
     if result.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
         return None
     above = points_to_side_1(decided.hits, (result.tally.n_out, result.tally.n_in))
@@ -172,7 +172,7 @@ def event_rule(
     result: AuditResult, scorer: Scorer, question: AuditSetup, *, n_runs: int, seed: int, timeout: float | None
 ) -> EventRule | None:
     """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
-    decided = result.refuted_elsewhere or result.bound
+    decided = result.decided_by
     if decided.threshold is None or result.dependence is not None:
         return None
     chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]

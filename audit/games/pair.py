@@ -309,7 +309,7 @@ class PairRun:
         fixed = [
             bound.fix(question.shared_at(track.significance_share), track.pilot, sizes) for bound in question.bounds
         ]
-        return any(bound.exceeds_claim(scores) or bound.curve_test(scores) is not None for bound in fixed)
+        return any(bound.refutes(scores) for bound in fixed)
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
@@ -342,7 +342,7 @@ def combine_scores(
 
 def _rule_without(without: AuditResult, scorer: EventScorer) -> str:
     """Return a description of the event of the larger bound or of the refuted curve; empty if there is none."""
-    decided = without.refuted_elsewhere or without.bound
+    decided = without.decided_by
     if decided.threshold is None or decided.hits is None:
         return ""
     above = points_to_side_1(decided.hits, (without.tally.n_out, without.tally.n_in))

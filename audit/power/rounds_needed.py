@@ -89,7 +89,7 @@ def _least_that_refutes(fixed: Sequence[FixedBound[Any]], n: int, prior_success:
 
     def refuted(k: float) -> bool:
         successes = Successes(int(k), n, prior_success)
-        return any(bound.exceeds_claim(successes) or bound.curve_test(successes) is not None for bound in fixed)
+        return any(bound.refutes(successes) for bound in fixed)
 
     return int(bisect(refuted, 0, n + 1, middle=integer)[1])
 

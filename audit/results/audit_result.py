@@ -178,6 +178,11 @@ class AuditResult(Provenance, DrawnResult):
         return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
 
     @property
+    def decided_by(self) -> LowerBound | CurveViolation:
+        """Limits that decide the verdict: the bound, or the violation of the curve if only that refutes the claim."""
+        return self.refuted_elsewhere or self.bound
+
+    @property
     def refuted_by(self) -> str | None:
         """Kind of evidence that refutes the claim: "witness", else "bound" or "curve"; None without a violation."""
         if self.verdict is not Verdict.VIOLATION:

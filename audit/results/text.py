@@ -198,7 +198,7 @@ def without_low_bits(result: AuditResult) -> str:
 
 def _deciding(result: AuditResult) -> list[tuple[str, str]]:
     """Return rows on the event that refutes the claim, with its counts and example outputs of each side."""
-    event, decided = result.deciding, result.refuted_elsewhere or result.bound
+    event, decided = result.deciding, result.decided_by
     if event is None:
         return []
     sizes = (result.tally.n_out, result.tally.n_in)
@@ -214,7 +214,7 @@ def _bound(result: AuditResult) -> str:
 def evidence(result: AuditResult) -> str:
     """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
     bound, explained = result.bound, Explanations()
-    decided = result.refuted_elsewhere or bound
+    decided = result.decided_by
     event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
     shared = f", divided among {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
