@@ -1,16 +1,16 @@
-"""How sure we are: trials -> evidence -> bound -> verdict.
+"""From trials to evidence, a lower bound on epsilon, and a verdict on the claim.
 
-api.py       audit(), audit_scores(), assert_private()
-evidence/    statement, scores, game, verdict, multiplicity: what is asked, and what is read
-bounds/      one bound a file
-games/       what is asked, trials of each game, scores from elsewhere, and the conclusion that all share
-trials/      plan, seeds, execution, store on disk, resume
-search/      many pairs and attacks, given or from a domain: the winner is confirmed on fresh trials
-recording/   what a program does with its noise, compared on both sides: no statistics
-results/     what is returned, its words, its JSON form
-calibration/         Coverage and power of the bounds, measured on laws with a known epsilon
-metrics/             What an attack on the data of people gains over what is guessed anyway. Metrics: no bound on epsil
-power/               Power
+api.py        audit(), audit_scores(), assert_private()
+evidence/     statement, scores, games, verdict, corrections for several hypotheses
+bounds/       lower bounds on epsilon, one a file
+games/        the trials of each game, scores of external code, and the conclusion that all games share
+trials/       plan, random streams, execution, store on disk, resume
+power/        what a number of trials can detect, and remedies where that is nothing
+results/      audit results, their text and their JSON form; witnesses and estimates
+search/       many pairs and attacks: the winner is confirmed on fresh trials
+recording/    the random primitives of a program, compared on both sides: no statistics
+metrics/      gain of attacks over baselines, disclosure, membership metrics: no bounds on epsilon
+calibration/  coverage and power of the bounds, measured on laws with a known epsilon
 """
 
 from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation

@@ -20,7 +20,7 @@ from ..mechanisms.core.fingerprint import fingerprint
 from ..mechanisms.core.guarantee import Guarantee
 from ..mechanisms.core.printable import display_name
 from ..mechanisms.core.validation import counted
-from .bounds.choose import BoundChoice
+from .bounds.catalogue import BoundChoice
 from .evidence.verdict import Verdict
 from .games.external_scores import audit_scores
 from .games.pair import PairRun

@@ -17,6 +17,7 @@ bound at the confidence of a single test. A bound is computed in two steps, as a
       p_value         the smallest significance at which the evidence contradicts the claim
       exceeds_claim   whether the bound exceeds the claimed epsilon; may be faster than computing the bound
       curve_test      the point at which the whole claimed curve is contradicted; None if it is not, or cannot be judged
+      refutes         whether the bound or the curve test contradicts the claim
       thresholds      thresholds that a grid of counts must contain
 
 The ledger of each bound lists what was fixed beforehand, and each data-dependent choice with its correction.
@@ -164,6 +165,10 @@ class FixedBound(ABC, Generic[E]):
         The bound and the violation hold simultaneously at the confidence of the statement: they use the same limits.
         """
         return None
+
+    def refutes(self, evidence: E) -> bool:
+        """Return True if the bound exceeds the claimed epsilon, or the same limits contradict the claimed curve."""
+        return self.exceeds_claim(evidence) or self.curve_test(evidence) is not None
 
     @property
     def thresholds(self) -> tuple[float, ...]:

@@ -32,6 +32,7 @@ from ...mechanisms.accounting import (
 from ...mechanisms.accounting.kinds.privacy_loss import NoisySteps
 from ...mechanisms.core.errors import AccountingError, ParameterError
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.root_finding import bisect, geometric
 
 _EXACT, _COARSE = 1e-9, 1e-3
 _INTERVAL = 1e-3  # of privacy losses, times ratio^2 where that is > 1: a few thousand losses, 4 digits of epsilon
@@ -199,10 +200,11 @@ def least_member(family: CurveFamily, not_refuted: Callable[[Guarantee], bool], 
                 return at
             at = min(at * step, family.largest)
         step = min(step * step, 1e3)
-    while high > low * (1.0 + family.precision):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if not_refuted(family.search(middle)) else (middle, high)
-    return low
+
+    def close(low: float, high: float) -> bool:
+        return high <= low * (1.0 + family.precision)
+
+    return bisect(lambda value: not_refuted(family.search(value)), low, high, middle=geometric, close=close)[0]
 
 
 def member_below(family: CurveFamily, epsilon: float, delta: float) -> Guarantee | None:

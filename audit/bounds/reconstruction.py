@@ -33,6 +33,7 @@ from ...mechanisms.core.constraints import at_least
 from ...mechanisms.core.errors import ParameterError, RelationError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.root_finding import bisect
 from ...mechanisms.core.validation import one_of, open_unit, unit_interval, whole
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement
@@ -239,13 +240,11 @@ def allowed_success(claim: Guarantee, prior_success: float, *, candidates: int |
     whole(2, candidates=candidates)
     _check_relation(claim, candidates)
     covered = _covered(prior_success, candidates)
-    low, high = covered / candidates, 1.0
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            return high
-        fits = middle <= 1.0 - float(claim.tradeoff((covered - middle) / (candidates - 1)))
-        low, high = (middle, high) if fits else (low, middle)
+
+    def exceeds(rate: float) -> bool:
+        return rate > 1.0 - float(claim.tradeoff((covered - rate) / (candidates - 1)))
+
+    return bisect(exceeds, covered / candidates, 1.0)[1]
 
 
 def _check_relation(claim: Guarantee, candidates: int | None) -> None:

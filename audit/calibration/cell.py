@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..bounds.numerics.binomial import lower, quantile, upper
-from ..results import consistency
+from ..results.saved import require, within
 from .coverage import FALSE_ALARM
 from .methods import KINDS
 
@@ -73,12 +73,12 @@ def judged(cell: CertificateCell, n_bounds: int) -> CertificateCell:
 
 def check_cell(cell: CertificateCell, n_bounds: int, at: str) -> None:
     """Raise `ResultError` if the numbers of a cell contradict each other."""
-    consistency.require(cell.kind in KINDS, at, f"kind must be one of {KINDS}, but is {cell.kind!r}")
-    consistency.within(2**-53, 1.0 - 2**-53, at, confidence=cell.confidence)
-    consistency.within(1, 2**53, at, repeats=cell.repeats)
-    consistency.within(0, cell.repeats, at, misses=cell.misses, numbers=cell.numbers)
+    require(cell.kind in KINDS, at, f"kind must be one of {KINDS}, but is {cell.kind!r}")
+    within(2**-53, 1.0 - 2**-53, at, confidence=cell.confidence)
+    within(1, 2**53, at, repeats=cell.repeats)
+    within(0, cell.repeats, at, misses=cell.misses, numbers=cell.numbers)
     limit = judged(cell, n_bounds).allowed
-    consistency.require(cell.allowed == limit, at, f"{cell.allowed} misses are allowed, but the limit is {limit}")
+    require(cell.allowed == limit, at, f"{cell.allowed} misses are allowed, but the limit is {limit}")
 
 
 __all__ = ["CertificateCell", "check_cell", "judged"]

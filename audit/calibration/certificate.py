@@ -170,7 +170,8 @@ def certify(
     Example:
         >>> from dpassay.audit.calibration.laws import randomized_response
         >>> from dpassay.audit.calibration.methods import our_methods, uncorrected
-        >>> plan = CertificatePlan("one law", (CertificateSetting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200),))
+        >>> setting = CertificateSetting(randomized_response(1.0), (0.0,), ((50, 50),), repeats=200)
+        >>> plan = CertificatePlan("one law", (setting,))
         >>> certificate = certify(plan, our_methods(("simultaneous-band",)), seed=1)
         >>> certificate.holds, len(certificate.cells)
         (True, 2)

@@ -39,7 +39,7 @@ class Words:
 
     Args:
         unit: plural noun for the counted trials, such as "runs".
-        enough: template of a required number of trials, with `n` evaluation trials and `all` trials.
+        needed: template of a required number of trials, with `n` evaluation trials and `all` trials.
         setting: heading of the relation in a list of facts.
         relation: template that explains a relation, such as "{relation}: each is in the run, or not there at all"; None
             for the default.
@@ -48,11 +48,11 @@ class Words:
         member, other: names of a score of side 1, and of side 0.
         sides: names of both sides, for a caption; `legend`: side 0 and side 1.
         trials: template of the numbers in `Trials`.
-        cell: short form of `trials`.
+        short_trials: short form of `trials`.
     """
 
     unit: str
-    enough: str
+    needed: str
     setting: str
     relation: str | None
     check: str
@@ -62,7 +62,7 @@ class Words:
     sides: str
     legend: tuple[str, str]
     trials: str
-    cell: str
+    short_trials: str
 
 
 class Game(StrEnum):
@@ -92,19 +92,19 @@ class Game(StrEnum):
         """Return a short explanation of a relation in this game."""
         return (self.words.relation or "neighbours under {relation}").format(relation=name)
 
-    def counted(self, trials: Trials) -> str:
+    def describe_trials(self, trials: Trials) -> str:
         """Return text such as "1,000 a side (100 pilot, 900 counted)" or "1 run with 500 canaries, ..."."""
         return self.words.trials.format(**_numbers(trials))
 
-    def enough(self, n: int, trials: Trials) -> str:
+    def describe_needed(self, n: int, trials: Trials) -> str:
         """Return text such as "1,000 canaries in all"; with the same share of pilot trials as in `trials`."""
         whole = -(-n * trials.per_side // trials.evaluation) if trials.pilot else n
-        text = self.words.enough if trials.pilot else self.words.enough.partition(" (")[0]
+        text = self.words.needed if trials.pilot else self.words.needed.partition(" (")[0]
         return text.format(n=f"{n:,}", all=f"{whole:,}")
 
-    def cell(self, trials: Trials) -> str:
+    def short_trials(self, trials: Trials) -> str:
         """Return the numbers of trials for a cell of a table: "1,000 a side" or "1 × 500 canaries"."""
-        return self.words.cell.format(**_numbers(trials))
+        return self.words.short_trials.format(**_numbers(trials))
 
 
 def _numbers(trials: Trials) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _numbers(trials: Trials) -> dict[str, str]:
 _WORDS = {
     Game.DISTINGUISHING: Words(
         unit="runs",
-        enough="{n} counted runs on each side ({all} with the pilot)",
+        needed="{n} counted runs on each side ({all} with the pilot)",
         setting="Pair",
         relation=None,
         check="the program was run many times on two datasets that differ in one record, and an attack tried to "
@@ -131,11 +131,11 @@ _WORDS = {
         sides="without the record (side 0) and with it (side 1),",
         legend=("side 0: without the record", "side 1: with it"),
         trials="{per_side} a side ({pilot} pilot, {evaluation} counted)",
-        cell="{per_side} a side",
+        short_trials="{per_side} a side",
     ),
     Game.MEMBERSHIP: Words(
         unit="canaries",
-        enough="{n} canaries in all",
+        needed="{n} canaries in all",
         setting="Canaries",
         relation="{relation}: each is in the run, or not there at all",
         check="a coin was tossed for each of many canaries, the program was run with those that it put in, and an "
@@ -147,11 +147,11 @@ _WORDS = {
         sides="those that were out (side 0) and those that were in (side 1),",
         legend=("side 0: out", "side 1: in"),
         trials="{runs} with {canaries}, each in or out by the toss of a coin",
-        cell="{per_side} × {canaries}",
+        short_trials="{per_side} × {canaries}",
     ),
     Game.RECONSTRUCTION: Words(
         unit="rounds",
-        enough="{n} rounds",
+        needed="{n} rounds",
         setting="Secret",
         relation="{relation}: drawn from a known prior, independently in each round, and guessed",
         check="a new secret was drawn in each of many rounds, the program was run once with it, and the secret was "
@@ -164,11 +164,11 @@ _WORDS = {
         sides="guesses,",
         legend=("without the output", "with it"),
         trials="{rounds}, each with a fresh secret, a fresh run and one guess",
-        cell="{rounds}",
+        short_trials="{rounds}",
     ),
     Game.RECONSTRUCTION_OF_BITS: Words(
         unit="bits",
-        enough="{n} bits in all",
+        needed="{n} bits in all",
         setting="Secret",
         relation="{relation}: each record has one of two values, by the toss of a coin",
         check="a coin was tossed for each of many records, the program was run with the values that the coins gave "
@@ -182,6 +182,6 @@ _WORDS = {
         sides="bits that were 0 (side 0) and bits that were 1 (side 1),",
         legend=("side 0: bit 0", "side 1: bit 1"),
         trials="{runs} with {bits}, each by the toss of a coin",
-        cell="{per_side} × {bits}",
+        short_trials="{per_side} × {bits}",
     ),
 }

@@ -114,9 +114,9 @@ class Statement:
         """Significance, 1 - confidence: the largest probability that the statement is wrong."""
         return 1.0 - self.confidence
 
-    def shared(self, n: int, part: float = 1.0) -> Statement:
-        """Return the statement for each of `n` bounds, which together use `part` of the significance."""
-        return replace(self, confidence=1.0 - self.significance * part / n)
+    def shared(self, n: int, significance_share: float = 1.0) -> Statement:
+        """Return the statement for each of `n` bounds, which together use `significance_share` of the significance."""
+        return replace(self, confidence=1.0 - self.significance * significance_share / n)
 
 
 def check_claim(claim: object, delta: float | None = None) -> None:

@@ -57,10 +57,10 @@ def judge(
         return Verdict.DEPENDENT
     if bound > claim or curve_refuted:
         return Verdict.VIOLATION
-    able = (ceiling > claim or curve_refutable) and not nothing_to_go_on(unseen)
+    able = (ceiling > claim or curve_refutable) and not mostly_unseen(unseen)
     return Verdict.CONSISTENT if able else Verdict.UNDERPOWERED
 
 
-def nothing_to_go_on(unseen: float) -> bool:
+def mostly_unseen(unseen: float) -> bool:
     """Return True if so many outputs were new that no attack could have learned from the pilot."""
     return unseen > MOSTLY_UNSEEN

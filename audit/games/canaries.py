@@ -129,8 +129,8 @@ def one_run(shadows: Shadows, attack: str | MembershipAttack, *, model: int = 0)
         raise AttackError(
             "no bound on epsilon follows from this split: the bits of its records were not tossed as independent fair "
             "coins, and differential privacy makes no statement about two natural samples. Report metrics "
-            "(dpassay.audit.metrics.membership.evaluate), or toss coins: train_shadows, or membership_game. If the bits of "
-            "your own models are such coins, pass Shadows(..., fair=True)."
+            "(dpassay.audit.metrics.membership.evaluate), or toss coins: train_shadows, or membership_game. If the "
+            "bits of your own models are such coins, pass Shadows(..., fair=True)."
         )
     whole(0, model=model)
     if model >= len(shadows):
@@ -160,8 +160,8 @@ def gradient_canary_game(
     """Include gradient canaries by coin tosses, and score them by the likelihood ratio of every noisy step.
 
     Args:
-        mechanism: a trainer with `SupportsNoisyGradients`, such as `DPSGD`; the attack sees the noisy gradients along the
-            canaries.
+        mechanism: a trainer with `SupportsNoisyGradients`, such as `DPSGD`; the attack sees the noisy gradients along
+            the canaries.
         canaries: `(n_canaries, n_parameters)` gradients of norm clip_norm or more, ideally orthogonal to each other
             and to the gradients of the records: random canaries need about twelve parameters each, or more.
         records: `(X, y)` that are in every run; None for none.

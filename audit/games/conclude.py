@@ -1,6 +1,6 @@
 """The conclusion of an audit: from evidence to a result, for every game.
 
-    conclude(statement, bounds, fixed, evidence, subject) -> AuditResult
+    conclude(statement, bounds, fixed, evidence, context) -> AuditResult
 
 Statistics. Several bounds share the significance (Bonferroni): `fixed` were fixed at their share, and the p-value is
 the smallest of theirs times their number. A bound and its curve test come from the same limits, which are nested in the
@@ -11,23 +11,20 @@ significance beforehand: `part` is the share that remains for the bounds.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 from ...mechanisms.core.guarantee import Guarantee
 from ..bounds.base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
-from ..evidence.game import Game, Trials
 from ..evidence.statement import Statement
-from ..evidence.verdict import Verdict, judge, nothing_to_go_on
+from ..evidence.verdict import Verdict, judge, mostly_unseen
 from ..power.power import Detectable, detectable, refutable
-from ..power.remedies import remedies
-from ..results.audit_result import AuditResult, ClaimCurve
+from ..power.remedies import Remedy, remedies
+from ..results.audit_result import AuditResult, ClaimCurve, Provenance
 from ..results.claim_curve import claim_curve
-from ..results.explained import Explanations
-from ..results.recovery import Recovery
-from ..results.witness.base import Witness
+from ..results.text import Explanations
 from ..trials.independence import Dependence
 
 KEPT = 400
@@ -38,42 +35,22 @@ NO_POWER = Detectable(math.inf, "unknown: the power could not be computed")
 """Placeholder for a power that cannot be computed."""
 
 
-@dataclass(frozen=True, eq=False)
-class AuditContext:
-    """The origin of the evidence.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AuditContext(Provenance):
+    """Everything that a conclusion needs and that the bounds do not know.
 
     Args:
-        game: the game that made the evidence.
-        mechanism, attack: display names.
-        relation: relation of the pair, of the canaries, or of the claim.
-        trials: numbers of trials.
-        seed: root of every random stream.
-        fingerprint: digest of everything that determines the evidence.
         exact: the exact guarantee of the mechanism on the pair, if it is known.
         looks: ledger entries on choices before the bounds; `later`: entries on choices after them.
-        part: share of the significance that remains for the bounds.
+        significance_share: share of the significance that remains for the bounds.
         dependence: reason why the runs are not independent; None if no dependence was detected.
-        events, warnings, witnesses, notes, unseen, recovery: see `AuditResult`.
     """
 
-    game: Game
-    mechanism: str
-    attack: str
-    relation: str
-    trials: Trials
-    seed: int
-    fingerprint: str
     exact: Guarantee | None = None
     looks: tuple[LedgerEntry, ...] = ()
     later: tuple[LedgerEntry, ...] = ()
-    part: float = 1.0
+    significance_share: float = 1.0
     dependence: Dependence | None = None
-    events: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    unseen: float = 0.0
-    witnesses: tuple[Witness, ...] = ()
-    notes: tuple[str, ...] = ()
-    recovery: Recovery | None = None
 
 
 def conclude(
@@ -81,7 +58,7 @@ def conclude(
     bounds: Sequence[Bound[Any]],
     fixed: Sequence[FixedBound[Any]],
     evidence: Evidence,
-    subject: AuditContext,
+    context: AuditContext,
 ) -> AuditResult:
     """Return the result of an audit: bounds, p-value, curve violation, power, verdict, ledger.
 
@@ -90,14 +67,14 @@ def conclude(
         bounds: options of the bounds, from which the power is computed.
         fixed: the same bounds, fixed at their share of the significance, before the evidence.
         evidence: the evidence that is counted.
-        subject: the origin of the evidence.
+        context: the origin of the evidence.
     """
-    shared, dependence = fixed[0].statement, subject.dependence
+    shared, dependence = fixed[0].statement, context.dependence
     lower_bounds = tuple(bound.lower_bound(evidence) for bound in fixed)
     best = max(lower_bounds, key=lambda bound: bound.epsilon)
     violations = [bound.curve_test(evidence) for bound in fixed]
     violation = max(filter(None, violations), key=lambda each: each.delta_lower - each.delta, default=None)
-    p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / subject.part
+    p_value = min(bound.p_value(evidence) for bound in fixed) * len(fixed) / context.significance_share
     ceiling = max(bound.ceiling for bound in lower_bounds)
     verdict = judge(
         bound=best.epsilon,
@@ -106,54 +83,47 @@ def conclude(
         curve_refuted=violation is not None,
         curve_refutable=ceiling <= statement.epsilon and refutable(bounds, shared, evidence),
         dependent=dependence is not None,
-        unseen=subject.unseen,
-        witnessed=any(witness.refutes for witness in subject.witnesses),
+        unseen=context.unseen,
+        witnessed=any(witness.refutes for witness in context.witnesses),
     )
     explained = Explanations()
-    exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, subject), None)
+    exact = explained.step("the exact epsilon of the pair", partial(_exact, statement, context), None)
     curve = explained.step("the claimed curve", partial(claim_curve, statement.claim, statement.epsilon), NO_CURVE)
-    power = partial(detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, subject.part), evidence)
+    power = partial(
+        detectable, bounds, statement.shared(len(bounds) * statement.n_hypotheses, context.significance_share), evidence
+    )
     smallest_detectable = explained.step("the power", power, NO_POWER) if verdict is Verdict.VIOLATION else power()
-    blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not nothing_to_go_on(subject.unseen)
+    blind = math.isinf(smallest_detectable.epsilon) and dependence is None and not mostly_unseen(context.unseen)
+    ledger = (*context.looks, *_ledger(fixed, lower_bounds, best), *context.later)
+    changes: tuple[Remedy, ...] = ()
+    if blind and verdict is not Verdict.VIOLATION:
+        changes = remedies(bounds, statement, evidence, context.significance_share)
+    provenance: dict[str, Any] = {part.name: getattr(context, part.name) for part in fields(Provenance)}
+    if dependence is not None:
+        lower_bounds = tuple(_with_dependence(bound, dependence) for bound in lower_bounds)
     return AuditResult(
-        game=subject.game,
-        mechanism=subject.mechanism,
-        relation=subject.relation,
-        attack=subject.attack,
+        **provenance | {"warnings": (*context.warnings, *explained.warnings)},
         claim=statement.epsilon,
         claim_name=str(statement.claim),
         exact_epsilon=exact,
         delta=statement.delta,
         confidence=statement.confidence,
-        bounds=lower_bounds
-        if dependence is None
-        else tuple(_with_dependence(bound, dependence) for bound in lower_bounds),
+        bounds=lower_bounds,
         p_value=min(1.0, p_value) if dependence is None else 1.0,
         detectable=smallest_detectable.epsilon,
         detectable_family=smallest_detectable.family,
-        trials=subject.trials,
-        seed=subject.seed,
         verdict=verdict,
-        ledger=(*subject.looks, *_ledger(fixed, lower_bounds, best), *subject.later),
+        ledger=ledger,
         tally=evidence.thinned(KEPT, keep=best.threshold),
         claim_curve=curve,
-        events=dict(subject.events),
-        fingerprint=subject.fingerprint,
         curve_violation=violation if dependence is None else None,
         dependence=None if dependence is None else str(dependence),
-        warnings=(*subject.warnings, *explained.warnings),
-        unseen=subject.unseen,
-        witnesses=subject.witnesses,
-        notes=subject.notes,
-        recovery=subject.recovery,
-        remedies=remedies(bounds, statement, evidence, subject.part)
-        if blind and verdict is not Verdict.VIOLATION
-        else (),
+        remedies=changes,
     )
 
 
-def _exact(statement: Statement, subject: AuditContext) -> float | None:
-    return None if subject.exact is None else float(subject.exact.epsilon(statement.delta))
+def _exact(statement: Statement, context: AuditContext) -> float | None:
+    return None if context.exact is None else float(context.exact.epsilon(statement.delta))
 
 
 def _with_dependence(bound: LowerBound, dependence: Dependence) -> LowerBound:

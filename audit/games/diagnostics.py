@@ -1,18 +1,25 @@
-"""Observations on the trials of a pair other than scores: witnesses, dependence, warnings and notes."""
+"""Observations on the trials of a pair other than scores: witnesses, dependence, warnings, the refuting event."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ...attacks.base import Scorer
+from ...attacks.distinguishing.events import EventScorer
 from ...mechanisms.adapters.functions.first_runs import FirstRuns
 from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.core.base import Mechanism, Outputs
+from ...mechanisms.core.errors import ReleaseError
 from ...mechanisms.core.printable import display_name
 from ..bounds.base import LedgerEntry
-from ..results.witness.base import Witness
-from ..results.witness.datasets import as_json
+from ..evidence.verdict import Verdict
+from ..results.audit_result import AuditResult
+from ..results.refuting_event import RefutingEvent, points_to_side_1
+from ..results.witness.base import Witness, as_json
+from ..results.witness.event import EventRule, rule_of
 from ..results.witness.impossible import impossible_outputs
 from ..results.witness.no_randomness import (
     EXPLAIN,
@@ -23,8 +30,13 @@ from ..results.witness.no_randomness import (
     no_randomness,
     replay,
 )
+from ..trials.examples import Examples
+from ..trials.execution import in_this_process
 from ..trials.independence import SHARE, Dependence, Independence
+from ..trials.plan import Chunk
 from ..trials.reduction import EvaluationScores
+from ..trials.seeds import Stage
+from ..trials.work import run
 from .setup import AuditSetup
 
 
@@ -98,13 +110,13 @@ class Diagnostics:
             )
         if self.evaluation.impossible.broken:
             texts.append(
-                f"the output law of {display_name(mechanism)} gives some outputs of these runs probability 0, so it is wrong. "
-                "(The bounds do not depend on it.)"
+                f"the output law of {display_name(mechanism)} gives some outputs of these runs probability 0, so it is "
+                "wrong. (The bounds do not depend on it.)"
             )
         if self.evaluation.impossible.error:
             texts.append(
-                f"the output law of {display_name(mechanism)} raised {self.evaluation.impossible.error}: the search for "
-                "outputs that the other side never gives is incomplete."
+                f"the output law of {display_name(mechanism)} raised {self.evaluation.impossible.error}: the search "
+                "for outputs that the other side never gives is incomplete."
             )
         return tuple(texts)
 
@@ -140,3 +152,32 @@ def _first_runs(mechanism: Mechanism) -> FirstRuns:
     """Return the observations of the first runs of a function; empty for any other mechanism."""
     first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
     return FirstRuns() if first_runs is None else first_runs
+
+
+def deciding_event(result: AuditResult, scorer: EventScorer, examples: Examples) -> RefutingEvent | None:
+    """Return the event that refutes the claim, with examples; None if there is no event or no examples."""
+    decided = result.decided_by
+    if result.verdict is not Verdict.VIOLATION or decided.threshold is None or decided.hits is None:
+        return None
+    above = points_to_side_1(decided.hits, (result.tally.n_out, result.tally.n_in))
+    outputs = examples.of(decided.threshold, above=above)
+    if outputs is None:
+        return None
+    event = RefutingEvent("", decided.threshold, above, *outputs)
+    rule = scorer.describe(decided.threshold, above=above)
+    return event if rule == event.name else replace(event, rule=rule)  # the rule, if the scorer has one
+
+
+def event_rule(
+    result: AuditResult, scorer: Scorer, question: AuditSetup, *, n_runs: int, seed: int, timeout: float | None
+) -> EventRule | None:
+    """Return the event as a rule on outputs, derived from `n_runs` extra runs on each side; None if there is none."""
+    decided = result.decided_by
+    if decided.threshold is None or result.dependence is not None:
+        return None
+    chunks = [Chunk(Stage.PROBE, side, 1, 0, n_runs) for side in (0, 1)]
+    with suppress(ReleaseError):  # a function may raise in these runs only
+        parts = [run(question.mechanism, question.neighbours, seed, chunk, timeout)[0] for chunk in chunks]
+        with in_this_process():
+            return rule_of(scorer, parts[0], parts[1], decided.threshold)
+    return None

@@ -27,7 +27,7 @@ from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ..bounds.base import Evidence, LedgerEntry
-from ..bounds.choose import BoundChoice, choose_bounds
+from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.coins import LEVEL, check_coins
 from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
@@ -125,7 +125,7 @@ def audit_scores(
     elif pilot is not None:
         raise ParameterError("pilot must be None: only bounds on the scores of a pair use a pilot.", argument="pilot")
     shared = statement.shared(len(bounds))
-    subject = AuditContext(
+    context = AuditContext(
         game=game,
         mechanism=ELSEWHERE if mechanism is None else display_name(mechanism),
         attack=attack,
@@ -136,7 +136,7 @@ def audit_scores(
         looks=_looks(counted, pilot, set_aside),
         recovery=recovery_of(counted, statement.claim, bounds, confidence),
     )
-    return conclude(statement, bounds, [each.fix(shared, pilot, counted.sizes) for each in bounds], counted, subject)
+    return conclude(statement, bounds, [each.fix(shared, pilot, counted.sizes) for each in bounds], counted, context)
 
 
 _KINDS: tuple[type[Evidence], ...] = (PairScores, BitScores, Successes)

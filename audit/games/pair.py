@@ -5,7 +5,8 @@ scores, every threshold that a bound chooses (on pilot trials), the number of tr
 between several bounds (Bonferroni). Pilot and evaluation trials come from disjoint random streams.
 
 If the attack reads the low bits of floats, the same trials are also scored without them, and each of the two scores
-uses half of the significance (Bonferroni): the pilot decides whether low bits are read.
+uses half of the significance (Bonferroni), so that the bounds on both hold simultaneously. The pilot decides whether
+low bits are read.
 
 With stop="anytime" the number of trials is not fixed; the plan fixes the looks only. Every bound then holds at all
 numbers of trials simultaneously, so that the rule "stop when the claim is refuted" is covered. A look sees whole rounds
@@ -28,24 +29,23 @@ from ...mechanisms.core.printable import display_name
 from ..bounds.base import FixedBound, LedgerEntry
 from ..evidence.game import Game, Trials
 from ..evidence.scores import PairScores, Scores
-from ..results.audit_result import AuditResult
-from ..results.explained import Explanations
-from ..results.witness.datasets import as_json
-from ..trials.changed_state import Changed
+from ..evidence.verdict import Verdict
+from ..results.audit_result import AuditResult, WithoutLowBits
+from ..results.refuting_event import points_to_side_1
+from ..results.text import Explanations
+from ..results.witness.base import as_json
 from ..trials.examples import Examples
 from ..trials.execution import Work, execute, in_this_process
 from ..trials.independence import Independence
 from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import BESIDES, EvaluationScores, KeptScores, PilotOutputs, Reduction
-from ..trials.repeated_chunks import ReplayGuard
+from ..trials.reduction import SECOND, Changed, EvaluationScores, KeptScores, PilotOutputs, Reduction
+from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
 from ..trials.work import EvaluationWork, PilotWork
 from .conclude import AuditContext, conclude
-from .diagnostics import Diagnostics
-from .low_bits import beside
-from .refuting_event import deciding_event, event_rule
+from .diagnostics import Diagnostics, deciding_event, event_rule
 from .setup import AuditSetup
 
 GRID = 1024
@@ -54,6 +54,9 @@ RULE_RUNS = 1_000
 """Number of runs on each side from which the rule of an event is derived."""
 QUANTILES = (0.1, 0.5, 0.9)
 """Quantiles of the pilot scores: thresholds of further events whose independence is tested."""
+_TWO_SCORES = LedgerEntry(
+    "low bits", "2 scores: with the low bits of floats, and without", "half of the significance each"
+)
 FixedBounds = tuple[FixedBound[Scores], ...]
 
 
@@ -73,7 +76,7 @@ class Track:
     pilot: PairScores
     bounds: FixedBounds
     grid: Floats | None
-    part: float
+    significance_share: float
 
 
 @dataclass(eq=False)
@@ -101,7 +104,7 @@ class PairRun:
         """Return the result: run the pilot and the evaluation, compute bounds and verdict."""
         first = Independence() if self.question.guarded else None
         pilots = self._pilot(first)
-        track, *others = (self._track(*each, self.question.part / len(pilots)) for each in pilots)
+        track, *others = (self._track(*each, self.question.significance_share / len(pilots)) for each in pilots)
         second = others[0] if others else None
         scorer, bounds = track.scorer, track.bounds
         self.examples.follow([threshold for bound in bounds for threshold in bound.thresholds])
@@ -113,9 +116,9 @@ class PairRun:
         result = self._conclude(track, *evaluated, independence)
         if second is not None:
             _, evaluation, _ = evaluated
-            assert evaluation.besides is not None
-            without = self._conclude(second, evaluation.besides.scores(), evaluation, (), independence)
-            scorer, result = beside(result, without, scorer, second.scorer)
+            assert evaluation.second is not None
+            without = self._conclude(second, evaluation.second.scores(), evaluation, (), independence)
+            scorer, result = combine_scores(result, without, scorer, second.scorer)
         if result.refuted_by is None:
             return result
         return self._explain(result, scorer)
@@ -152,11 +155,11 @@ class PairRun:
                 for each in scorers
             ]
 
-    def _track(self, scorer: EventScorer, pilot: PairScores, part: float) -> Track:
+    def _track(self, scorer: EventScorer, pilot: PairScores, significance_share: float) -> Track:
         question, n = self.question, self.plan.evaluation
-        shared = question.shared_at(part)
+        shared = question.shared_at(significance_share)
         bounds = tuple(bound.fix(shared, pilot, (n, n)) for bound in question.bounds)
-        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), part)
+        return Track(scorer, pilot, bounds, self._grid(pilot, bounds), significance_share)
 
     def _grid(self, pilot: PairScores, bounds: FixedBounds) -> Floats | None:
         """Return the thresholds at which scores are counted; None if the scores themselves are kept."""
@@ -181,7 +184,7 @@ class PairRun:
         question, bounds = self.question, track.bounds
         watched = next((bound for bound in bounds if len(bound.thresholds) == 1), None)
         watch = watched.thresholds[0] if watched else None
-        second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, BESIDES)
+        second_scores = None if second is None else KeptScores(self.plan.evaluation, second.grid, SECOND)
         into = EvaluationScores(self.plan, track.grid, watch, independence, second_scores)
 
         def so_far() -> str:
@@ -193,7 +196,7 @@ class PairRun:
 
         work = self._work(track.scorer, track.grid, independence)
         if second is not None:
-            work = replace(work, besides=(second.scorer, second.grid))
+            work = replace(work, second=(second.scorer, second.grid))
         self._execute(Stage.EVALUATION, work, into, so_far)
         return into.scores(), into
 
@@ -269,7 +272,7 @@ class PairRun:
         witnesses = explained.step("the search for witnesses", partial(observed.witnesses, self.seed), ())
         notes = explained.step("what the first runs showed", observed.notes, ())
         warnings = explained.step("what the trials showed", observed.warnings, ())
-        subject = AuditContext(
+        context = AuditContext(
             game=Game.DISTINGUISHING,
             mechanism=display_name(question.mechanism),
             attack=question.attack_name,
@@ -280,7 +283,7 @@ class PairRun:
             exact=exact,
             looks=question.looks(),
             later=(*looks, *observed.looks()),
-            part=track.part,
+            significance_share=track.significance_share,
             dependence=observed.dependence(),
             events=evaluation.events(),
             unseen=_unseen(evaluation.events(), track.scorer) / (2 * n) if self.plan.pilot else 0.0,
@@ -288,14 +291,14 @@ class PairRun:
             witnesses=witnesses,
             notes=notes,
         )
-        result = conclude(question.statement, question.bounds, track.bounds, scores, subject)
+        result = conclude(question.statement, question.bounds, track.bounds, scores, context)
         if result.refuted_by not in ("bound", "curve"):
             return result
         dependence = observed.doubted(partial(self._refuted_by_copies, track))
         if dependence is None:
             return result
         return conclude(
-            question.statement, question.bounds, track.bounds, scores, replace(subject, dependence=dependence)
+            question.statement, question.bounds, track.bounds, scores, replace(context, dependence=dependence)
         )
 
     def _refuted_by_copies(self, track: Track, out: Outputs, in_: Outputs) -> bool:
@@ -303,11 +306,44 @@ class PairRun:
         with in_this_process():
             scores = PairScores(np.asarray(track.scorer.score(out)), np.asarray(track.scorer.score(in_)))
         question, sizes = self.question, (len(out), len(in_))
-        fixed = [bound.fix(question.shared_at(track.part), track.pilot, sizes) for bound in question.bounds]
-        return any(bound.exceeds_claim(scores) or bound.curve_test(scores) is not None for bound in fixed)
+        fixed = [
+            bound.fix(question.shared_at(track.significance_share), track.pilot, sizes) for bound in question.bounds
+        ]
+        return any(bound.refutes(scores) for bound in fixed)
 
 
 def _unseen(events: Mapping[str, tuple[int, int]], scorer: EventScorer) -> int:
     """Return the number of evaluation runs with an exceptional output that no pilot run gave."""
     known = set() if scorer.labels is None else set(scorer.labels.tolist())
     return sum(sum(counts) for display_name, counts in events.items() if display_name not in known)
+
+
+def combine_scores(
+    result: AuditResult, without: AuditResult, scorer: EventScorer, scorer_without: EventScorer
+) -> tuple[EventScorer, AuditResult]:
+    """Combine the results of two scores of the same trials, and return the scorer that the result reports.
+
+    Almost every function that adds float noise to a number leaks in the low bits of its output. The score without them
+    shows whether the claim is also refuted for another reason. The combined p-value is twice the smaller one.
+
+    Args:
+        result, without: results with low bits and without, each at half of the significance.
+        scorer, scorer_without: their scorers.
+
+    Returns:
+        `result` and its scorer; `without` and its scorer if only `without` refutes the claim.
+    """
+    p_value, ledger = min(result.p_value, without.p_value), (*result.ledger, _TWO_SCORES)
+    if without.verdict is Verdict.VIOLATION and result.verdict is not Verdict.VIOLATION:
+        return scorer_without, replace(without, p_value=p_value, ledger=(*without.ledger, _TWO_SCORES))
+    summary = WithoutLowBits(without.bound, without.curve_violation, _rule_without(without, scorer_without))
+    return scorer, replace(result, p_value=p_value, ledger=ledger, without_low_bits=summary)
+
+
+def _rule_without(without: AuditResult, scorer: EventScorer) -> str:
+    """Return a description of the event of the larger bound or of the refuted curve; empty if there is none."""
+    decided = without.decided_by
+    if decided.threshold is None or decided.hits is None:
+        return ""
+    above = points_to_side_1(decided.hits, (without.tally.n_out, without.tally.n_in))
+    return scorer.describe(decided.threshold, above=above)

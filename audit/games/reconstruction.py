@@ -36,17 +36,16 @@ from ...mechanisms.core.validation import whole
 from ..evidence.scores import BitScores, Successes
 from ..results.text import INDEPENDENT
 from ..results.witness.no_randomness import replay
-from ..trials.changed_state import Changed
-from ..trials.constant_outputs import Unvarying, only_output
 from ..trials.execution import execute, in_this_process
 from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, versions
 from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
 from ..trials.progress import Reporter
-from ..trials.repeated_chunks import ReplayGuard
+from ..trials.reduction import Changed
+from ..trials.repeated_outputs import ReplayGuard, Unvarying, only_output
 from ..trials.seeds import Stage, child_seed, stream
 from ..trials.work import run_each
-from .rounds import BitRounds, CandidateRounds, Guessed, Won, plan_rounds
+from .rounds import BitReduction, BitRounds, CandidateRounds, SuccessReduction, plan_rounds
 from .setup import check_function, workers_of
 
 DEPENDENT = 1e-4
@@ -135,7 +134,7 @@ class _Game:
         vectorised = mechanism.workers is Workers.THREADS and not bits
         chunks = plan_rounds(self.n_rounds, bytes_per_round, SMALLEST_BATCH if vectorised else 1)
         independence = Independence([0.0]) if tested else None
-        into: Any = (Guessed if bits else Won)(self.target, self.n_rounds, independence)
+        into: Any = (BitReduction if bits else SuccessReduction)(self.target, self.n_rounds, independence)
         changed = Changed(name)
         work = (BitRounds if bits else CandidateRounds)(self.target, guesser, self.seed, tested, self.timeout)
         with options.opened(self._describe(chunks[0].size)) as (opened, reporter):

@@ -28,7 +28,7 @@ from ...mechanisms.core.relation import Relation
 from ..evidence.scores import BitScores, Successes
 from ..trials.independence import Independence, order
 from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
-from ..trials.repeated_chunks import signature
+from ..trials.repeated_outputs import signature
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 from ..trials.work import run_each
@@ -142,7 +142,7 @@ class BitRounds(Rounds):
         return scores
 
 
-class Won:
+class SuccessReduction:
     """The successes of all chunks, and the data for the test of independence."""
 
     def __init__(self, target: SecretTarget, n_rounds: int, independence: Independence | None) -> None:
@@ -165,7 +165,7 @@ class Won:
         return Successes(self._n_success, self._n_rounds, secret.prior_success, secret.k if compared else 0)
 
 
-class Guessed:
+class BitReduction:
     """The bits and scores of all chunks, and the data for the test of independence."""
 
     def __init__(self, target: SecretTarget, n_rounds: int, independence: Independence | None) -> None:
@@ -221,4 +221,4 @@ def _order_of(outputs: Outputs) -> Arrays:
     return order(outputs, sums, _NO_EVENTS)
 
 
-__all__ = ["BitRounds", "CandidateRounds", "Guessed", "Won", "joined", "plan_rounds"]
+__all__ = ["BitReduction", "BitRounds", "CandidateRounds", "SuccessReduction", "joined", "plan_rounds"]

@@ -20,7 +20,7 @@ from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import display_name
 from ..bounds.base import LedgerEntry, PairBound, PilotMissingError
-from ..bounds.choose import BoundChoice, choose_bounds
+from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..evidence.statement import Statement, check_claim
 from ..trials.independence import SHARE, independent_by_construction
 from ..trials.options import versions
@@ -32,7 +32,7 @@ from ..trials.work import probe
 class AuditSetup:
     """The checked and complete arguments of an audit, before any run.
 
-    `again` is True for a second audit, after a call with many runs raised in the first one: see `one_at_a_time`.
+    `is_second_audit` is True after a call with many runs raised in a first audit: see `one_at_a_time`.
     """
 
     mechanism: Mechanism
@@ -43,7 +43,7 @@ class AuditSetup:
     bounds: tuple[PairBound, ...]
     statement: Statement
     stop: str | None = None
-    again: bool = False
+    is_second_audit: bool = False
 
     @classmethod
     def ask(
@@ -92,13 +92,13 @@ class AuditSetup:
         return not independent_by_construction(self.mechanism)
 
     @property
-    def part(self) -> float:
+    def significance_share(self) -> float:
         """Share of the significance for the bounds: 1 - SHARE if independence is tested, SHARE in a second audit.
 
         In the first audit a bound is wrong with probability at most 1 - SHARE of the significance, whatever the calls
         that raised would have shown, and in the second audit with SHARE: together at most the whole significance.
         """
-        if self.again:
+        if self.is_second_audit:
             return SHARE
         return 1.0 - SHARE if self.guarded else 1.0
 
@@ -116,21 +116,21 @@ class AuditSetup:
         """Return the question with one run per call, for a second audit; None if runs are not made many per call."""
         if not isinstance(self.mechanism, FunctionMechanism) or self.mechanism.style != "many-runs":
             return None
-        return replace(self, mechanism=self.mechanism.one_at_a_time(), again=True)
+        return replace(self, mechanism=self.mechanism.one_at_a_time(), is_second_audit=True)
 
     @property
     def shared(self) -> Statement:
         """Statement for each of several bounds, such that all of them hold simultaneously (Bonferroni)."""
-        return self.shared_at(self.part)
+        return self.shared_at(self.significance_share)
 
-    def shared_at(self, part: float) -> Statement:
+    def shared_at(self, significance_share: float) -> Statement:
         """Return the statement for each bound at another share of the significance."""
-        return self.statement.shared(len(self.bounds), part)
+        return self.statement.shared(len(self.bounds), significance_share)
 
     @property
     def strictest(self) -> Statement:
         """Statement for each bound at the strictest level of Holm's correction over all hypotheses."""
-        return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.part)
+        return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.significance_share)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of the pair, if it is known; None otherwise."""
@@ -143,11 +143,9 @@ class AuditSetup:
         """Return the ledger entries on choices before the trials."""
         learned = "trained on pilot trials only" if self.attack.minimum_pilot else "not trained on trials"
         raised = "2: a call with many runs raised, and all runs were repeated, one per call"
-        again = (
-            (LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second"),) if self.again else ()
-        )
+        audits = LedgerEntry("audits", raised, f"{SHARE:.0%} of the significance for the second")
         return (
-            *again,
+            *((audits,) if self.is_second_audit else ()),
             LedgerEntry("pair", "1, fixed beforehand", "no correction needed"),
             LedgerEntry("attack", f"1, {self.attack_name}", learned),
         )

@@ -30,7 +30,7 @@ from ..trials.execution import execute
 from ..trials.options import RunOptions, versions
 from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
 from ..trials.progress import Reporter
-from ..trials.repeated_chunks import ReplayGuard
+from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import Arrays
 

@@ -1,20 +1,11 @@
-"""What an attack on the data of people gains over what is guessed anyway. Metrics: no bound on epsilon is in here.
+"""Gain of attacks on people's data over baselines, and membership metrics; none of them bounds epsilon.
 
-    gain                attack and baselines on the same people -> Gain
-    attribute_gain      ... of an attribute inference attack, whose baselines it makes
-    disclosure          ... of singling out, linkability or attribute inference from synthetic tables -> Disclosed
-    most_gained         the largest gain that (epsilon, delta) allows
-    residual_risk       the risks as others publish them -> ResidualRisk, an estimate
-
-gain.py       gain() and Gain: success rates, paired gains over each baseline, residual risk
-attributes.py  attribute_gain()
-disclosure.py  disclosure() and Disclosed: everybody, and the worst group; most_gained()
-residual_risk.py  residual_risk(): Wilson intervals, which have no coverage here
-text.py       the same in plain words
-membership/          How much membership attacks find out, and when that says something about epsilon
+gain.py           gain(), attribute_gain(): success rates, paired gains over each baseline, residual risk -> Gain
+disclosure.py     disclosure(): singling out, linkability, attribute inference -> Disclosed; most_gained()
+residual_risk.py  residual_risk(): the published definition, with Wilson intervals that have no coverage here
+membership/       evaluate(): AUC and rates of membership attacks, over all records and for each -> MembershipResult
 """
 
-from .attributes import attribute_gain as attribute_gain
 from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained
-from .gain import Gain as Gain, Over as Over, Rate as Rate, gain as gain
+from .gain import Gain as Gain, Over as Over, Rate as Rate, attribute_gain as attribute_gain, gain as gain
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk

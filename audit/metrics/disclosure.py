@@ -45,21 +45,21 @@ class Disclosed:
     """Gains of an attack over all people and over groups of people.
 
     Args:
-        everybody: gain over all people attacked.
+        overall: gain over all people attacked.
         groups: gain over the people of each group, by name.
         left_out: groups with fewer than 10 people in a half.
         confidence: simultaneous confidence of all intervals of gains.
     """
 
-    everybody: Gain
+    overall: Gain
     groups: Mapping[str, Gain]
     left_out: tuple[str, ...]
     confidence: float
 
     @property
     def worst(self) -> tuple[str, Gain]:
-        """Group with the largest gain, with its name; "everybody" without groups."""
-        named = self.groups or {"everybody": self.everybody}
+        """Group with the largest gain, with its name; "all people" without groups."""
+        named = self.groups or {"all people": self.overall}
         return max(named.items(), key=lambda item: item[1].headline.value)
 
     def summary(self) -> str:
@@ -67,7 +67,7 @@ class Disclosed:
         name, worst = self.worst
         low, high = 100 * worst.headline.lower, 100 * worst.headline.upper
         text = f"{100 * worst.headline.value:+.1f} points ({low:+.1f} to {high:+.1f}), {worst.n:,} {worst.of}"
-        return "\n".join([self.everybody.summary(), *([f"worst group, {name}: gain {text}"] if self.groups else [])])
+        return "\n".join([self.overall.summary(), *([f"worst group, {name}: gain {text}"] if self.groups else [])])
 
 
 def disclosure(

@@ -31,12 +31,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...attacks.attribute_inference.base import AttributeInference, People, Sensitive
+from ...attacks.attribute_inference.imputation import Imputation
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.validation import open_unit
 from ..bounds.numerics import binomial, bounded_mean, paired
-from ..results import consistency
-from ..results.drawing import draw
-from ..results.saved import Saved
+from ..results.saved import DrawnResult, require, within
+from ..results.text import percent
 
 Values = NDArray[np.bool_] | NDArray[np.float64]
 
@@ -70,7 +71,7 @@ class Over:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gain(Saved):
+class Gain(DrawnResult):
     """Success of an attack and of its baselines.
 
     Args:
@@ -119,28 +120,16 @@ class Gain(Saved):
 
     def summary(self) -> str:
         """Return a table of success and gains in plain text, and their interpretation."""
-        from .text import summary
-
         return summary(self)
-
-    def plot(self) -> Any:
-        """Return a matplotlib Figure: the attack and its baselines, and the gain over each."""
-        return draw(self)
 
     def check(self) -> None:
         """Raise `ResultError` if the numbers contradict each other."""
-        consistency.require(len(self.over) > 0, "over", "there is no baseline")
-        consistency.within(0.0, 1.0, "", confidence=self.confidence)
+        require(len(self.over) > 0, "over", "there is no baseline")
+        within(0.0, 1.0, "", confidence=self.confidence)
         rates = [self.attack, self.headline, *(r for o in self.over for r in (o.success, o.gain, o.residual_risk))]
         for rate in rates:
-            consistency.within(rate.lower, rate.upper, "", value=rate.value)
-        consistency.within(0.0, 1.0, "attack", value=self.attack.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Gain) and self.to_json() == other.to_json()
-
-    def __hash__(self) -> int:
-        return hash((self.n, self.attack))
+            within(rate.lower, rate.upper, "", value=rate.value)
+        within(0.0, 1.0, "attack", value=self.attack.value)
 
     def __repr__(self) -> str:
         headline = f"{self.headline.value:+.3f} ({self.headline.lower:+.3f} to {self.headline.upper:+.3f})"
@@ -206,6 +195,55 @@ def gain(
     return Gain(_rate(hit, level, exact), over, headline, len(hit), of, exact, confidence)
 
 
+def attribute_gain(
+    attack: AttributeInference,
+    releases: tuple[Any, Any],
+    people: tuple[People, People],
+    sensitive: Sensitive,
+    *,
+    known: People,
+    baseline: AttributeInference | None = None,
+    confidence: float = 0.95,
+) -> Gain:
+    """Measure the gain of an attack on people in the data over the baselines.
+
+    Each release is attacked about its own people, and serves as the release without the person for those of the other
+    half. By chance one of two releases is more accurate for all people: as the two are exchanged, this effect cancels,
+    and the gain measures what a release leaks about its own people only.
+
+    Args:
+        attack: the attribute inference attack.
+        releases: two fitted models, or two synthetic tables, made in the same way.
+        people: features `(n, d)` and labels `(n,)` of equally many people of the first and of the second release,
+            disjoint random halves of one population.
+        sensitive: the attribute to infer.
+        known: other people of the same population, whose records the attacker knows.
+        baseline: attack without the release, `Imputation()` if None.
+        confidence: of each interval.
+
+    Raises:
+        AttackError: the attack cannot use the releases.
+        ParameterError: not two releases, different numbers of people, or a value that is not one of `sensitive`.
+
+    Guarantees:
+        The intervals hold for these two releases, and for people from the population of those attacked.
+    """
+    if len(releases) != 2 or len(people) != 2 or len(np.asarray(people[0][1])) != len(np.asarray(people[1][1])):
+        raise ParameterError(
+            "releases and people must be two each, with equally many people, so that the quality of a release cancels: "
+            "split the people at random, and make one release of each half.",
+            argument=("releases", "people"),
+        )
+    guess = Imputation() if baseline is None else baseline
+    pairs = [(releases[i], releases[1 - i], people[i]) for i in (0, 1)]
+    return gain(
+        np.concatenate([attack.right(own, who, sensitive, known) for own, _, who in pairs]),
+        without_release=np.concatenate([guess.right(None, who, sensitive, known) for *_, who in pairs]),
+        without_person=np.concatenate([attack.right(other, who, sensitive, known) for _, other, who in pairs]),
+        confidence=confidence,
+    )
+
+
 def _values(name: str, argument: ArrayLike) -> Values:
     """Return the booleans or numbers in [0, 1] of one argument."""
     values = np.asarray(argument)
@@ -258,3 +296,49 @@ def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[
         return paired.lower(wins, losses, len(hit), level), paired.upper(wins, losses, len(hit), level)
     half = 0.5 * (1.0 + hit.astype(np.float64) - base.astype(np.float64))
     return 2.0 * bounded_mean.lower(half, level) - 1.0, 2.0 * bounded_mean.upper(half, level) - 1.0
+
+
+def summary(gain: Gain) -> str:
+    """Return a table of attack and baselines, the gain over the better one, and its interpretation."""
+    rows = [("attack", _percent(gain.attack), "")]
+    rows += [(o.baseline, _percent(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in gain.over]
+    name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
+    lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
+    kind = "right" if gain.exact else "mean score"
+    headline = f"{_points(gain.headline)} over the better baseline"
+    head = f"{kind}, of {gain.n:,} {gain.of}; intervals: {percent(gain.confidence)} confidence"
+    return "\n".join([head, *lines, f"gain: {headline}", meaning(gain)])
+
+
+def meaning(gain: Gain) -> str:
+    """Return the interpretation of the numbers for the release."""
+    least = f"{100 * gain.minimum_detectable:.2g} points"
+    names = {over.baseline: over for over in gain.over}
+    learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
+    if gain.shown:
+        text = f"The release leaks: the attack gains at least {100 * gain.headline.lower:.2g} points."
+    elif gain.headline.upper < 0.0:
+        text = "The attack is worse than a baseline: it gains nothing."
+    else:
+        text = f"No gain was detected. A gain of {least} would have been detected."
+    if not gain.shown and learned and PERSON in names:
+        text += " The attack learns from the population: it succeeds as often without the person."
+    if PERSON not in names:
+        text += (
+            " No release without the person was attacked: the gain may be learned from the population, not memorised."
+        )
+    elif len(names) == 1:
+        text += " The success of guesses without any release was not measured."
+    return text
+
+
+def _percent(rate: Rate) -> str:
+    return f"{100 * rate.value:.1f} % ({100 * rate.lower:.1f} to {100 * rate.upper:.1f})"
+
+
+def _points(rate: Rate) -> str:
+    return f"{100 * rate.value:+.1f} points ({100 * rate.lower:+.1f} to {100 * rate.upper:+.1f})"
+
+
+def _risk(rate: Rate) -> str:
+    return f"residual risk {rate.value:.2f} ({rate.lower:.2f} to {rate.upper:.2f})"

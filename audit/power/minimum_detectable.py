@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ...mechanisms.core.root_finding import bisect
+
 Look: TypeAlias = Callable[[float], tuple[bool, float]]
 """Test at a parameter: whether it rejects, and its approximate margin (< 0 if it does not); nan if unknown."""
 _STEERED = 8
@@ -96,7 +98,4 @@ def _bisected(
         if high >= largest:
             return None
         low, high, step = high, min(high * step, largest), step * step
-    while high - low > precision * max(high, _LEAST):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if rejects(middle) else (middle, high)
-    return low, high
+    return bisect(rejects, low, high, close=lambda low, high: high - low <= precision * max(high, _LEAST))

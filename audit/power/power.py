@@ -95,7 +95,7 @@ def refutable(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evid
 
 def _refuted_by(bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence) -> bool:
     fixed = (bound.fix(statement, None, evidence.sizes) for bound in bounds)
-    return any(one.exceeds_claim(evidence) or one.curve_test(evidence) is not None for one in fixed)
+    return any(one.refutes(evidence) for one in fixed)
 
 
 def detectable_epsilon(
@@ -178,7 +178,7 @@ def _detectable_in_bits(bounds: tuple[Bound[Any], ...], statement: Statement, n_
 
     def exceeds(scores: Floats) -> bool:
         game = BitScores(bits[None, :], scores[None, :])
-        return any(bound.exceeds_claim(game) or bound.curve_test(game) is not None for bound in fixed)
+        return any(bound.refutes(game) for bound in fixed)
 
     def detected(parameter: float) -> bool:
         true_curve = family.search(parameter)
@@ -320,7 +320,7 @@ class _PairPower:
     def _judged(self, bound: PairBound, tally: Tally) -> tuple[bool, float]:
         ready = bound.fix(self.statement, PairCounts(tally), (tally.n_out, tally.n_in))
         counts = PairCounts(_with(tally, ready.thresholds))
-        return ready.exceeds_claim(counts) or ready.curve_test(counts) is not None, _margin(ready, counts)
+        return ready.refutes(counts), _margin(ready, counts)
 
 
 def _margin(bound: FixedBound[Scores], counts: PairCounts) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...mechanisms.accounting import ApproximateDP
 from ...mechanisms.core.errors import DpassayError
+from ...mechanisms.core.root_finding import bisect, integer
 from ..bounds.base import Bound, Evidence
 from ..evidence.scores import BitScores, Successes
 from ..evidence.statement import Statement
@@ -55,7 +56,7 @@ class Remedy:
 
 
 def remedies(
-    bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, part: float = 1.0
+    bounds: Sequence[Bound[Any]], statement: Statement, evidence: Evidence, significance_share: float = 1.0
 ) -> tuple[Remedy, ...]:
     """Return changes with each of which these bounds could refute the claim; none where they can, or none helps.
 
@@ -63,11 +64,11 @@ def remedies(
         bounds: those of the audit.
         statement: at its whole confidence; its number of hypotheses counts.
         evidence: gives the kind and the number of trials.
-        part: share of the significance that is left to the bounds.
+        significance_share: share of the significance that is left to the bounds.
     """
 
     def able(stated: Statement = statement, kind: Evidence = evidence, n: int | None = None) -> bool:
-        shared = stated.shared(len(bounds) * stated.n_hypotheses, part)
+        shared = stated.shared(len(bounds) * stated.n_hypotheses, significance_share)
         try:
             return refutable(bounds, shared, kind, n)
         except DpassayError:  # such a statement cannot be made
@@ -114,10 +115,11 @@ def _least_number(able: Callable[[int], bool], evidence: Evidence) -> int | None
         low, high = high, 2 * high
         if high > most:
             return None
-    while high - low > (1 if high <= _FINE else high // 200):
-        middle = (low + high) // 2
-        low, high = (low, middle) if able(middle) else (middle, high)
-    return high
+
+    def close(low: float, high: float) -> bool:
+        return high - low <= (1 if high <= _FINE else high // 200)
+
+    return int(bisect(lambda n: able(int(n)), low, high, close=close, middle=integer)[1])
 
 
 def _to_confidence(able: Callable[[float], bool], statement: Statement) -> float | None:
@@ -136,10 +138,7 @@ def _first(able: Callable[[int], bool], low: int, high: int) -> int | None:
     """Return the first whole number after `low` from which on `able` holds; None if it does not hold at `high`."""
     if high <= low or not able(high):
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if able(middle) else (middle, high)
-    return high
+    return int(bisect(lambda k: able(int(k)), low, high, middle=integer)[1])
 
 
 def _rounded(place: int) -> float:

@@ -7,9 +7,10 @@ from typing import Any
 
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.root_finding import bisect, bracket, integer
 from ...mechanisms.core.validation import open_unit
 from ..bounds.base import FixedBound
-from ..bounds.choose import BoundChoice, choose_bounds
+from ..bounds.catalogue import BoundChoice, choose_bounds
 from ..bounds.reconstruction import Reconstruction, allowed_success
 from ..evidence.scores import Successes
 from ..evidence.statement import Statement
@@ -69,38 +70,28 @@ def rounds_needed(
     statement = Statement.about(None, claim, delta=delta, confidence=confidence, n_hypotheses=1, relation=None)
     shared = statement.shared(len(bounds))
 
-    def power(n: int) -> float:
+    def suffices(rounds: float) -> bool:
+        n = int(rounds)
         fixed = [chosen.fix(shared, None, (n,)) for chosen in bounds]
         least = _least_that_refutes(fixed, n, prior_success)
-        return float(binom.sf(least - 1, n, rate))
+        return bool(binom.sf(least - 1, n, rate) >= probability)
 
-    high = 1
-    while power(high) < probability:
-        high *= 2
-        if high > MOST_ROUNDS:
-            raise ParameterError(
-                f"truth {truth} is too close to {claim} to be distinguished in {MOST_ROUNDS:,} rounds.",
-                argument="truth",
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= probability else (middle, high)
-    return high
+    low, high = bracket(suffices, 0, 1, largest=MOST_ROUNDS)
+    if high > MOST_ROUNDS:
+        raise ParameterError(
+            f"truth {truth} is too close to {claim} to be distinguished in {MOST_ROUNDS:,} rounds.", argument="truth"
+        )
+    return int(bisect(suffices, low, high, middle=integer)[1])
 
 
 def _least_that_refutes(fixed: Sequence[FixedBound[Any]], n: int, prior_success: float) -> int:
     """Return the least number of successes of n rounds that refutes the claim; n + 1 if there is none."""
 
-    def refuted(k: int) -> bool:
-        successes = Successes(k, n, prior_success)
-        return any(bound.exceeds_claim(successes) or bound.curve_test(successes) is not None for bound in fixed)
+    def refuted(k: float) -> bool:
+        successes = Successes(int(k), n, prior_success)
+        return any(bound.refutes(successes) for bound in fixed)
 
-    low, high = 0, n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if refuted(middle) else (middle, high)
-    return high
+    return int(bisect(refuted, 0, n + 1, middle=integer)[1])
 
 
 __all__ = ["rounds_needed"]

@@ -6,23 +6,20 @@ The result contains everything that a table, a plot or a report shows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..bounds.base import LedgerEntry, LowerBound
 from ..bounds.curve import CurveViolation
 from ..evidence.game import Game, Trials
 from ..evidence.scores import Tally
-from ..evidence.verdict import Verdict, nothing_to_go_on
+from ..evidence.verdict import Verdict, mostly_unseen
 from ..power.remedies import Remedy
-from . import consistency
-from .deciding import RefutingEvent
-from .drawing import draw
 from .estimates.base import Estimate
-from .low_bits import WithoutLowBits
 from .recovery import Recovery
-from .saved import Saved
+from .refuting_event import RefutingEvent
+from .saved import DrawnResult, check_tally, require, same_length, within
 from .witness.base import Witness
 from .witness.event import EventRule
 
@@ -42,15 +39,70 @@ class ClaimCurve:
     delta: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AuditResult(Saved):
-    """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
+@dataclass(frozen=True)
+class WithoutLowBits:
+    """The largest bound of the attack without rules on the low bits of floats.
+
+    This bound and that of the whole attack hold simultaneously at the confidence of the audit.
+
+    Args:
+        bound: the largest bound, on the same trials.
+        curve_violation: the point where the trials contradict the claimed curve most; None where they do not.
+        rule: the event of the bound, in words; empty where there is none.
+    """
+
+    bound: LowerBound
+    curve_violation: CurveViolation | None = None
+    rule: str = ""
+
+    def refutes(self, claim: float) -> bool:
+        """Return whether the claim is refuted without low bits too."""
+        return self.bound.epsilon > claim or self.curve_violation is not None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Provenance:
+    """The origin of the evidence, and observations on it other than scores: the part of a result that its game knows.
 
     Args:
         game: the game that made the evidence: runs on a pair, canaries in one run, or reconstruction.
         mechanism: configuration of the mechanism, such as "Laplace(epsilon=1.0, sensitivity=1.0)".
         relation: the neighbouring relation of the pair and of the claim.
         attack: name of the attack.
+        trials: numbers of pilot and evaluation runs; `game.describe_trials(trials)` describes them.
+        seed: of every random stream.
+        fingerprint: SHA-256 of everything that determines the trials.
+        events: counts of exceptional outputs on side 0 and side 1, such as {"raised ValueError": (0, 12)}.
+        unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
+        warnings: limitations of the result that a reader should know, a sentence each; usually empty.
+        witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds are.
+        notes: differences between runs with the same seed on both sides, a sentence each; no evidence against the
+            claim by themselves.
+        recovery: success rate of a reconstruction, and the one that the claim allows; None without a reconstruction.
+    """
+
+    game: Game
+    mechanism: str
+    relation: str
+    attack: str
+    trials: Trials
+    seed: int
+    fingerprint: str
+    events: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unseen: float = 0.0
+    warnings: tuple[str, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    notes: tuple[str, ...] = ()
+    recovery: Recovery | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AuditResult(Provenance, DrawnResult):
+    """One audit: a mechanism, a pair, an attack, its bounds, and the verdict on the claim.
+
+    The fields of `Provenance` come first.
+
+    Args:
         claim: the claimed epsilon at `delta`.
         claim_name: the guarantee that gives this epsilon, such as "PureDP(epsilon=1.0)".
         exact_epsilon: true epsilon of the pair at `delta`, where it is known; else None.
@@ -60,26 +112,16 @@ class AuditResult(Saved):
         detectable: smallest true epsilon that a perfect attack detects with this many trials at power 90 %, if the
             truth is one of `detectable_family`; inf where no outcome could have refuted the claim.
         detectable_family: the family of true curves that was considered, such as "GaussianDP for some mu".
-        trials: numbers of pilot and evaluation runs; `game.counted(trials)` describes them.
-        seed: of every random stream.
         verdict: bound against claim.
         ledger: every data-dependent choice, with its correction.
         tally: counts of both sides above at most about 400 thresholds, for the curves.
         claim_curve: trade-off curve and privacy profile of the claim.
-        events: counts of exceptional outputs on side 0 and side 1, such as {"raised ValueError": (0, 12)}.
-        fingerprint: SHA-256 of everything that determines the trials.
         curve_violation: the point, at any delta, where the trials contradict the claimed curve most; None where they do
             not, or where no bound tests curves.
         dependence: why the independence test rejected; there is no verdict then. None where it did not reject.
-        warnings: limitations of the result that a reader should know, a sentence each; usually empty.
-        witnesses: findings without statistics; one that `refutes` the claim is a violation, whatever the bounds are.
-        notes: differences between runs with the same seed on both sides, a sentence each; no evidence against the
-            claim by themselves.
         datasets: of side 0 and side 1 of a violation, as JSON; None where they have no such form, or are long.
         event_rule: the event that decided a violation, as a rule on outputs; None where there is none.
         deciding: the event that refutes the claim, with outputs of each side in it; None where no single event does.
-        unseen: share of the evaluation runs that gave an exceptional output which no pilot run gave.
-        recovery: success rate of a reconstruction, and the one that the claim allows; None without a reconstruction.
         remedies: changes with each of which such an audit could refute the claim, where this one could not; else empty.
         without_low_bits: the bound without rules on the low bits of floats, where the attack has such rules; else None.
         estimates: estimates of epsilon without a guarantee, added by `with_estimates`.
@@ -88,10 +130,6 @@ class AuditResult(Saved):
     FORMAT: ClassVar[str] = "dpassay.audit-result"
     VERSION: ClassVar[int] = 4
 
-    game: Game
-    mechanism: str
-    relation: str
-    attack: str
     claim: float
     claim_name: str
     exact_epsilon: float | None
@@ -101,25 +139,16 @@ class AuditResult(Saved):
     p_value: float
     detectable: float
     detectable_family: str
-    trials: Trials
-    seed: int
     verdict: Verdict
     ledger: tuple[LedgerEntry, ...]
     tally: Tally
     claim_curve: ClaimCurve
-    events: dict[str, tuple[int, int]]
-    fingerprint: str
     curve_violation: CurveViolation | None = None
     dependence: str | None = None
-    warnings: tuple[str, ...] = ()
-    witnesses: tuple[Witness, ...] = ()
-    notes: tuple[str, ...] = ()
     datasets: tuple[str, str] | None = None
     event_rule: EventRule | None = None
     deciding: RefutingEvent | None = None
     estimates: tuple[Estimate, ...] = ()
-    unseen: float = 0.0
-    recovery: Recovery | None = None
     remedies: tuple[Remedy, ...] = ()
     without_low_bits: WithoutLowBits | None = None
 
@@ -149,6 +178,11 @@ class AuditResult(Saved):
         return self.curve_violation if self.verdict is Verdict.VIOLATION and self.bound.epsilon <= self.claim else None
 
     @property
+    def decided_by(self) -> LowerBound | CurveViolation:
+        """Limits that decide the verdict: the bound, or the violation of the curve if only that refutes the claim."""
+        return self.refuted_elsewhere or self.bound
+
+    @property
     def refuted_by(self) -> str | None:
         """Kind of evidence that refutes the claim: "witness", else "bound" or "curve"; None without a violation."""
         if self.verdict is not Verdict.VIOLATION:
@@ -175,7 +209,7 @@ class AuditResult(Saved):
         return evidence(self)
 
     def to_witness(self, path: Path | str) -> None:
-        """Write a violation as JSON, with datasets, event, counts and seeds, for `dpassay.audit.results.witness.checker`.
+        """Write a violation as JSON, with datasets, event, counts and seeds, for `results.witness.checker`.
 
         Raises:
             ResultError: the verdict is not a violation.
@@ -185,19 +219,9 @@ class AuditResult(Saved):
 
         write(self, path)
 
-    def plot(self) -> Any:
-        """Return a matplotlib Figure: bound and claim, trade-off curve, privacy profile, scores of the two sides."""
-        return draw(self)
-
     def check(self) -> None:
         """Raise `ResultError` if the numbers contradict each other, or the verdict does not follow from them."""
         check_audit(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AuditResult) and self.to_json() == other.to_json()
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
 
     def __repr__(self) -> str:
         bound = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
@@ -212,14 +236,14 @@ def check_audit(result: AuditResult, at: str = "") -> None:
     `consistent` and `underpowered` are both accepted.
     """
     rates = {"delta": result.delta, "confidence": result.confidence, "p_value": result.p_value, "unseen": result.unseen}
-    consistency.within(0.0, 1.0, at, **rates)
-    consistency.within(0.0, math.inf, at, claim=result.claim, detectable=result.detectable)
+    within(0.0, 1.0, at, **rates)
+    within(0.0, math.inf, at, claim=result.claim, detectable=result.detectable)
     trials = result.trials
-    consistency.within(0, math.inf, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
-    consistency.within(1, math.inf, at, evaluation=trials.evaluation)
+    within(0, math.inf, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
+    within(1, math.inf, at, evaluation=trials.evaluation)
     if result.exact_epsilon is not None:
-        consistency.within(0.0, math.inf, at, exact_epsilon=result.exact_epsilon)
-    consistency.require(len(result.bounds) > 0, at, "bounds is empty")
+        within(0.0, math.inf, at, exact_epsilon=result.exact_epsilon)
+    require(len(result.bounds) > 0, at, "bounds is empty")
     for bound in result.bounds:
         _check_bound(bound, at)
     if result.curve_violation is not None:
@@ -228,13 +252,13 @@ def check_audit(result: AuditResult, at: str = "") -> None:
         _check_bound(result.without_low_bits.bound, at)
         if result.without_low_bits.curve_violation is not None:
             _check_violation(result.without_low_bits.curve_violation, at)
-    consistency.check_tally(result.tally, at)
+    check_tally(result.tally, at)
     if result.recovery is not None:
         recovery = result.recovery
-        consistency.within(0.0, 1.0, at, success=recovery.success, prior=recovery.prior, allowed=recovery.allowed)
+        within(0.0, 1.0, at, success=recovery.success, prior=recovery.prior, allowed=recovery.allowed)
     curve = result.claim_curve
-    consistency.same_length(at, fpr=curve.fpr, fnr=curve.fnr)
-    consistency.same_length(at, epsilon=curve.epsilon, delta=curve.delta)
+    same_length(at, fpr=curve.fpr, fnr=curve.fnr)
+    same_length(at, epsilon=curve.epsilon, delta=curve.delta)
     _check_verdict(result, at)
 
 
@@ -242,18 +266,18 @@ def _check_verdict(result: AuditResult, at: str) -> None:
     """Check that the verdict follows from the numbers; a witness needs none, and dependent trials give no verdict."""
     if result.witness is not None:
         message = f"the verdict is {result.verdict.value!r}, but a witness refutes the claim"
-        consistency.require(result.verdict is Verdict.VIOLATION, at, message)
+        require(result.verdict is Verdict.VIOLATION, at, message)
         return
     if result.dependence is not None or result.verdict is Verdict.DEPENDENT:
         message = f"the verdict is {result.verdict.value!r}, and the reason for dependent trials {result.dependence!r}"
         agree = result.dependence is not None and result.verdict is Verdict.DEPENDENT
-        consistency.require(agree, at, message)
+        require(agree, at, message)
         return
     refuted = result.bound.epsilon > result.claim or result.curve_violation is not None
-    no_violation = Verdict.UNDERPOWERED if nothing_to_go_on(result.unseen) else Verdict.CONSISTENT
+    no_violation = Verdict.UNDERPOWERED if mostly_unseen(result.unseen) else Verdict.CONSISTENT
     follows = Verdict.VIOLATION if refuted else no_violation
     powerless = not refuted and result.ceiling <= result.claim
-    consistency.require(
+    require(
         result.verdict is follows or (powerless and result.verdict is Verdict.UNDERPOWERED),
         at,
         f"the verdict is {result.verdict.value!r}, but epsilon >= {result.bound.epsilon:.6g} against a claim of "
@@ -263,19 +287,17 @@ def _check_verdict(result: AuditResult, at: str) -> None:
 
 
 def _check_bound(bound: LowerBound, at: str) -> None:
-    consistency.within(0.0, math.inf, at, epsilon=bound.epsilon, ceiling=bound.ceiling)
-    consistency.within(0.0, 1.0, at, delta=bound.delta, confidence=bound.confidence)
-    consistency.within(0, math.inf, at, n_trials=bound.n_trials)
+    within(0.0, math.inf, at, epsilon=bound.epsilon, ceiling=bound.ceiling)
+    within(0.0, 1.0, at, delta=bound.delta, confidence=bound.confidence)
+    within(0, math.inf, at, n_trials=bound.n_trials)
     if bound.hits is not None:
-        consistency.within(0, bound.n_trials, at, hits=min(bound.hits), more_hits=max(bound.hits))
+        within(0, bound.n_trials, at, hits=min(bound.hits), more_hits=max(bound.hits))
 
 
 def _check_violation(violation: CurveViolation, at: str) -> None:
-    consistency.within(0.0, math.inf, at, epsilon=violation.epsilon)
-    consistency.within(0.0, 1.0, at, delta=violation.delta, delta_lower=violation.delta_lower)
+    within(0.0, math.inf, at, epsilon=violation.epsilon)
+    within(0.0, 1.0, at, delta=violation.delta, delta_lower=violation.delta_lower)
     for name, rate in (("fpr", violation.fpr), ("fnr", violation.fnr), ("claimed_fnr", violation.claimed_fnr)):
         if rate is not None:
-            consistency.within(0.0, 1.0, at, **{name: rate})
-    consistency.require(
-        violation.delta_lower > violation.delta, at, "the curve violation shows no more delta than is claimed"
-    )
+            within(0.0, 1.0, at, **{name: rate})
+    require(violation.delta_lower > violation.delta, at, "the curve violation shows no more delta than is claimed")

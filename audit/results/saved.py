@@ -8,7 +8,7 @@ Written    dataclasses as objects, in the order of their fields; tuples and arra
            values; infinities and NaN as "inf", "-inf", "nan".
 Read       the digest over everything else must match, so that every change is detected; then each field must have the
            type that its class states. A field with a default may be missing: new fields need no new version.
-           `dpassay.audit.results.consistency` checks that the numbers agree with each other.
+           `Saved.check` checks that the numbers agree with each other.
 
 The digest detects damage and accidental edits. It is no signature: a file with a recomputed digest can state anything
 that is consistent, so results are as trustworthy as their source.
@@ -22,16 +22,21 @@ import json
 import math
 import operator
 import types
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sized
 from enum import Enum
 from functools import cache
+from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ...mechanisms.core.errors import DpassayError, ResultError
+from ..evidence.scores import Tally
 
 DIGEST = "sha256"
+DRAWINGS = "dpassay.drawings"
+"""Entry points: name of a result's class -> function that draws it."""
 _SPECIAL = ("inf", "-inf", "nan")
 _AGAIN = "Restore an intact copy, or run the same command again."
 
@@ -66,6 +71,35 @@ class Saved:
         result: Self = decode(_fields(_object(text), cls.FORMAT, cls.VERSION), cls, "")
         result.check()
         return result
+
+
+class DrawnResult(Saved, ABC):
+    """A saved result with a table, a figure and arrays: audits and metrics; equal if the JSON forms are equal."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return the result as a table in plain text."""
+
+    def plot(self) -> Any:
+        """Return a matplotlib Figure of the result.
+
+        The metadata of the package names the function that draws it, so that results import no plots.
+
+        Raises:
+            DpassayError: no installed package draws this kind of result.
+        """
+        kind = type(self).__name__
+        for point in entry_points(group=DRAWINGS, name=kind):
+            return point.load()(self)
+        raise DpassayError(
+            f"no installed package draws a {kind}: dpassay runs from a copy. Install it: pip install -e ."
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
 
 
 def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
@@ -289,4 +323,35 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-__all__ = ["Saved", "decode", "digest", "encode"]
+# --- numbers that agree with each other -------------------------------------------------------------------------------
+
+
+def check_tally(tally: Tally, at: str) -> None:
+    """Raise `ResultError` unless hits decrease with the threshold, within the number of scores."""
+    same_length(at, thresholds=tally.thresholds, hits_out=tally.hits_out, hits_in=tally.hits_in)
+    require(bool((np.diff(tally.thresholds) > 0).all()), at, "the thresholds of the tally do not increase")
+    for name, hits, n in (("hits_out", tally.hits_out, tally.n_out), ("hits_in", tally.hits_in, tally.n_in)):
+        decreasing = (np.diff(hits) <= 0).all() and (hits >= 0).all() and (hits <= n).all()
+        require(bool(decreasing), at, f"{name} of the tally does not decrease from at most {n} to at least 0")
+
+
+def same_length(at: str, **columns: Sized) -> None:
+    """Raise `ResultError` unless the columns have the same length."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    require(len(set(lengths.values())) == 1, at, f"columns differ in length: {lengths}")
+
+
+def within(low: float, high: float, at: str, **numbers: float) -> None:
+    """Raise `ResultError` unless low <= number <= high; NaN is refused."""
+    for name, number in numbers.items():
+        require(low <= number <= high, at, f"{name} must lie between {low:g} and {high:g}, but is {number!r}")
+
+
+def require(holds: bool, at: str, otherwise: str) -> None:
+    """Raise `ResultError` with the place `at` and the reason `otherwise` unless `holds`."""
+    if not holds:
+        place = f"{at}: " if at else ""
+        raise ResultError(f"{place}{otherwise}. These results contradict themselves: run the same command again.")
+
+
+__all__ = ["Saved", "check_tally", "decode", "digest", "encode", "require", "same_length", "within"]

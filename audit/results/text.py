@@ -1,14 +1,16 @@
-"""Results as plain text: the summary table, and the evidence for a violation."""
+"""Results as plain text: the summary table, the evidence for a violation, and the steps of an explanation."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ...mechanisms.adapters.functions.guard import in_words
 from ...mechanisms.core.printable import line
-from ..evidence.verdict import Verdict, nothing_to_go_on
-from .deciding import words
-from .explained import Explanations
+from ..evidence.verdict import Verdict, mostly_unseen
+from .refuting_event import words
 
 if TYPE_CHECKING:
     from ..bounds.base import LowerBound
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from ..power.remedies import Remedy
     from .audit_result import AuditResult
     from .recovery import Recovery
-
 _MEANING = {
     Verdict.VIOLATION: "these trials contradict the claim: implementation, proof or accounting is wrong",
     Verdict.CONSISTENT: "these trials do not contradict the claim",
@@ -43,7 +44,7 @@ def reason(result: AuditResult) -> str:
     """Return the meaning of the verdict of this result, as one clause."""
     if result.refuted_by == "witness":
         return "a witness contradicts the claim, without statistics: implementation, proof or accounting is wrong"
-    if result.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(result.unseen):
+    if result.verdict is Verdict.UNDERPOWERED and mostly_unseen(result.unseen):
         return f"the attack could not learn from the pilot: {new_outputs(result)}"
     return meaning(result.verdict)
 
@@ -51,7 +52,7 @@ def reason(result: AuditResult) -> str:
 def what_to_change(result: AuditResult) -> str:
     """Return a sentence on the changes with which the audit could contradict the claim; empty if it already could."""
     if not result.remedies:
-        if result.verdict is not Verdict.UNDERPOWERED or nothing_to_go_on(result.unseen):
+        if result.verdict is not Verdict.UNDERPOWERED or mostly_unseen(result.unseen):
             return ""
         return (
             f"No feasible number of {result.game.words.unit}, confidence or delta would allow such an audit to "
@@ -65,7 +66,7 @@ def _changes(result: AuditResult, remedy: Remedy) -> list[str]:
     """Return the changes of one remedy, in words."""
     changes = []
     if remedy.trials is not None:
-        changes.append(result.game.enough(remedy.trials, result.trials))
+        changes.append(result.game.describe_needed(remedy.trials, result.trials))
     if remedy.confidence is not None:
         changes.append(f"a confidence of {percent(remedy.confidence)} or less")
     if remedy.delta is not None:
@@ -165,7 +166,7 @@ def summary(result: AuditResult) -> str:
     rows += [("remedy", text)] if (text := what_to_change(result)) else []
     rows += [
         ("attack", result.attack),
-        ("trials", result.game.counted(result.trials)),
+        ("trials", result.game.describe_trials(result.trials)),
         ("seed", str(result.seed)),
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
@@ -197,7 +198,7 @@ def without_low_bits(result: AuditResult) -> str:
 
 def _deciding(result: AuditResult) -> list[tuple[str, str]]:
     """Return rows on the event that refutes the claim, with its counts and example outputs of each side."""
-    event, decided = result.deciding, result.refuted_elsewhere or result.bound
+    event, decided = result.deciding, result.decided_by
     if event is None:
         return []
     sizes = (result.tally.n_out, result.tally.n_in)
@@ -213,7 +214,7 @@ def _bound(result: AuditResult) -> str:
 def evidence(result: AuditResult) -> str:
     """Return about a dozen lines on the deciding event, enough to check the verdict by hand."""
     bound, explained = result.bound, Explanations()
-    decided = result.refuted_elsewhere or bound
+    decided = result.decided_by
     event = (lambda: _event(result, decided)) if result.game.has_scores else (lambda: _guesses(result))
     shared = f", divided among {len(result.bounds)} bounds" if len(result.bounds) > 1 else ""
     rows = [
@@ -226,7 +227,7 @@ def evidence(result: AuditResult) -> str:
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
         ("p-value", f"{against(result)}; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.game.counted(result.trials)}{_exceptional(result)}"),
+        ("trials", f"{result.game.describe_trials(result.trials)}{_exceptional(result)}"),
         ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
@@ -286,3 +287,35 @@ def _exceptional(result: AuditResult) -> str:
     """Return the three most frequent exceptional outputs, with their counts on side 0 and side 1."""
     events = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
     return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in events)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """The steps of one explanation, and a warning for each step that raised.
+
+    Args:
+        through: exceptions that are not caught, such as that of a full disk.
+        warnings: of the steps so far, a clause each.
+
+    Example:
+        >>> explained = Explanations()
+        >>> explained.step("the rule of the event", lambda: 1 // 0, otherwise=None)
+        >>> explained.warnings
+        ['the rule of the event is missing: ZeroDivisionError: integer division or modulo by zero']
+    """
+
+    through: tuple[type[Exception], ...] = ()
+    warnings: list[str] = field(default_factory=list)
+
+    def step(self, what: str, make: Callable[[], T], otherwise: Any) -> T:
+        """Return the value of `make`, or `otherwise` if it raises; `what` names the step in the warning."""
+        try:
+            return make()
+        except self.through:
+            raise
+        except Exception as error:
+            self.warnings.append(f"{what} is missing: {in_words(error)}")
+            return cast("T", otherwise)

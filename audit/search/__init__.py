@@ -1,9 +1,9 @@
-"""Looking for a bad pair or a good attack, then confirming the winner on fresh trials.
+"""Search for a bad pair or a good attack; the winner is confirmed on fresh trials.
 
-search.py    search(): looks, then the confirmation
-explore.py   which pairs of a domain are looked at: patterns, random ones, steps from the best
-result.py    what was looked at and what was confirmed
-domains/     what datasets a search may take, and the neighbouring pairs in it
+search.py   search(): screening audits, then the confirmation
+explore.py  exploration of a domain: patterns, random pairs, steps from the best pair
+result.py   SearchResult: the screening audits, and the confirmation
+domains/    sets of datasets to search, and their neighbouring pairs
 """
 
 from .domains.answers import AnswersDomain as AnswersDomain

@@ -13,9 +13,8 @@ from ...mechanisms.core.base import Dataset, Neighbours
 from ...mechanisms.core.errors import plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
-from ..results import consistency
 from ..results.audit_result import AuditResult, check_audit
-from ..results.saved import Saved
+from ..results.saved import Saved, require
 
 CHOSEN = "chosen by the search, before these trials"
 CONFIRMED = "the best one confirmed on fresh trials, from separate random streams"
@@ -104,7 +103,7 @@ class SearchResult(Saved):
     def check(self) -> None:
         """Raise `ResultError` if the confirmation contradicts itself, or another look has the largest bound."""
         check_audit(self.confirmed, "confirmed")
-        consistency.require(self.winner == best_look(self.looks), "winner", "another look has the largest bound")
+        require(self.winner == best_look(self.looks), "winner", "another look has the largest bound")
 
 
 def best_look(looks: Sequence[Look]) -> int | None:

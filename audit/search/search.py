@@ -32,7 +32,7 @@ from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import counted, unit_interval, whole
 from ..api import audit
-from ..bounds.choose import BoundChoice
+from ..bounds.catalogue import BoundChoice
 from ..games.setup import AuditSetup, check_function
 from ..results.audit_result import AuditResult
 from ..trials.progress import Reporter

@@ -24,7 +24,7 @@ from ...mechanisms.core.printable import display_name
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
-from .repeated_chunks import ReplayGuard
+from .repeated_outputs import ReplayGuard
 from .store import Arrays, TrialStore
 from .workers import died, options
 

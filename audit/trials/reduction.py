@@ -1,4 +1,4 @@
-"""Reductions, which merge chunks into the input of the next step, in any order of arrival."""
+"""Reductions, which merge chunks in any order into the input of the next step; and changes of the process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
-from .constant_outputs import Unvarying
 from .impossible_outputs import Impossible
 from .independence import Independence
 from .plan import Chunk, TrialPlan
+from .repeated_outputs import Unvarying
 from .seeds import Stage
 from .store import Arrays
+
+RANDOM = "global random state of "
+"""Prefix of the changes that are draws from a global generator."""
 
 
 class Reduction(Protocol):
@@ -55,7 +58,7 @@ class PilotOutputs:
         return Outputs(values, np.concatenate(events))
 
 
-BESIDES = "besides_"
+SECOND = "second_"
 """Prefix of the names of the arrays of a second scorer of the same outputs."""
 
 
@@ -98,7 +101,7 @@ class EvaluationScores:
     Args:
         plan: plan of the trials.
         grid: thresholds at which scores are counted; None keeps the scores.
-        besides: receives the scores of a second scorer; None if there is none.
+        second: receives the scores of a second scorer; None if there is none.
         watch: a threshold whose hits are available at any time, for the progress of a long run.
         independence: receives the order of the scores; None if independence is not tested.
     """
@@ -109,10 +112,10 @@ class EvaluationScores:
         grid: Floats | None,
         watch: float | None = None,
         independence: Independence | None = None,
-        besides: KeptScores | None = None,
+        second: KeptScores | None = None,
     ) -> None:
         self._independence = independence
-        self._main_scores, self.besides = KeptScores(plan.evaluation, grid), besides
+        self._main_scores, self.second = KeptScores(plan.evaluation, grid), second
         self.unvarying = Unvarying()
         self.impossible = Impossible()
         self._watch = watch
@@ -124,8 +127,8 @@ class EvaluationScores:
         """Add one finished evaluation chunk."""
         assert chunk.stage is Stage.EVALUATION
         self._main_scores.add(chunk, arrays)
-        if self.besides is not None:
-            self.besides.add(chunk, arrays)
+        if self.second is not None:
+            self.second.add(chunk, arrays)
         self._follow(chunk, arrays)
         self.unvarying.add(chunk, arrays)
         self.impossible.add(chunk, arrays)
@@ -161,3 +164,50 @@ class EvaluationScores:
         """Return the counts of exceptional outputs: label -> (side 0, side 1)."""
         labels = sorted(self._events[0].keys() | self._events[1].keys())
         return {label: (self._events[0][label], self._events[1][label]) for label in labels}
+
+
+class Changed:
+    """Changes that audited code made in its process, from all chunks of one audit, as warnings of a result.
+
+    Args:
+        name: name of the mechanism, for the warnings.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._names: set[str] = set()
+
+    def noting(self, into: Reduction) -> Reduction:
+        """Return a reduction that records changes in this object and passes chunks on to `into`."""
+        return _Noting(into, self._names)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return a warning on changes that were restored, and one on the use of global random states."""
+        drawn = sorted(name.removeprefix(RANDOM) for name in self._names if name.startswith(RANDOM))
+        others = sorted(name for name in self._names if not name.startswith(RANDOM))
+        texts = []
+        if others:
+            texts.append(
+                f"{self._name} changes the process that it runs in: {', '.join(others)}. The changes were undone after "
+                "every chunk of runs."
+            )
+        if drawn:
+            texts.append(
+                f"{self._name} draws from the global random state of {' and of '.join(drawn)}, which other code may "
+                "reset. It should draw from the rng that it receives. (The state was restored.)"
+            )
+        return tuple(texts)
+
+
+class _Noting:
+    """A reduction that records names before it passes chunks on."""
+
+    def __init__(self, into: Reduction, names: set[str]) -> None:
+        self._into = into
+        self._names = names
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """Add one finished chunk."""
+        if "changed" in arrays:
+            self._names.update(arrays["changed"].tolist())
+        self._into.add(chunk, arrays)

@@ -34,7 +34,7 @@ from .folder import Folder, is_temporary
 _OF_CONTENT = (KeyError, IndexError, ValueError, TypeError, AttributeError, AssertionError)
 """Errors due to arrays that are not the arrays of a chunk."""
 _FORMAT = "dpassay.trials"
-_VERSION = 1
+_VERSION = 2
 
 
 class TrialStore:

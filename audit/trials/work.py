@@ -18,14 +18,12 @@ from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
-from ...mechanisms.core.printable import display_name
-from .constant_outputs import only_output
 from .examples import examples
 from .impossible_outputs import impossible
 from .independence import independent_by_construction, order
 from .plan import Chunk
-from .reduction import BESIDES
-from .repeated_chunks import signature
+from .reduction import SECOND
+from .repeated_outputs import only_output, signature
 from .seeds import Stage, stream
 from .store import Arrays
 
@@ -144,7 +142,7 @@ class EvaluationWork:
         events: `(k,)` thresholds of the events whose independence is tested; None if it is not tested.
         timeout: seconds that one call of audited code may take.
         followed: thresholds of the events for which a few outputs are kept as examples.
-        besides: a second scorer of the same outputs, and its grid; None for none.
+        second: a second scorer of the same outputs, and its grid; None for none.
     """
 
     mechanism: Mechanism
@@ -155,15 +153,15 @@ class EvaluationWork:
     events: Floats | None = None
     timeout: float | None = None
     followed: tuple[float, ...] = ()
-    besides: tuple[Scorer, Floats | None] | None = None
+    second: tuple[Scorer, Floats | None] | None = None
 
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         scores = np.asarray(self.scorer.score(outputs), dtype=np.float64)
         reduced = _reduced(scores, self.grid)
-        if self.besides is not None:
-            other, grid = self.besides
-            reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, BESIDES)
+        if self.second is not None:
+            other, grid = self.second
+            reduced |= _reduced(np.asarray(other.score(outputs), dtype=np.float64), grid, SECOND)
         if self.events is not None:
             reduced |= order(outputs, scores, self.events)
         details = {"signature": signature(outputs), "only_output": only_output(outputs)}

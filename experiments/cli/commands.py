@@ -140,7 +140,7 @@ def check_command(
     witness: option.WitnessFile = None,
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
-    from ...audit.results.explained import Explanations
+    from ...audit.results.text import Explanations
     from ...mechanisms.core.errors import DpassayError, ParameterError
     from .check import Claimed, Sought, check, check_writable, write_summaries
 

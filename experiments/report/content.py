@@ -12,8 +12,8 @@ from ...audit.bounds.base import LedgerEntry
 from ...audit.evidence.game import Game
 from ...audit.evidence.verdict import Verdict
 from ...audit.results.audit_result import AuditResult
-from ...audit.results.deciding import RefutingEvent
 from ...audit.results.recovery import Recovery
+from ...audit.results.refuting_event import RefutingEvent
 from ...audit.results.text import BEST_GUESS, percent, without_low_bits
 from ...mechanisms.core.printable import line
 from ..config.sweep import folder_name, published
@@ -157,7 +157,7 @@ def _facts(result: AuditResult) -> dict[str, str]:
         "Bound": ", ".join(bound.method for bound in result.bounds),
         "Delta": number(result.delta),
         "Confidence": percent(result.confidence),
-        "Trials": result.game.counted(result.trials),
+        "Trials": result.game.describe_trials(result.trials),
     }
 
 
@@ -187,7 +187,7 @@ def _table(sweep: SweepResult, seconds: Mapping[str, float]) -> ReportTable:
         columns["mechanism"] = [result.mechanism for result in results]
     for name, values in (
         ("delta", [number(r.delta) for r in results]),
-        ("trials", [r.game.cell(r.trials) for r in results]),
+        ("trials", [r.game.short_trials(r.trials) for r in results]),
     ):
         if len(set(values)) > 1 and name not in columns:
             columns[name] = values

@@ -1,7 +1,7 @@
-"""Bounds that read the bits of runs with many canaries, each in or out by the toss of a coin.
+"""Bounds that read the bits of runs with many canaries, each included by a coin toss.
 
-profile.py       the whole claimed curve against right guesses, at every epsilon at once
-one_run.py       OneRun      assumes nothing
-one_run_fdp.py   OneRunFDP   reads the claim's whole trade-off curve
-guessing.py      which bits are guessed, and how many guesses were right
+one_run.py      OneRun: no assumptions
+one_run_fdp.py  OneRunFDP: reads the whole trade-off curve of the claim
+profile.py      the test of the whole claimed curve, at every epsilon simultaneously
+guessing.py     the guessed bits, and the number of right guesses
 """

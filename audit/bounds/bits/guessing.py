@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ...evidence.scores import BitScores
+from ..base import Bound, Evidence
 
 FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses
 
@@ -105,6 +107,31 @@ class Guessing:
         )
         among = "" if len(sizes) == 1 else f", best of {', '.join(map(str, sizes))}"
         return f"{best} ({rule}){among}"
+
+
+@dataclass(frozen=True)
+class GuessBound(Bound[BitScores]):
+    """A bound that reads right guesses of bits; its options are those of `Guessing`.
+
+    Args:
+        guesses: `Guessing.size`.
+        negatives, center: as in `Guessing`.
+    """
+
+    reads: ClassVar[type[Evidence]] = BitScores
+
+    guesses: Size | tuple[Size, ...] | str = "grid"
+    negatives: UnitInterval = 0.5
+    center: Finite | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.guesses, list):  # as a configuration file gives it
+            object.__setattr__(self, "guesses", tuple(self.guesses))
+        self._guessing()
+
+    def _guessing(self) -> Guessing:
+        return Guessing(self.guesses, self.negatives, self.center)
 
 
 def bit_scores(scores: object, method: str) -> BitScores:

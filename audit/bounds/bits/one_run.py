@@ -49,18 +49,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from scipy import special
 
-from ....mechanisms.core.validation import one_of
+from ....mechanisms.core.constraints import one_of_names
+from ....mechanisms.core.root_finding import bisect
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
 from ..numerics.binomial import SMALLEST_P_VALUE, log_pmf, lower, upper
-from .guessing import Guessing, Size, bit_scores, check_counts
+from .guessing import GuessBound, Guessing, bit_scores, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 
 _LARGEST = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
@@ -69,7 +70,7 @@ _TINY = 1e-250
 
 
 @dataclass(frozen=True)
-class OneRun(Bound[BitScores]):
+class OneRun(GuessBound):
     """Exact lower bound on epsilon from right guesses of independent fair bits, in one run or many.
 
         p(epsilon) = F(v) + m delta F(v) (1 - F(v)) / (v p_v),     F and p of Bin(r, e^epsilon / (1 + e^epsilon))
@@ -108,23 +109,12 @@ class OneRun(Bound[BitScores]):
     """
 
     name: ClassVar[str] = "one-run"
-    reads: ClassVar[type[Evidence]] = BitScores
 
-    guesses: Size | tuple[Size, ...] | str = "grid"
-    negatives: float = 0.5
-    center: float | None = None
-    delta_term: str = "sharp"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(["sharp", "published"], delta_term=self.delta_term)
-        if isinstance(self.guesses, list):  # as a configuration file gives it
-            object.__setattr__(self, "guesses", tuple(self.guesses))
-        Guessing(self.guesses, self.negatives, self.center)
+    delta_term: Annotated[str, one_of_names("sharp", "published")] = "sharp"
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRun:
         """Return the bound with the numbers of guesses for this many bits."""
-        guessing = Guessing(self.guesses, self.negatives, self.center)
+        guessing = self._guessing()
         return FixedOneRun(statement, guessing, guessing.sizes(*sizes), self.delta_term)
 
 
@@ -244,11 +234,7 @@ def least_epsilon(
         low, high = float(steps[max(0, first - 1)]), float(steps[first])
     if not refuted(low):
         return 0.0
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low < 1e-12 * high:
-            return low
-        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return bisect(lambda epsilon: not refuted(epsilon), low, high, close=lambda low, high: high - low < 1e-12 * high)[0]
 
 
 def ledger(

@@ -39,15 +39,15 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import Bound, Evidence, FixedBound, LedgerEntry, LowerBound
+from ..base import FixedBound, LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
-from ..numerics.binomial import SMALLEST_P_VALUE
-from .guessing import Guessing, Size, bit_scores, check_counts
+from ..numerics.binomial import least_significance
+from .guessing import GuessBound, Guessing, bit_scores, check_counts
 from .one_run import least_epsilon, ledger
 
 
 @dataclass(frozen=True)
-class OneRunFDP(Bound[BitScores]):
+class OneRunFDP(GuessBound):
     """Lower bound on the parameter of a trade-off family from right guesses of fair bits, read as epsilon at delta.
 
     Args:
@@ -77,25 +77,18 @@ class OneRunFDP(Bound[BitScores]):
     """
 
     name: ClassVar[str] = "one-run-fdp"
-    reads: ClassVar[type[Evidence]] = BitScores
 
     curve_family: CurveFamily | None = None
-    guesses: Size | tuple[Size, ...] | str = "grid"
-    negatives: float = 0.5
-    center: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.guesses, list):  # as a configuration file gives it
-            object.__setattr__(self, "guesses", tuple(self.guesses))
-        Guessing(self.guesses, self.negatives, self.center)
         checked_family(self.curve_family)
 
     def fix(self, statement: Statement, pilot: BitScores | None, sizes: tuple[int, ...]) -> FixedOneRunFDP:
         """Return the bound with the family of the claim and the numbers of guesses for this many bits."""
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
-        guessing = Guessing(self.guesses, self.negatives, self.center)
+        guessing = self._guessing()
         return FixedOneRunFDP(statement, family, guessing, guessing.sizes(*sizes))
 
 
@@ -197,20 +190,8 @@ def least_theta(
 def curve_p_value(claim: Guarantee, n_bits: int, n_guesses: int, n_correct: int, *, alphabet: int = 2) -> float:
     """Return the smallest significance, >= 1e-12, at which this many right guesses refute the curve; rounded up."""
     check_counts(n_bits, n_guesses, n_correct)
-    needed, counts = _needed(claim), (n_bits, n_guesses, n_correct)
-
-    def is_refuted(log_level: float) -> bool:
-        return refuted(needed, *counts, math.exp(log_level), alphabet=alphabet)
-
-    low, high = math.log(SMALLEST_P_VALUE), -1e-12
-    if not is_refuted(high):
-        return 1.0
-    if is_refuted(low):
-        return SMALLEST_P_VALUE
-    while high - low > 1e-9:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_refuted(middle) else (middle, high)
-    return math.exp(high)
+    needed = _needed(claim)
+    return least_significance(lambda level: refuted(needed, n_bits, n_guesses, n_correct, level, alphabet=alphabet))
 
 
 def refuted(

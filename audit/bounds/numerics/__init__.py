@@ -8,5 +8,4 @@ noncrossing.py      how often a band of binomial limits misses
 paired.py           limits of the difference of two success rates on the same rounds
 bounded_mean.py     limits of a mean of numbers in [0, 1], by betting
 test_martingale.py  the test martingale: the wealth of one who bets against the claim
-candidates.py       which of too many thresholds are looked at
 """

@@ -10,14 +10,17 @@ levels down to 1e-12. `k` need not be whole: power calculations need the limits 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.root_finding import bisect
 
 SMALLEST_P_VALUE = 1e-12
+"""Smallest p-value that is reported."""
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -103,6 +106,33 @@ def quantile_of_one(probability: float, n: int, rate: float) -> int:
         if not low < probe < high:
             probe = (low + high) // 2
     return high
+
+
+def least_significance(
+    refuted: Callable[[float], bool], *, log_largest: float = -1e-12, log_precision: float = 1e-9
+) -> float:
+    """Return the smallest significance at which a claim is refuted, >= 1e-12, rounded up; 1 if there is none.
+
+    Args:
+        refuted: function from a significance level to True if the claim is refuted; once true, true for larger levels.
+        log_largest: logarithm of the largest level that is tried.
+        log_precision: precision of the logarithm of the result.
+
+    Example:
+        >>> round(least_significance(lambda level: level > 0.03), 6), least_significance(lambda level: False)
+        (0.03, 1.0)
+    """
+
+    def refuted_at(log_level: float) -> bool:
+        return refuted(math.exp(log_level))
+
+    log_smallest = math.log(SMALLEST_P_VALUE)
+    if not refuted_at(log_largest):
+        return 1.0
+    if refuted_at(log_smallest):
+        return SMALLEST_P_VALUE
+    ends = bisect(refuted_at, log_smallest, log_largest, close=lambda low, high: high - low <= log_precision)
+    return math.exp(ends[1])
 
 
 def log_pmf(k: Floats, n: Floats, rate: Floats, complement: Floats) -> Floats:

@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.root_finding import bisect
 
 _MOST = 0.75  # largest share of the wealth that one round can lose
 
@@ -34,15 +35,12 @@ def lower(values: Floats, significance: float) -> float:
         True
     """
     stakes, log_threshold = _stakes(values, significance), math.log(1.0 / significance)
-    low, high = 0.0, 1.0
-    while high - low > 1e-7:
-        middle = 0.5 * (low + high)
-        bets = np.minimum(stakes, _MOST / middle)
-        if np.cumsum(np.log1p(bets * (values - middle))).max() >= log_threshold:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def not_rejected(mean: float) -> bool:
+        bets = np.minimum(stakes, _MOST / mean)
+        return bool(np.cumsum(np.log1p(bets * (values - mean))).max() < log_threshold)
+
+    return bisect(not_rejected, 0.0, 1.0, close=lambda low, high: high - low <= 1e-7)[0]
 
 
 def upper(values: Floats, significance: float) -> float:

@@ -38,11 +38,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ....mechanisms.core.arrays import Floats
-from .binomial import upper
+from .binomial import SMALLEST_P_VALUE, least_significance, upper
 
 Curve: TypeAlias = Callable[[Floats], Floats]
 
-SMALLEST = 1e-12
 RANKING = 1.645
 """Default ranking: number of standard errors below the estimate at which outcomes are ranked."""
 _OUTSIDE = 1.0 / 500.0  # share of the significance that accounts for ignoring rates outside their limits
@@ -78,7 +77,7 @@ class EventRegion:
     ranking: float = RANKING
 
     @property
-    def is_empty_handed(self) -> bool:
+    def is_uninformative(self) -> bool:
         """True if the event never happened on side 1 or always on side 0: the counts then contradict no curve."""
         return self.hits_in == 0 or self.hits_out == self.n_out
 
@@ -87,7 +86,7 @@ class EventRegion:
 
         fnr is inf if no curve is refuted.
         """
-        if self.is_empty_handed:
+        if self.is_uninformative:
             return np.ones(1), np.full(1, np.inf)
         share = (1.0 - _OUTSIDE) * significance
         left, right = self._up_to_limit(significance)
@@ -99,7 +98,7 @@ class EventRegion:
 
     def refutes(self, curve: Curve, significance: float) -> bool:
         """Return True if `curve` (FPR -> FNR) passes on or above all the points, without computing the points."""
-        if self.is_empty_handed:
+        if self.is_uninformative:
             return False
         left, right = self._up_to_limit(significance)
         fnr = curve(right)
@@ -114,26 +113,17 @@ class EventRegion:
 
     def p_value(self, curve: Curve) -> float:
         """Return the smallest significance, >= 1e-12, at which `curve` is refuted, rounded up; 1 if there is none."""
-        if self.is_empty_handed:
+        if self.is_uninformative:
             return 1.0
-        left, right = self._up_to_limit(SMALLEST)
+        left, right = self._up_to_limit(SMALLEST_P_VALUE)
         fnr = curve(right)
         tail = self._tail(_Masses.of(self._masses(left)), fnr)
 
-        def refuted(log_significance: float) -> bool:
-            level = math.exp(log_significance)
+        def refuted(level: float) -> bool:
             tested = (left <= self._fpr_limit(level)) & (fnr < self._fnr_limit(level))
             return bool(np.all(tail[tested] <= (1.0 - _OUTSIDE) * level))
 
-        low, high = math.log(SMALLEST), math.log(0.999)
-        if not refuted(high):
-            return 1.0
-        if refuted(low):
-            return SMALLEST
-        while high - low > 1e-6:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if refuted(middle) else (middle, high)
-        return math.exp(high)
+        return least_significance(refuted, log_largest=math.log(0.999), log_precision=1e-6)
 
     def _fpr_limit(self, significance: float) -> float:
         return float(upper(self.hits_out, self.n_out, 0.5 * _OUTSIDE * significance))

@@ -32,13 +32,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Floats, Ints
+from ....mechanisms.core.root_finding import bisect
 from . import binomial
-
-Counts = NDArray[np.int64]
 
 MOST = 200_000
 """Rounds up to which the limit is computed as above; beyond, it comes from two binomial limits at half the level."""
@@ -82,10 +80,9 @@ def lower(wins: int, losses: int, n: int, significance: float) -> float:
     while low > -1.0 and not test.rejects(low):
         low, high = low - reach, low
     low = max(low, -1.0)
-    while high - low > _PRECISION * reach:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if test.rejects(middle) else (low, middle)
-    return low
+    return bisect(
+        lambda gain: not test.rejects(gain), low, high, close=lambda low, high: high - low <= _PRECISION * reach
+    )[0]
 
 
 def upper(wins: int, losses: int, n: int, significance: float) -> float:
@@ -112,8 +109,8 @@ class _Test:
     """
 
     n: int
-    losses: Counts
-    wins: Counts
+    losses: Ints
+    wins: Ints
     log_choose: Floats
     ends: tuple[float, float]
     level: float
@@ -164,7 +161,7 @@ def _rates(disagree: Floats, gain: float) -> tuple[Floats, Floats]:
     return win, np.maximum(0.0, disagree - win)
 
 
-def _fewest_wins(limit: float, losses: Counts, n: int) -> Counts:
+def _fewest_wins(limit: float, losses: Ints, n: int) -> Ints:
     """Return the smallest number of wins `(k,)` with T >= `limit` for each number of losses; n - losses + 1 if none."""
     low, high = np.full(len(losses), -1), n - losses + 1
     while (high - low > 1).any():
@@ -176,18 +173,15 @@ def _fewest_wins(limit: float, losses: Counts, n: int) -> Counts:
 
 def _limit(wins: int, losses: int, n: int) -> float:
     """Return T, rounded down."""
-    low, high = -1.0, 1.0
     counts = np.array([wins]), np.array([losses])
-    while high - low > 1e-9:
-        middle = 0.5 * (low + high)
-        if _log_wealth(*counts, n, middle)[0] >= math.log(_WEALTH):
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def beyond(gain: float) -> bool:
+        return bool(_log_wealth(*counts, n, gain)[0] < math.log(_WEALTH))
+
+    return bisect(beyond, -1.0, 1.0, close=lambda low, high: high - low <= 1e-9)[0]
 
 
-def _log_wealth(wins: Counts, losses: Counts, n: int, gain: float) -> Floats:
+def _log_wealth(wins: Ints, losses: Ints, n: int, gain: float) -> Floats:
     """Return log W, shape `(k,)`, at `gain` > -1."""
     mean = 0.5 * (1.0 + gain)
     win, tie, loss = (np.log1p(_SHARES * (x / mean - 1.0)) for x in (1.0, 0.5, 0.0))

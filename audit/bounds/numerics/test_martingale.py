@@ -43,9 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....mechanisms.core.arrays import Floats
-
-Flags = NDArray[np.bool_]
+from ....mechanisms.core.arrays import Bools, Floats
 
 _BLOCKS = (4096, 512, 64, 8, 1)  # largest number of steps that are skipped together; the last must be 1
 _FEW_STEPS = 512  # fewer steps than this are all visited
@@ -113,7 +111,7 @@ class Stretch:
     bets: Bets
 
     @classmethod
-    def of(cls, gain: Flags, loss: Flags, bets: Bets) -> Stretch:
+    def of(cls, gain: Bools, loss: Bools, bets: Bets) -> Stretch:
         """Return the running counts from the hits of both sides in run order."""
         n_steps = min(len(gain), len(loss))
         parts = [(gains, *part) for gains, hits in ((True, gain), (False, loss)) for part in _blocks(hits, n_steps)]
@@ -135,7 +133,7 @@ class Stretch:
         return cls(end, ((True, smaller / max(n_gain, 1)), (False, smaller / max(n_loss, 1))), bets)
 
 
-def highest(
+def largest_log_wealth(
     stretches: Iterable[Sequence[Stretch]],
     weights: Floats,
     *,
@@ -156,7 +154,7 @@ def highest(
     Example:
         >>> always, never = np.ones(10, dtype=bool), np.zeros(10, dtype=bool)
         >>> bet = Bets(stakes=(0.5,), centres=(0.0,))
-        >>> top = highest([[Stretch.of(always, never, bet)]], np.ones(1), low=0.0, high=0.0, delta=0.0)
+        >>> top = largest_log_wealth([[Stretch.of(always, never, bet)]], np.ones(1), low=0.0, high=0.0, delta=0.0)
         >>> round(math.exp(top), 3)
         57.665
     """
@@ -166,14 +164,14 @@ def highest(
             n_bets = [len(event.bets) for event in events]
             levels = np.repeat(np.log(weights / n_bets), n_bets)
         counts_and_logs = [(event.counts, event.bets.logs(low, high, delta, event.roles)) for event in events]
-        best = _highest_within(counts_and_logs, levels, best, enough)
+        best = _largest_within(counts_and_logs, levels, best, enough)
         if best >= enough:
             return best
         levels = levels + np.concatenate([counts[:, -1] @ logs for counts, logs in counts_and_logs])
     return best
 
 
-def _highest_within(counts_and_logs: list[tuple[Floats, Floats]], levels: Floats, best: float, enough: float) -> float:
+def _largest_within(counts_and_logs: list[tuple[Floats, Floats]], levels: Floats, best: float, enough: float) -> float:
     """Return the larger of `best` and the highest wealth within one stretch that starts at the log wealths `levels`.
 
     Blocks of steps are skipped if they cannot exceed it, even if every bet in them were won.
@@ -217,7 +215,7 @@ def _wealth(
     return total
 
 
-def _blocks(hits: Flags, n_steps: int) -> list[tuple[int, NDArray[Any], NDArray[Any]]]:
+def _blocks(hits: Bools, n_steps: int) -> list[tuple[int, NDArray[Any], NDArray[Any]]]:
     """Return (size, hits per step, runs per step) for each block size; steps with blocks of another size are 0."""
     if len(hits) == n_steps:
         return [(1, hits, np.ones(n_steps, dtype=bool))]
@@ -233,4 +231,4 @@ def block_edges(n: int, n_steps: int) -> NDArray[np.intp]:
     return np.arange(n_steps + 1) * n // max(n_steps, 1)
 
 
-__all__ = ["Bets", "Flags", "Stretch", "block_edges", "highest"]
+__all__ = ["Bets", "Stretch", "block_edges", "largest_log_wealth"]

@@ -46,6 +46,7 @@ from scipy import special
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.constraints import Delta, OpenUnit, check_fields
+from ....mechanisms.core.root_finding import bisect
 from .binomial import SMALLEST_P_VALUE, lower, quantile_of_one, upper
 
 _SHARE = 1e-3  # share of the significance for the limits on the nuisance
@@ -212,11 +213,11 @@ class UnconditionalTest:
 
     def delta_lower(self, epsilon: float, significance: float) -> float:
         """Return the smallest delta that is not rejected at `epsilon`; rounded down."""
-        low, high = 0.0, 1.0
-        while high - low > 1e-3 * high and high > 1e-15:
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.rejects(epsilon, middle, significance) else (low, middle)
-        return low
+
+        def close(low: float, high: float) -> bool:
+            return high - low <= 1e-3 * high or high <= 1e-15
+
+        return bisect(lambda delta: not self.rejects(epsilon, delta, significance), 0.0, 1.0, close=close)[0]
 
     def p_value(self, epsilon: float, delta: float) -> float:
         """Return the smallest significance at which the null is rejected, rounded up; at least 1e-12."""

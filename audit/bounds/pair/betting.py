@@ -17,18 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.arrays import Bools, Floats
+from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import non_negative, one_of
 from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
 from ..numerics.binomial import SMALLEST_P_VALUE
-from ..numerics.test_martingale import Bets, Flags, Stretch, highest
+from ..numerics.test_martingale import Bets, Stretch, largest_log_wealth
 from .learned_events import best_thresholds, rounds
 from .pilot import IN, OUT, PILOT
 
@@ -83,13 +84,12 @@ class Betting(PairBound):
 
     threshold: float | str | tuple[float, ...] = "online"
     weights: tuple[float, ...] | None = None
-    direction: str = AUTO
+    direction: Annotated[str, one_of_names(AUTO, *DIRECTIONS)] = AUTO
     stakes: tuple[float, ...] = STAKES
     centre: float | str = "online"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of((AUTO, *DIRECTIONS), direction=self.direction)
         if isinstance(self.threshold, str):
             one_of((ONLINE, PILOT), threshold=self.threshold)
         else:
@@ -169,14 +169,15 @@ class FixedBetting(FixedBound[Scores]):
     def exceeds_claim(self, evidence: Scores) -> bool:
         epsilon, significance = self.statement.epsilon, self.statement.significance
         game, enough = self._game(evidence), -math.log(significance)
-        if game.highest(epsilon, epsilon, enough) < enough:  # then no interval that contains epsilon is rejected
-            return False
+        if game.largest_log_wealth(epsilon, epsilon, enough) < enough:
+            return False  # no interval that contains epsilon is rejected
         return game.first_not_rejected(significance, beyond=epsilon) > epsilon
 
     def p_value(self, evidence: Scores) -> float:
         """Return 1 / the largest wealth against the claimed epsilon, at least 1e-12; valid at any stopping time."""
         epsilon = self.statement.epsilon
-        return float(np.clip(math.exp(-self._game(evidence).highest(epsilon, epsilon)), SMALLEST_P_VALUE, 1.0))
+        log_wealth = self._game(evidence).largest_log_wealth(epsilon, epsilon)
+        return float(np.clip(math.exp(-log_wealth), SMALLEST_P_VALUE, 1.0))
 
     def _ceiling(self, n_out: int, n_in: int) -> float:
         """Return the bound for scores that separate the sides without an error."""
@@ -272,8 +273,8 @@ class _Game:
     weights: Floats
     delta: float
 
-    def highest(self, low: float, high: float, enough: float = math.inf) -> float:
-        return highest(self.stretches, self.weights, low=low, high=high, delta=self.delta, enough=enough)
+    def largest_log_wealth(self, low: float, high: float, enough: float = math.inf) -> float:
+        return largest_log_wealth(self.stretches, self.weights, low=low, high=high, delta=self.delta, enough=enough)
 
     def first_not_rejected(self, significance: float, beyond: float = math.inf) -> float:
         """Return the largest multiple of RESOLUTION below which every interval of the grid is rejected.
@@ -283,14 +284,14 @@ class _Game:
         """
         enough, reached, step = -math.log(significance), 0, round(1.0 / RESOLUTION)
         while step >= 1 and reached * RESOLUTION <= beyond:
-            if self.highest(reached * RESOLUTION, (reached + step) * RESOLUTION, enough) >= enough:
+            if self.largest_log_wealth(reached * RESOLUTION, (reached + step) * RESOLUTION, enough) >= enough:
                 reached += step
             else:
                 step //= 2
         return reached * RESOLUTION
 
 
-def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Flags, Flags]:
+def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Bools, Bools]:
     """Return the hits of the gaining side and of the losing side, in run order."""
     over_in, over_out = scores.in_ >= threshold, scores.out >= threshold
     return (over_in, over_out) if forward else (~over_out, ~over_in)

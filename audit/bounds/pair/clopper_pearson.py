@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,16 +12,16 @@ from numpy.typing import ArrayLike
 from ....mechanisms.core.arrays import Floats
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation, contradicting, refute
-from ..numerics.binomial import SMALLEST_P_VALUE
+from ..numerics.binomial import least_significance
 from ..numerics.rectangle import Rectangle
-from .pilot import PILOT, ThresholdEvent, checked_threshold, choose_event
-from .second_event import WithSecondEvent, event_against
+from .pilot import EventBound, FixedEventBound, ThresholdEvent, choose_event
+from .second_event import WithSecondEvent, alternative_event
 
 
 @dataclass(frozen=True)
-class ClopperPearson(PairBound):
+class ClopperPearson(EventBound):
     """Exact limits on both error rates of {score >= threshold} (Clopper and Pearson 1934; Jagielski et al. 2020).
 
     With each limit at half the significance, both hold simultaneously, and
@@ -54,16 +53,6 @@ class ClopperPearson(PairBound):
 
     name: ClassVar[str] = "clopper-pearson"
 
-    threshold: float | str = PILOT
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
-
-    @property
-    def needs_pilot(self) -> bool:
-        return self.threshold == PILOT
-
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """Return the bound at the threshold with the largest expected bound on the evaluation scores.
 
@@ -84,23 +73,16 @@ class ClopperPearson(PairBound):
             return expected.log_ratios(statement.delta)
 
         first = choose_event(pilot, expected_bounds)
-        against = event_against(statement, pilot, sizes, first)
+        alternative = alternative_event(statement, pilot, sizes, first)
         fixed = FixedClopperPearson(statement, first)
-        if against is None:
+        if alternative is None:
             return fixed
-        return WithSecondEvent(statement, fixed, FixedClopperPearson(statement, against.event))
+        return WithSecondEvent(statement, fixed, FixedClopperPearson(statement, alternative.event))
 
 
 @dataclass(frozen=True)
-class FixedClopperPearson(FixedBound[Scores]):
+class FixedClopperPearson(FixedEventBound):
     """The Clopper-Pearson bound at one event, for both directions."""
-
-    statement: Statement
-    event: ThresholdEvent
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        return (self.event.threshold,)
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
         delta, hits = self.statement.delta, evidence.hits(self.event.threshold)
@@ -137,19 +119,7 @@ class FixedClopperPearson(FixedBound[Scores]):
     def _least_significance(self, scores: Scores, shows: Callable[[Rectangle], bool]) -> float:
         """Return the smallest significance at which `shows` is true for the rectangle, rounded up."""
         hits = scores.hits(self.event.threshold)
-
-        def refuted(log_significance: float) -> bool:
-            return shows(_rectangle(hits, scores.n_out, scores.n_in, math.exp(log_significance)))
-
-        low, high = math.log(SMALLEST_P_VALUE), -1e-12
-        if not refuted(high):
-            return 1.0
-        if refuted(low):
-            return SMALLEST_P_VALUE
-        while high - low > 1e-9:
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if refuted(middle) else (middle, high)
-        return math.exp(high)
+        return least_significance(lambda level: shows(_rectangle(hits, scores.n_out, scores.n_in, level)))
 
 
 def _contradicts(limits: Rectangle, stated: Statement) -> bool:

@@ -32,21 +32,19 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.guarantee import Guarantee
 from ...evidence.scores import Scores
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from ..numerics.binomial import lower, upper
-from ..numerics.candidates import candidates
 from ..numerics.event_region import EventRegion
 from ..numerics.rectangle import Rectangle
-from .pilot import PILOT, ThresholdEvent, checked_threshold, chosen_threshold, pilot_scores
+from .pilot import EventBound, FixedEventBound, ThresholdEvent, chosen_threshold, pilot_scores, tried_thresholds
 
-_PER_SIDE, _TAIL = 60, 16  # thresholds tried on the pilot: at most about 300
 _PILOT_LEVEL = 0.01  # one-sided significance of the limits on the pilot rates
 _ROUGH = 0.02  # relative precision of the parameter while a threshold is chosen
 
 
 @dataclass(frozen=True)
-class Family(PairBound):
+class Family(EventBound):
     """Lower bound on epsilon under the assumption that the trade-off curve belongs to the claim's family.
 
     Args:
@@ -76,17 +74,11 @@ class Family(PairBound):
 
     name: ClassVar[str] = "accountant-family"
 
-    threshold: float | str = PILOT
     curve_family: CurveFamily | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         checked_family(self.curve_family)
-
-    @property
-    def needs_pilot(self) -> bool:
-        return self.threshold == PILOT
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedFamily:
         """Return the bound with the ranking for this confidence and the threshold with the largest expected parameter.
@@ -97,11 +89,10 @@ class Family(PairBound):
         family = family_for(statement.claim, self.curve_family)
         ranking = float(np.clip(-special.ndtri(statement.significance), 0.5, 7.0))
         if not isinstance(self.threshold, str):
-            return FixedFamily(statement, family, ranking, ThresholdEvent(self.threshold))
+            return FixedFamily(statement, ThresholdEvent(self.threshold), family, ranking)
         pilot = pilot_scores(pilot)
         (n_out, n_in), tally = sizes, pilot.tally
-        indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
-        indices = indices[indices > 0] if len(tally.thresholds) > 1 else indices
+        indices = tried_thresholds(tally)
         fpr = upper(tally.hits_out[indices], tally.n_out, _PILOT_LEVEL)
         tpr = lower(tally.hits_in[indices], tally.n_in, _PILOT_LEVEL)
         each = float(special.ndtr(-ranking / math.sqrt(2.0)))
@@ -111,21 +102,16 @@ class Family(PairBound):
             merit = tally.hits_in[indices] / tally.n_in - tally.hits_out[indices] / tally.n_out
         best = int(indices[np.argmax(merit)])
         among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
-        return FixedFamily(statement, family, ranking, ThresholdEvent(chosen_threshold(pilot, best), among=among))
+        event = ThresholdEvent(chosen_threshold(pilot, best), among=among)
+        return FixedFamily(statement, event, family, ranking)
 
 
 @dataclass(frozen=True)
-class FixedFamily(FixedBound[Scores]):
+class FixedFamily(FixedEventBound):
     """The family bound at one event, in one family, with the ranking of the outcomes in `numerics.event_region`."""
 
-    statement: Statement
     family: CurveFamily
     ranking: float
-    event: ThresholdEvent
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        return (self.event.threshold,)
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
         stated, region = self.statement, self._region(evidence)
@@ -156,7 +142,7 @@ class FixedFamily(FixedBound[Scores]):
         return EventRegion(*scores.hits(self.event.threshold), scores.n_out, scores.n_in, self.ranking)
 
     def _theta_lower(self, region: EventRegion) -> float:
-        if region.is_empty_handed:
+        if region.is_uninformative:
             return 0.0
         fpr, fnr = _points(region, self.statement.significance)
 

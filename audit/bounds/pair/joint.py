@@ -26,13 +26,13 @@ from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.guarantee import Guarantee
 from ...evidence.scores import Scores
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
+from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
 from ..numerics.binomial import SMALLEST_P_VALUE, upper
 from ..numerics.rectangle import Rectangle
 from ..numerics.unconditional import Ordering, UnconditionalTest
-from .pilot import IN, OUT, PILOT, ThresholdEvent, checked_threshold, choose_event
-from .second_event import SHARE, WithSecondEvent, event_against
+from .pilot import IN, OUT, EventBound, FixedEventBound, ThresholdEvent, choose_event
+from .second_event import SHARE, WithSecondEvent, alternative_event
 
 AUTO, BOTH = "auto", "both"
 _DIRECTIONS = (AUTO, IN, OUT, BOTH)
@@ -40,7 +40,7 @@ _FAR = 0.5  # smallest distance, in standard errors, at which a point of the cur
 
 
 @dataclass(frozen=True)
-class JointExact(PairBound):
+class JointExact(EventBound):
     """Exact unconditional test of one event on both counts jointly (Barnard 1945), inverted (Buehler 1957).
 
     The joint test is tighter than two limits, one per rate: at 95 %, Clopper-Pearson loses 1.96 * sqrt(2) standard
@@ -75,17 +75,8 @@ class JointExact(PairBound):
 
     name: ClassVar[str] = "joint-exact"
 
-    threshold: float | str = PILOT
     direction: Annotated[str, one_of_names(*_DIRECTIONS)] = AUTO
     ordering: Ordering | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
-
-    @property
-    def needs_pilot(self) -> bool:
-        return self.threshold == PILOT
 
     def fix(self, statement: Statement, pilot: Scores | None, sizes: tuple[int, ...]) -> FixedBound[Scores]:
         """Return the bound with the ordering tuned to the level, at the event with the largest expected bound.
@@ -109,24 +100,18 @@ class JointExact(PairBound):
         chosen = choose_event(pilot, expected_bounds)
         direction = chosen.direction if self.direction == AUTO else self.direction
         first = FixedJointExact(statement, replace(chosen, direction=direction), ordering)
-        against = event_against(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
-        if against is None:
+        alternative = alternative_event(statement, pilot, sizes, chosen) if self.direction in (AUTO, BOTH) else None
+        if alternative is None:
             return first
-        second = Ordering(SHARE * statement.significance, against.delta) if self.ordering is None else self.ordering
-        return WithSecondEvent(statement, first, FixedJointExact(statement, against.event, second))
+        second = Ordering(SHARE * statement.significance, alternative.delta) if self.ordering is None else self.ordering
+        return WithSecondEvent(statement, first, FixedJointExact(statement, alternative.event, second))
 
 
 @dataclass(frozen=True)
-class FixedJointExact(FixedBound[Scores]):
+class FixedJointExact(FixedEventBound):
     """The joint bound at one event, in one direction or "both", with an ordering of the outcomes."""
 
-    statement: Statement
-    event: ThresholdEvent
     ordering: Ordering
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        return (self.event.threshold,)
 
     def lower_bound(self, evidence: Scores) -> LowerBound:
         stated, each = self.statement, self._each()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ...evidence.scores import PairScores, Tally
 from ..numerics.binomial import lower, upper
-from ..numerics.candidates import candidates
 from ..numerics.test_martingale import block_edges
+from .pilot import candidates
 
 FIRST_STEPS = 8
 """Number of steps before the first threshold is learned."""

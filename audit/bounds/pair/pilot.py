@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
-from ...evidence.scores import PairScores, Scores, Tally
-from ..base import LedgerEntry, PilotMissingError
-from ..numerics.candidates import candidates
+from ...evidence.scores import Counts, PairScores, Scores, Tally
+from ...evidence.statement import Statement
+from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError
 from ..numerics.rectangle import Rectangle
 
 PILOT = "pilot"
@@ -48,6 +48,37 @@ class ThresholdEvent:
         return LedgerEntry("threshold", f"1, {self.threshold:.6g}", "fixed beforehand")
 
 
+@dataclass(frozen=True)
+class EventBound(PairBound):
+    """A bound that reads one event {score >= threshold}, fixed beforehand or chosen on pilot scores.
+
+    Args:
+        threshold: a number that was fixed beforehand, or "pilot".
+    """
+
+    threshold: float | str = PILOT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+
+    @property
+    def needs_pilot(self) -> bool:
+        return self.threshold == PILOT
+
+
+@dataclass(frozen=True)
+class FixedEventBound(FixedBound[Scores]):
+    """A bound at one event, for one statement."""
+
+    statement: Statement
+    event: ThresholdEvent
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        return (self.event.threshold,)
+
+
 def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tuple[Floats, Floats]]) -> ThresholdEvent:
     """Return the event with the largest expected bound.
 
@@ -70,7 +101,7 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     """
     pilot = pilot_scores(pilot)
     tally = pilot.tally
-    indices = looked_at(tally)
+    indices = tried_thresholds(tally)
     among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
     hits_out, hits_in = tally.hits_out[indices], tally.hits_in[indices]
     limits = Rectangle.at(hits_out, hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=_PILOT_LEVEL)
@@ -86,7 +117,7 @@ def choose_event(pilot: Scores | None, expected_bounds: Callable[[Rectangle], tu
     return ThresholdEvent(chosen_threshold(pilot, int(indices[position])), (IN, OUT)[direction], among)
 
 
-def looked_at(tally: Tally) -> NDArray[np.intp]:
+def tried_thresholds(tally: Tally) -> NDArray[np.intp]:
     """Return the indices of the thresholds that are tried, without the lowest threshold, which all scores reach."""
     indices = candidates(tally, per_side=_PER_SIDE, tail=_TAIL)
     return indices[indices > 0] if len(tally.thresholds) > 1 else indices
@@ -137,3 +168,26 @@ def chosen_threshold(pilot: Scores, index: int) -> float:
     low = float(thresholds[index - 1])
     middle = low + 0.5 * (high - low)
     return middle if low < middle < high else high
+
+
+def candidates(tally: Tally, *, per_side: int, tail: int) -> NDArray[np.intp]:
+    """Return indices of thresholds, dense where hits are few and evenly spaced in standard deviations elsewhere.
+
+    The hit counts of either side are visited at n sin^2(0 .. pi / 2) and at each of the `tail` smallest and largest
+    values. The thresholds on both sides of every visited count are included, so that no atom is split. The result
+    depends on the order of the scores only, never on the level.
+    """
+    if len(tally.thresholds) <= 4 * (per_side + tail):
+        return np.arange(len(tally.thresholds))
+    chosen = [
+        _visited(hits, n, per_side, tail) for hits, n in ((tally.hits_out, tally.n_out), (tally.hits_in, tally.n_in))
+    ]
+    return np.unique(np.concatenate(chosen))
+
+
+def _visited(hits: Counts, n: int, per_side: int, tail: int) -> NDArray[np.intp]:
+    small = np.arange(tail + 1)
+    spread = np.round(n * np.sin(np.linspace(0.0, 0.5 * np.pi, per_side)) ** 2).astype(np.int64)
+    counts = np.unique(np.concatenate([small, spread, n - small]))
+    below = len(hits) - np.searchsorted(hits[::-1], counts, side="right")  # first threshold with at most this many hits
+    return np.concatenate([below, below - 1]).clip(0, len(hits) - 1)

@@ -31,7 +31,7 @@ from ...evidence.scores import Counts, Scores
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound
 from ..curve import CurveViolation
-from .pilot import IN, OUT, ThresholdEvent, chosen_threshold, looked_at, pilot_scores
+from .pilot import IN, OUT, ThresholdEvent, chosen_threshold, pilot_scores, tried_thresholds
 
 SHARE = 0.1
 """Share of the significance for the second event."""
@@ -43,16 +43,16 @@ _GRID = 60  # number of epsilons at which the claimed curve is read
 
 
 @dataclass(frozen=True)
-class Against:
+class AlternativeEvent:
     """An event, and the delta of the point of the claim that it contradicts most."""
 
     event: ThresholdEvent
     delta: float
 
 
-def event_against(
+def alternative_event(
     statement: Statement, pilot: Scores | None, sizes: tuple[int, ...], first: ThresholdEvent
-) -> Against | None:
+) -> AlternativeEvent | None:
     """Return the event that refutes the claimed curve with clearly more power than `first`; None if there is none.
 
     Args:
@@ -62,7 +62,7 @@ def event_against(
         first: the event with the largest expected bound; its direction does not matter.
     """
     pilot = pilot_scores(pilot)
-    tally, indices = pilot.tally, looked_at(pilot.tally)
+    tally, indices = pilot.tally, tried_thresholds(pilot.tally)
     hits_first = pilot.hits(first.threshold)
     predict = _Prediction(statement.claim, statement.epsilon, (tally.n_out, tally.n_in), sizes)
     z_first, z_second = (float(-special.ndtri(part * statement.significance)) for part in (1.0 - SHARE, SHARE))
@@ -74,7 +74,7 @@ def event_against(
     direction, position = divmod(best, len(indices))
     among = f"best of {len(indices)} on {tally.n_out} + {tally.n_in} pilot scores"
     threshold = chosen_threshold(pilot, int(indices[position]))
-    return Against(ThresholdEvent(threshold, (IN, OUT)[direction], among), float(delta[best]))
+    return AlternativeEvent(ThresholdEvent(threshold, (IN, OUT)[direction], among), float(delta[best]))
 
 
 @dataclass(frozen=True)
@@ -167,4 +167,4 @@ def _shares() -> str:
     return f"{1.0 - SHARE:.0%} and {SHARE:.0%} of the significance; chosen on pilot trials only"
 
 
-__all__ = ["SHARE", "Against", "WithSecondEvent", "event_against"]
+__all__ = ["SHARE", "AlternativeEvent", "WithSecondEvent", "alternative_event"]

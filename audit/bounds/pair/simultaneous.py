@@ -14,15 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.guarantee import Guarantee
+from ....mechanisms.core.root_finding import bisect
 from ....mechanisms.core.validation import delta_range, open_unit
 from ...evidence.scores import Scores, Tally
 from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..curve import CurveViolation, contradicting, refute
 from ..numerics.binomial import SMALLEST_P_VALUE
-from ..numerics.candidates import candidates
 from ..numerics.noncrossing import both_miss, local_level
 from ..numerics.rectangle import Rectangle
+from .pilot import candidates
 
 _PER_SIDE, _TAIL = 500, 64  # thresholds with limits: at most about 2000
 
@@ -239,13 +240,14 @@ def _least_significance(tally: Tally, shows: Callable[[Rectangle], NDArray[np.bo
     indices = significant(candidates(tally, per_side=_PER_SIDE, tail=_TAIL), high)
     if len(indices) == 0:
         return 1.0
-    while high - low > 1e-3:
-        middle = 0.5 * (low + high)
-        remaining = significant(indices, middle)
-        if len(remaining):
-            indices, high = remaining, middle
-        else:
-            low = middle
+
+    def refuted(log_level: float) -> bool:
+        nonlocal indices
+        remaining = significant(indices, log_level)
+        indices = remaining if len(remaining) else indices
+        return len(remaining) > 0
+
+    _, high = bisect(refuted, low, high, close=lambda low, high: high - low <= 1e-3)
     return float(np.clip(both_miss(tally.n_out, tally.n_in, math.exp(high)) * 1.0002, SMALLEST_P_VALUE, 1.0))
 
 

@@ -1,14 +1,11 @@
-"""How much membership attacks find out, and when that says something about epsilon.
+"""Metrics of membership attacks on shadow models, which `dpassay.audit.games` trains.
 
-    evaluate            attacks on shadow models -> MembershipResult: metrics, never a bound on epsilon
-
-roc.py        AUC and true positive rates, with intervals that know that scores share models and records
-records.py    which records, and which groups, are exposed
-feature_baseline.py   what the records give away without any model
-evaluate.py   all of it for many attacks
-result.py     MembershipResult and its JSON form
-text.py       the table that a person reads
-The models are trained, and the coins tossed, in `dpassay.audit.games`.
+evaluate.py          evaluate(): many attacks on the same models -> MembershipResult
+roc.py               AUC and true positive rates, with intervals for scores that share models and records
+records.py           exposed records, and exposed groups of records
+feature_baseline.py  membership from the features of records alone, without a model
+result.py            MembershipResult and its JSON form
+text.py              its table, and notes on how to read it
 """
 
 from .evaluate import evaluate as evaluate

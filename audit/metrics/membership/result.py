@@ -10,9 +10,7 @@ import numpy as np
 
 from ....mechanisms.core.errors import ParameterError
 from ...evidence.scores import Tally
-from ...results import consistency
-from ...results.drawing import draw
-from ...results.saved import Saved
+from ...results.saved import DrawnResult, check_tally, require, same_length, within
 from .feature_baseline import FeatureBaseline
 from .records import GroupRow, RecordTable
 from .roc import RateAt
@@ -80,7 +78,7 @@ class Region:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MembershipResult(Saved):
+class MembershipResult(DrawnResult):
     """Metrics of membership attacks on the same models.
 
     Args:
@@ -138,10 +136,6 @@ class MembershipResult(Saved):
 
         return summary(self)
 
-    def plot(self) -> Any:
-        """Return a matplotlib Figure: ROC curves on logarithmic axes, and the vulnerability of the records."""
-        return draw(self)
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per attack: AUC, rates with their intervals, advantages, counts, exposed records."""
         import pandas as pd
@@ -151,12 +145,6 @@ class MembershipResult(Saved):
     def check(self) -> None:
         """Raise `ResultError` if the numbers contradict each other."""
         _check(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MembershipResult) and self.to_json() == other.to_json()
-
-    def __hash__(self) -> int:
-        return hash((self.n_models, self.n_records, tuple(m.attack for m in self.attacks)))
 
     def __repr__(self) -> str:
         aucs = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
@@ -183,16 +171,16 @@ def _row(metrics: AttackMetrics) -> dict[str, Any]:
 
 def _check(result: MembershipResult) -> None:
     """Raise `ResultError` if the numbers contradict each other."""
-    consistency.require(len(result.attacks) > 0, "attacks", "the list is empty")
-    consistency.within(0.0, 1.0, "", confidence=result.confidence)
+    require(len(result.attacks) > 0, "attacks", "the list is empty")
+    within(0.0, 1.0, "", confidence=result.confidence)
     if result.region is not None:
-        consistency.same_length("region", fpr=result.region.fpr, tpr=result.region.tpr)
+        same_length("region", fpr=result.region.fpr, tpr=result.region.tpr)
     for metrics in result.attacks:
-        consistency.check_tally(metrics.tally, metrics.attack)
-        consistency.within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
+        check_tally(metrics.tally, metrics.attack)
+        within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
         rates = [metrics.rates, *([group.rate] for group in metrics.groups)]
         for rate in (rate for several in rates for rate in several):
-            consistency.within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
+            within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
         if (table := metrics.records) is not None:
             columns = {field.name: getattr(table, field.name) for field in fields(table)}
-            consistency.same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
+            same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import special
 
 from ....mechanisms.core.arrays import Floats
+from ....mechanisms.core.root_finding import bracket
 from ...evidence.scores import Scores
 from .base import Estimate, check_level, hits_at
 
@@ -93,12 +94,8 @@ class _Posterior:
 
         if excess(0.0) >= 0.0:
             return 0.0
-        high = 1.0
-        while excess(high) < 0.0:
-            high *= 2.0
-            if high > _MOST:
-                return math.inf
-        return float(brentq(excess, 0.5 * high if high > 1.0 else 0.0, high, xtol=1e-9, rtol=1e-12))
+        low, high = bracket(lambda epsilon: excess(epsilon) >= 0.0, 0.0, 1.0, largest=_MOST)
+        return math.inf if high > _MOST else float(brentq(excess, low, high, xtol=1e-9, rtol=1e-12))
 
     def mass(self, epsilon: float) -> float:
         """Return the posterior probability that the error rates satisfy (epsilon, delta)-DP."""

@@ -1,11 +1,10 @@
-"""Findings without statistics: what one side can give and the other cannot, and how a third party looks at it again.
+"""Witnesses: findings without statistics, which a third party can check.
 
-base.py        Witness: its kind, what was seen, and what it contradicts
-impossible.py  outputs that the other side never gives
-no_randomness.py  outputs that never vary, in fresh interpreters too
-event.py       the event that decided, as a rule on outputs
-checker.py     checks such a file: stands alone, to be copied and run without the rest
-datasets.py    datasets as JSON, where they can be
+base.py           Witness, and the JSON form of its datasets
+impossible.py     outputs of one side that the other side never gives
+no_randomness.py  outputs that never vary, in fresh interpreters either
+event.py          EventRule: the deciding event as a rule on outputs
+checker.py        a program that checks a witness file; can be copied and run without this package
 """
 
 from .base import CERTAIN as CERTAIN, Kind as Kind, Witness as Witness

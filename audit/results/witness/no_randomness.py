@@ -40,8 +40,8 @@ from ....mechanisms.adapters.functions.fresh_runs import Fresh, FreshRun, Runs, 
 from ....mechanisms.adapters.functions.function import FunctionMechanism
 from ....mechanisms.core.base import Neighbours, Outputs
 from ....mechanisms.core.guarantee import Guarantee
-from ...trials.constant_outputs import Unvarying, only_output
 from ...trials.independence import Dependence
+from ...trials.repeated_outputs import Unvarying, only_output
 from .base import CERTAIN, Kind, Witness
 from .impossible import in_words
 
@@ -113,7 +113,7 @@ class Replayed:
         )
 
     @property
-    def alike(self) -> bool:
+    def reproduces_trials(self) -> bool:
         """True if each side gave the output of the trials for all seeds, and no other input was read."""
         return (
             bool(self.fresh)
@@ -215,7 +215,7 @@ def no_randomness(
     replayed: Replayed, claim: Guarantee, *, mechanism: str, n_runs: int, datasets: tuple[str, str] | None
 ) -> tuple[Witness, ...]:
     """Return the finding; empty if the runs vary, or if their inputs may explain that they do not."""
-    if not replayed.alike:
+    if not replayed.reproduces_trials:
         return ()
     out, in_ = (_shown(replayed.side(side)[0]) for side in (0, 1))
     seeded = any(one.drawn for side in (0, 1) for one in replayed._first(side))

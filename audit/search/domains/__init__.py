@@ -1,10 +1,10 @@
-"""What datasets a search may take: a declared domain, and the neighbouring pairs that are tried in it.
+"""Domains: declared sets of datasets, and the neighbouring pairs that a search tries in them.
 
-base.py      the interface, and pairs before they are datasets
-values.py    what one record may be: numbers, integers, categories, vectors of these
-records.py   lists of records, and single values
-answers.py   vectors of answers within a sensitivity
-text.py      a domain from a line of text, a table or a file
+base.py     the interface of a domain, and sketches of pairs
+values.py   values of one record: numbers, integers, categories, vectors of these
+records.py  lists of records, and single values
+answers.py  vectors of answers within a sensitivity
+text.py     a domain from a line of text, a table or a file
 """
 
 from .answers import AnswersDomain as AnswersDomain

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from ....audit.bounds.choose import choose_bounds
+from ....audit.bounds.catalogue import choose_bounds
 from ....audit.evidence.statement import Statement
 from ....audit.results.with_estimates import check_estimates
 from ....mechanisms.core.base import Dataset

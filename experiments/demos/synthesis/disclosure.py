@@ -103,7 +103,7 @@ def measured() -> dict[tuple[str, str], Disclosed]:
 def three_risks(lecture: Demo) -> dict[tuple[str, str], Disclosed]:
     """Print the table of both synthesisers and three attacks, and return the results."""
     disclosed = measured()
-    total = disclosed["copies", "inference"].everybody
+    total = disclosed["copies", "inference"].overall
     lecture.chapter("1. Attacks and baselines")
     lecture.say(
         f"""
@@ -135,7 +135,7 @@ def three_risks(lecture: Demo) -> dict[tuple[str, str], Disclosed]:
 def _rows(disclosed: Mapping[tuple[str, str], Disclosed]) -> list[list[str]]:
     rows = []
     for (name, risk), result in disclosed.items():
-        total = result.everybody
+        total = result.overall
         rates = [total.attack, *(over.success for over in total.over)]
         rows.append([f"{name}, {risk}", *(f"{100 * rate.value:.1f}" for rate in rates), points(total.headline)])
     return rows
@@ -160,7 +160,7 @@ def worst_groups(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) 
     rows = []
     for (name, risk), result in disclosed.items():
         group, worst = result.worst
-        rows.append([f"{name}, {risk}", points(result.everybody.headline), group, points(worst.headline)])
+        rows.append([f"{name}, {risk}", points(result.overall.headline), group, points(worst.headline)])
     lecture.table(["table, attack", "gain, all people", "worst age", "its gain"], rows)
     lecture.say(
         """
@@ -184,7 +184,7 @@ def allowed(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> di
     claim = PRIVATE.guarantee()
     largest_gain = {}
     for risk in ATTACKS:
-        without = disclosed["private", risk].everybody[PERSON].success
+        without = disclosed["private", risk].overall[PERSON].success
         p0 = np.linspace(without.lower, without.upper, 200)
         largest_gain[risk] = float((1.0 - claim.tradeoff(p0) - p0).max())
     lecture.chapter("3. What a guarantee allows")
@@ -195,7 +195,7 @@ def allowed(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> di
         average over tables:
         """
     )
-    gained = {risk: points(disclosed["private", risk].everybody.headline) for risk in ATTACKS}
+    gained = {risk: points(disclosed["private", risk].overall.headline) for risk in ATTACKS}
     rows = [[risk, gained[risk], f"{100 * largest_gain[risk]:+.0f}"] for risk in ATTACKS]
     lecture.table(["attack", "measured gain (95 %)", "largest allowed gain"], rows)
     lecture.say(
@@ -258,14 +258,14 @@ def draw(lecture: Demo, findings: DisclosureFindings) -> None:
 
 
 def _draw_success(ax: Axes, findings: DisclosureFindings) -> None:
-    risks = RiskByAttack({f"{name},\n{risk}": result.everybody for (name, risk), result in findings.disclosed.items()})
+    risks = RiskByAttack({f"{name},\n{risk}": result.overall for (name, risk), result in findings.disclosed.items()})
     risks.plot(ax)
     style_axes(ax, title="Success rates of attacks and baselines", x="correct (% of people)", y="table, attack")
 
 
 def _draw_gains(ax: Axes, findings: DisclosureFindings) -> None:
     for row, result in enumerate(findings.disclosed.values()):
-        gains = {"all people": (result.everybody, BLUE, "o"), "worst group by age": (result.worst[1], AMBER, "D")}
+        gains = {"all people": (result.overall, BLUE, "o"), "worst group by age": (result.worst[1], AMBER, "D")}
         for place, (label, (gain, colour, marker)) in enumerate(gains.items()):
             rate = gain.headline
             reach = [[100 * (rate.value - rate.lower)], [100 * (rate.upper - rate.value)]]

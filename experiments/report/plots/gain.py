@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from ....audit.metrics.gain import Gain, Rate
-from ....audit.metrics.text import meaning
+from ....audit.metrics.gain import Gain, Rate, meaning
 from ....audit.results.text import percent
 from .style.canvas import NotebookFigure, axes_or_new, new_figure, style_axes
 from .style.palette import BLUE, MUTED

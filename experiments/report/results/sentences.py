@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ....audit.evidence.verdict import Verdict, nothing_to_go_on
+from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
 from .formatting import DAGGER, IN_FAMILY, NOTHING_ASSUMED, apart, number, parameters_text, percent_of, percent_range
@@ -37,7 +37,7 @@ def headline(sweep: SweepResult) -> str:
     underpowered, n = len(_underpowered_points(sweep)), len(sweep.points)
     if sweep.verdict is Verdict.UNDERPOWERED and underpowered < n:
         return f"{n - underpowered} of {n} claims tested, none contradicted"
-    if n == 1 and sweep.verdict is Verdict.UNDERPOWERED and nothing_to_go_on(sweep.points[0].result.unseen):
+    if n == 1 and sweep.verdict is Verdict.UNDERPOWERED and mostly_unseen(sweep.points[0].result.unseen):
         return "No learnable outputs"
     return HEADLINE[sweep.verdict]
 
@@ -188,7 +188,7 @@ def _underpowered(sweep: SweepResult) -> str:
     worst = max(underpowered, key=lambda point: point.result.claim - point.result.ceiling)
     result = worst.result
     change = what_to_change(result)
-    if n == 1 and nothing_to_go_on(result.unseen):
+    if n == 1 and mostly_unseen(result.unseen):
         return (
             f"The attack could not learn from the pilot: {new_outputs(result)}. Return numbers, or few distinct texts, "
             "such as rounded numbers; or use an attack that parses these outputs."
@@ -236,7 +236,7 @@ def reading(point: SweepPoint) -> str:
             "As a single audit this would be a violation. It is not significant after the correction for the number of "
             "audits in the sweep (Holm)."
         )
-    if nothing_to_go_on(result.unseen):
+    if mostly_unseen(result.unseen):
         return f"No learnable outputs: {new_outputs(result)}."
     if result.ceiling <= result.claim:
         return "Underpowered: no outcome of these trials could have contradicted the claim."

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ....audit.bounds.base import LedgerEntry, LowerBound
 from ....audit.evidence.multiplicity import holm
 from ....audit.evidence.verdict import Verdict
-from ....audit.results import consistency
 from ....audit.results.audit_result import AuditResult, check_audit
-from ....audit.results.saved import Saved
+from ....audit.results.saved import Saved, require, within
 from ...config.sweep import published, value_name
 
 if TYPE_CHECKING:
@@ -114,20 +113,20 @@ def corrected(
 
 def _check(sweep: SweepResult) -> None:
     """Raise `ResultError` unless each audit is consistent, and the verdicts follow from all p-values."""
-    consistency.require(len(sweep.points) > 0, "points", "the list is empty")
-    consistency.within(0.0, 1.0, "", confidence=sweep.confidence)
+    require(len(sweep.points) > 0, "points", "the list is empty")
+    within(0.0, 1.0, "", confidence=sweep.confidence)
     for place, point in enumerate(sweep.points):
         check_audit(point.result, f"points[{place}].result")
         same = point.parameters.keys() == sweep.points[0].parameters.keys()
-        consistency.require(same, f"points[{place}].parameters", "they differ from those of the other points")
+        require(same, f"points[{place}].parameters", "they differ from those of the other points")
     results = [point.result for point in sweep.points]
     points, verdict, _ = corrected([p.parameters for p in sweep.points], results, confidence=sweep.confidence)
     for place, (point, derived) in enumerate(zip(sweep.points, points, strict=True)):
         agree = point.verdict is derived.verdict and math.isclose(point.p_adjusted, derived.p_adjusted, rel_tol=1e-9)
         stated = f"{point.verdict.value} (corrected p {point.p_adjusted:.6g})"
         expected = f"but {derived.verdict.value} (corrected p {derived.p_adjusted:.6g}) follows from the p-values"
-        consistency.require(agree, f"points[{place}]", f"the verdict is {stated}, {expected}")
-    consistency.require(
+        require(agree, f"points[{place}]", f"the verdict is {stated}, {expected}")
+    require(
         sweep.verdict is verdict, "verdict", f"it is {sweep.verdict.value}, but {verdict.value} follows from the audits"
     )
 

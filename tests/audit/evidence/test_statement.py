@@ -79,4 +79,4 @@ def test_what_cannot_be_stated_is_refused_at_its_place_in_a_configuration():
 def test_bounds_share_the_significance():
     stated = about(claim=PureDP(1.0), confidence=0.9, n_hypotheses=4)
     assert stated.shared(2).significance == pytest.approx(0.05)
-    assert stated.shared(2 * stated.n_hypotheses, part=0.5).significance == pytest.approx(0.1 * 0.5 / 8)
+    assert stated.shared(2 * stated.n_hypotheses, significance_share=0.5).significance == pytest.approx(0.1 * 0.5 / 8)

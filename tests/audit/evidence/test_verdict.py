@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from dpassay.audit import audit
-from dpassay.audit.evidence.verdict import MOSTLY_UNSEEN, Verdict, judge, nothing_to_go_on
+from dpassay.audit.evidence.verdict import MOSTLY_UNSEEN, Verdict, judge, mostly_unseen
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import ResultError
@@ -41,7 +41,7 @@ def unread():
 
 
 def test_a_result_with_nothing_to_go_on_says_so_in_words(unread):
-    assert nothing_to_go_on(unread.unseen)
+    assert mostly_unseen(unread.unseen)
     assert "UNDERPOWERED: the attack could not learn from the pilot" in unread.summary()
 
 

@@ -24,7 +24,7 @@ def test_it_has_all_of_its_words(game):
 @pytest.mark.parametrize("runs", [1, 2_000])
 def test_its_trials_are_said_with_their_numbers(game, runs):
     trials = Trials(per_side=runs, pilot=0, evaluation=runs, n_canaries=7)
-    for said in (game.counted(trials), game.cell(trials)):
+    for said in (game.describe_trials(trials), game.short_trials(trials)):
         assert f"{runs:,}" in said
         assert not re.search(r"[{}]|None", said)
 

@@ -36,7 +36,7 @@ def halves(n=120):
 @pytest.mark.parametrize("name", ATTACKS)
 def test_copies_disclose_nearly_everybody(name):
     people = halves()
-    found = disclosure(ATTACKS[name], people, people, known=population(120, 3)).everybody
+    found = disclosure(ATTACKS[name], people, people, known=population(120, 3)).overall
     assert found.attack.value > 0.9
     assert found["without the person"].success.value < 0.35
     assert found.headline.lower > 0.4
@@ -46,15 +46,15 @@ def test_copies_disclose_nearly_everybody(name):
 @pytest.mark.parametrize("name", ATTACKS)
 def test_tables_of_other_people_disclose_nothing(name):
     found = disclosure(ATTACKS[name], (population(120, 4), population(120, 5)), halves(), known=population(120, 3))
-    assert not found.everybody.shown
-    assert found.everybody.headline.lower < 0.0 < found.everybody.headline.upper
+    assert not found.overall.shown
+    assert found.overall.headline.lower < 0.0 < found.overall.headline.upper
 
 
 def test_columns_shuffled_apart_link_nobody():
     people = halves()
     rng = np.random.default_rng(0)
     shuffled = tuple(rng.permuted(half, axis=0) for half in people)
-    found = disclosure(ATTACKS["linkability"], shuffled, people).everybody
+    found = disclosure(ATTACKS["linkability"], shuffled, people).overall
     assert found.attack.value < 0.05
     assert not found.shown
 
@@ -81,7 +81,7 @@ def test_a_gain_is_shown_no_more_often_than_it_may_where_nothing_is_disclosed():
     for seed in range(REPEATS):
         people = coins(24, rng, 0.9), coins(24, rng, 0.9)
         found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, n_attacked=12, confidence=0.8, seed=seed)
-        shown += found.everybody["without the person"].gain.lower > 0
+        shown += found.overall["without the person"].gain.lower > 0
     assert shown <= stats.binom.isf(1e-6, REPEATS, 0.1)
 
 
@@ -104,7 +104,7 @@ def test_the_worst_group_is_named_with_its_interval():
     found = disclosure(attack, tables, people, known=population(400, 3), groups="a0", n_attacked=200)
     name, worst = found.worst
     assert name == "a0 0"
-    assert worst.headline.lower > 0.3 > found.everybody.headline.value
+    assert worst.headline.lower > 0.3 > found.overall.headline.value
     assert "worst group, a0 0: gain" in found.summary()
     assert worst.confidence == pytest.approx(1 - 0.025 / len(found.groups))
 
@@ -117,7 +117,7 @@ def test_the_error_of_everybody_does_not_depend_on_how_many_groups_are_large_eno
     labels = np.arange(200) % n_groups, np.arange(200) % n_groups
     found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
     assert len(found.groups) == (n_groups if n_groups < 200 else 0)
-    assert found.everybody.confidence == pytest.approx(1 - 0.025)
+    assert found.overall.confidence == pytest.approx(1 - 0.025)
     assert all(group.confidence == pytest.approx(1 - 0.025 / n_groups) for group in found.groups.values())
 
 
@@ -169,12 +169,12 @@ def test_private_tables_gain_no_more_than_epsilon_allows():
         people = [rng.integers(domain.shape, size=(60, 3)) for _ in range(2)]
         tables = [mechanism.release(half, 1, rng).values[0] for half in people]
         known = rng.integers(domain.shape, size=(60, 3))
-        found = disclosure(attack, tables, people, known=known, n_attacked=30, seed=seed).everybody
+        found = disclosure(attack, tables, people, known=known, n_attacked=30, seed=seed).overall
         gains.append(found["without the person"].gain.value)
     allowed = most_gained(epsilon, delta=delta, without_person=0.5)
     error = np.std(gains) / math.sqrt(len(gains))
     assert np.mean(gains) - 5 * error < allowed < 0.1
-    copied = disclosure(attack, people, people, known=known, n_attacked=30).everybody
+    copied = disclosure(attack, people, people, known=known, n_attacked=30).overall
     assert copied["without the person"].gain.lower > allowed
 
 

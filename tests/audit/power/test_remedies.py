@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit import Successes, audit, audit_scores
-from dpassay.audit.bounds.choose import choose_bounds
+from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.evidence.verdict import Verdict
@@ -114,7 +114,7 @@ def test_the_trials_of_an_audit_are_counted_with_their_pilot_and_their_correctio
     few = audit(Laplace(4.0), trials=60, seed=0, n_hypotheses=40)
     assert (few.verdict, few.detectable) == (Verdict.CONSISTENT, math.inf)  # alone it could have, of forty it cannot
     way = few.remedies[0]
-    counted = few.game.enough(way.trials, few.trials)
+    counted = few.game.describe_needed(way.trials, few.trials)
     asked = int(counted.partition("(")[2].split()[0].replace(",", ""))
     assert f"{way.trials:,} counted runs on each side" in few.summary()
     enough = audit(Laplace(4.0), trials=asked, seed=0, n_hypotheses=40)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recorded_programs import RIGHT, WRONG
 
 from dpassay.audit import record
 from dpassay.mechanisms import GaussianDP, Neighbours, PureDP
@@ -161,3 +162,13 @@ def test_the_faulty_program_is_named_and_its_twin_passes(name):
 def test_the_page_on_bugs_says_which_the_recorder_sees():
     said = re.findall(r"recorder: ([^;|]*)", PAGE.read_text())
     assert sorted(name for cell in said for name in re.findall(r"`([^`]+)`", cell)) == sorted(BUGS)
+
+
+@pytest.mark.parametrize(("program", "pair", "claim"), RIGHT)
+def test_nothing_is_found_in_a_correct_program(program, pair, claim):
+    assert [str(one) for one in record(program, pair).findings(claim)] == []
+
+
+@pytest.mark.parametrize(("program", "pair", "claim", "kind"), WRONG)
+def test_a_wrong_program_is_named(program, pair, claim, kind):
+    assert {one.kind for one in record(program, pair).findings(claim)} == {kind}

@@ -11,7 +11,7 @@ from dpassay.audit import audit
 from dpassay.audit.trials.execution import execute
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.progress import Silent
-from dpassay.audit.trials.repeated_chunks import ReplayGuard
+from dpassay.audit.trials.repeated_outputs import ReplayGuard
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.core.base import Workers

@@ -6,7 +6,7 @@ from tests.audit.replayed_functions import restarts
 
 from dpassay.audit import audit
 from dpassay.audit.trials.plan import Chunk
-from dpassay.audit.trials.repeated_chunks import ReplayGuard, signature
+from dpassay.audit.trials.repeated_outputs import ReplayGuard, signature
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import KAryRandomizedResponse, Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.core.errors import ReleaseError

@@ -11,7 +11,7 @@ from tests.audit import asked
 
 from dpassay.audit.bounds.numerics import test_martingale as martingale
 from dpassay.audit.bounds.numerics.binomial import quantile
-from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_edges, highest
+from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_edges, largest_log_wealth
 from dpassay.audit.bounds.pair import betting
 from dpassay.audit.bounds.pair.betting import RESOLUTION, STAKES, Betting
 from dpassay.audit.bounds.pair.learned_events import rounds
@@ -136,10 +136,10 @@ def test_the_highest_wealth_is_found_without_visiting_every_step(seed):
     stretch = Stretch.of(gain, loss, Bets(STAKES, (0.1, 0.3)))
     logs = stretch.bets.logs(0.97, 0.97, 0.0, stretch.roles)
     every = np.logaddexp.reduce(stretch.counts.T @ logs, axis=1) - math.log(2 * len(STAKES))
-    log_wealth = highest([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0)
+    log_wealth = largest_log_wealth([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0)
     assert log_wealth == pytest.approx(every.max(), rel=1e-12)
     for enough, reached in ((every.max() - 1e-6, True), (every.max() + 1e-6, False)):
-        top = highest([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0, enough=enough)
+        top = largest_log_wealth([[stretch]], np.ones(1), low=0.97, high=0.97, delta=0.0, enough=enough)
         assert (top >= enough) == reached
 
 

@@ -10,8 +10,8 @@ from tests.audit import asked
 
 from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.numerics.binomial import quantile, upper
-from dpassay.audit.bounds.numerics.candidates import candidates
 from dpassay.audit.bounds.numerics.noncrossing import local_level
+from dpassay.audit.bounds.pair.pilot import candidates
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
 from dpassay.audit.calibration.coverage import bounds_drawn, laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally

@@ -11,8 +11,8 @@ from tests.audit import replayed_functions as replayed
 from dpassay.audit import PrivacyViolation, assert_private, audit
 from dpassay.audit.results.witness.base import CERTAIN, Kind
 from dpassay.audit.results.witness.no_randomness import Replayed, doubt, no_randomness
-from dpassay.audit.trials.constant_outputs import Unvarying, only_output
 from dpassay.audit.trials.plan import Chunk
+from dpassay.audit.trials.repeated_outputs import Unvarying, only_output
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Neighbours, Outputs, PureDP
 from dpassay.mechanisms.accounting import ApproximateDP

@@ -6,7 +6,7 @@ import pytest
 from tests.experiments.made_configs import refused
 from typer.testing import CliRunner
 
-from dpassay.audit.bounds.choose import choose_bounds
+from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.experiments.cli import app
 from dpassay.experiments.config.games import catalogue
 from dpassay.experiments.config.sections import GameSection

@@ -27,7 +27,7 @@ def answer(text, **settings):
 def test_gradients_are_attacked_at_every_step_and_judged_by_the_bounds_of_one_run():
     result = answer(GRADIENTS)
     assert [bound.method for bound in result.bounds] == ["one-run-fdp", "one-run"]
-    assert result.game.counted(result.trials) == "1 run with 400 canaries, each in or out by the toss of a coin"
+    assert result.game.describe_trials(result.trials) == "1 run with 400 canaries, each in or out by the toss of a coin"
     assert result.claim == pytest.approx(GaussianDP(10**0.5 / 4.0).epsilon(1e-5))
     bounds = [answer(GRADIENTS, seed=seed).bound.epsilon for seed in range(4)]
     assert 0.25 * result.claim < np.mean(bounds) <= max(bounds) < result.claim

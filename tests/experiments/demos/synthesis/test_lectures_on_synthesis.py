@@ -126,8 +126,8 @@ class TestDisclosure:
     @pytest.mark.parametrize("risk", ATTACKS)
     def test_copies_gain_by_every_attack_and_the_private_table_by_none(self, risk):
         copied, private = (play("disclosure").disclosed[name, risk] for name in ("copies", "private"))
-        assert copied.everybody.headline.lower > 0.4
-        assert not private.everybody.shown
+        assert copied.overall.headline.lower > 0.4
+        assert not private.overall.shown
         assert not private.worst[1].shown
         assert set(copied.groups) | set(copied.left_out) == set(AGES)
 
@@ -136,8 +136,8 @@ class TestDisclosure:
         mu = math.sqrt(8.0) / 2.0  # who is replaced moves eight counts by one, under noise of standard deviation 2
         assert disclosure.PRIVATE.guarantee() == GaussianDP(mu, relation="replace_one")
         for risk, most in found.allowed.items():
-            without = found.disclosed["private", risk].everybody["without the person"].success
+            without = found.disclosed["private", risk].overall["without the person"].success
             gains = norm.cdf(norm.ppf([without.lower, without.value, without.upper]) + mu)
             gains -= [without.lower, without.value, without.upper]
             assert gains.max() - 1e-9 <= most < 2.0 * norm.cdf(mu / 2.0) - 1.0 + 1e-9  # the largest, at Phi(-mu / 2)
-            assert found.disclosed["private", risk].everybody.headline.value < most
+            assert found.disclosed["private", risk].overall.headline.value < most

@@ -7,7 +7,7 @@ import pytest
 
 from dpassay.attacks.base import Attack
 from dpassay.audit import AuditResult, PairScores, Verdict, audit, audit_scores
-from dpassay.audit.results.deciding import RefutingEvent, points_to_side_1
+from dpassay.audit.results.refuting_event import RefutingEvent, points_to_side_1
 from dpassay.audit.trials.examples import Examples, examples, text
 from dpassay.audit.trials.plan import Chunk
 from dpassay.audit.trials.seeds import Stage

@@ -1,15 +1,40 @@
-"""Federated averaging that is wrong, and its correct twins, under audit."""
+"""Broken plausible deniability and federated averaging, and their correct twins, under audit."""
 
 import pytest
 
 from dpassay.audit import Verdict, audit
+from dpassay.mechanisms.broken.deniability import (
+    DeterministicTest,
+    NoPrivacyTest,
+    NoReleaseSeen,
+    PairsWithoutNoise,
+    RootsWithoutNoise,
+)
 from dpassay.mechanisms.broken.federated import NoiseOfMeanOnSum, PerRecordClipping, RealisedClients
 from dpassay.mechanisms.learning.federated import FederatedAveraging, LocalNoiseAveraging
 from dpassay.mechanisms.learning.models.architectures import LogisticRegression
 
+FAULTS = (DeterministicTest, NoPrivacyTest, NoReleaseSeen, PairsWithoutNoise, RootsWithoutNoise)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_caught_and_their_twins_are_not(fault, without_power):
+    options = {"attack": "likelihood-ratio", "trials": 20_000, "confidence": 0.9999, "seed": 3}
+    assert audit(fault(), **options).verdict is Verdict.VIOLATION
+    twin = audit(fault().twin(), **options)
+    assert twin.verdict is not Verdict.VIOLATION
+    assert twin.bound.epsilon <= fault().twin().exact_guarantee().epsilon(twin.delta)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_deterministic_test_falls_under_both_relations(relation, without_power):
+    """k records of a kind against k - 1."""
+    found = audit(DeterministicTest(relation=relation), attack="likelihood-ratio", trials=5_000, delta=0.01, seed=1)
+    assert found.verdict is Verdict.VIOLATION
+
 
 @pytest.mark.parametrize("fault", [RealisedClients, PerRecordClipping, NoiseOfMeanOnSum])
-def test_faults_are_caught_and_their_twins_are_not(fault, without_power):
+def test_faults_of_federated_averaging_are_caught_and_their_twins_are_not(fault, without_power):
     options = {"trials": 20_000, "confidence": 0.9999, "delta": 1e-5, "seed": 3}
     assert audit(fault(), **options).verdict is Verdict.VIOLATION
     twin = audit(fault().twin(), fault().worst_case(), **options)
