@@ -1,7 +1,7 @@
-"""Lectures that run: each shows one leak, or one way to lie, in under a minute. `dpassay demo NAME` plays one.
+"""Demos that run: each shows one leak, or one way to lie, in under a minute. `dpassay demo NAME` plays one.
 
 Each file reads from top to bottom as a notebook does (cells start with `# %%`) and ends with `main(out)`, which plays
-the whole lecture and returns the numbers that it found.
+the whole demo and returns the numbers that it found.
 
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
 answers/                 answers to queries: asked again, asked too often, many at once

@@ -41,7 +41,7 @@ def of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
     return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
 
 
-def each_caption_once(groups: list[list[Figure]]) -> list[list[Figure]]:
+def without_repeated_captions(groups: list[list[Figure]]) -> list[list[Figure]]:
     """Return the figures without captions that already occur further up the page."""
     captions: set[str] = set()
     figures = []

@@ -15,7 +15,7 @@ from markupsafe import escape
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core.printable import fenced, html, markdown
 from .content import content
-from .figures import each_caption_once, load, of_audit
+from .figures import load, of_audit, without_repeated_captions
 from .plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
 from .results import times
 from .results.provenance import environment
@@ -69,7 +69,11 @@ def write(
         report=report,
         overviews=[drawn[name] for name in ("bound-claim", "success") if name in drawn],
         audits=list(
-            zip(report.audits, each_caption_once([of_audit(drawn, a.number) for a in report.audits]), strict=True)
+            zip(
+                report.audits,
+                without_repeated_captions([of_audit(drawn, a.number) for a in report.audits]),
+                strict=True,
+            )
         ),
         config="" if config is None else escape(html(config)),
         command=escape(html(command)),

@@ -1,4 +1,4 @@
-"""Lectures on answers to queries.
+"""Demos on answers to queries.
 
 column_from_counts.py   a secret column from many noisy counts, and what a budget does to it
 error_of_mwem.py        MWEM against rounds, against epsilon, beside noise on every answer, and its audit

@@ -1,4 +1,4 @@
-"""Lectures on what is learned about people from studies, models and visits.
+"""Demos on what is learned about people from studies, models and visits.
 
 in_this_study.py         one row against published means: exact, rounded, private
 medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure

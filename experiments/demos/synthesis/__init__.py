@@ -1,4 +1,4 @@
-"""Lectures on synthetic data.
+"""Demos on synthetic data.
 
 deniable_records.py           synthetic records that many could have given, what that promises and what it does not
 disclosure.py                 singling out, linkability and attribute inference: copies against a private table

@@ -16,7 +16,7 @@ GUESSES = {"attack": (BLUE, "o"), RELEASE: (MUTED, "s"), PERSON: (GREEN, "D")}
 
 
 @dataclass(frozen=True)
-class RiskByAttack:
+class SuccessByAttack:
     """Success of each attack, without the release and without the person, with intervals.
 
     Args:

@@ -56,7 +56,7 @@ class SuccessCeiling:
         return cls(fpr, 1.0 - fnr, result.recovery, result.confidence, of_bits, result.claim_name)
 
     @property
-    def what(self) -> str:
+    def rate_name(self) -> str:
         """Name of the measured rate."""
         return "share of correct bits" if self.of_bits else "success rate"
 
@@ -108,10 +108,10 @@ class SuccessCeiling:
             ax.vlines(rates.prior, rates.lower, rates.upper, color=BOUND.light, linewidth=2.4, zorder=3)
         handles += ax.plot(
             rates.prior, rates.success, color=BOUND.light, marker="o", markersize=6, linestyle="none", zorder=4,
-            label=f"attack, {self.what}",
+            label=f"attack, {self.rate_name}",
         )  # fmt: skip
         style_axes(
-            ax, title=self.title, x="prior success (best guess without the output)", y=self.what, handles=handles
+            ax, title=self.title, x="prior success (best guess without the output)", y=self.rate_name, handles=handles
         )
         if self.logarithmic:
             logarithmic(ax.xaxis, floor, 1.0)

@@ -1,10 +1,10 @@
-"""The lectures: each reads well, and every number that they teach."""
+"""The demos: each reads well, and every number that they teach."""
 
 import math
 
 import numpy as np
 import pytest
-from lectures import check_reading, lectures, play
+from demo_runs import check_reading, demos_in, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, get, randomized_response
@@ -20,17 +20,17 @@ def test_every_demo_of_the_catalogue_has_a_main_with_a_summary(name):
     assert catalogue.summary(name).endswith(".")
 
 
-@lectures("")
-def test_a_lecture_reads_well_in_a_pipe(name):
+@demos_in("")
+def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
 
 
-def test_brackets_in_a_lecture_are_text_and_not_markup(capsys):
+def test_brackets_in_a_demo_are_text_and_not_markup(capsys):
     Demo().say("a list [1, 2] and a [bold] word")
     assert "a list [1, 2] and a [bold] word" in capsys.readouterr().out
 
 
-def test_a_folder_that_cannot_be_made_is_refused_before_the_lecture_begins(tmp_path, capsys):
+def test_a_folder_that_cannot_be_made_is_refused_before_the_demo_begins(tmp_path, capsys):
     (tmp_path / "report.html").touch()
     for out in (tmp_path / "report.html", tmp_path / "report.html" / "inside"):
         with pytest.raises(ParameterError, match=r"out must be a folder.* Choose another folder") as refused:
@@ -127,8 +127,8 @@ class TestDPSGD:
     def test_the_private_classifier_learns(self, trained):
         assert 0.75 < trained.private < trained.plain
 
-    def test_accuracy_does_not_show_the_slip(self, trained):
-        assert trained.slipped > trained.private - 0.02
+    def test_accuracy_does_not_show_the_bug(self, trained):
+        assert trained.broken_accuracy > trained.private - 0.02
 
     def test_the_moments_accountant_says_1_26(self, trained):
         found = trained.accountants

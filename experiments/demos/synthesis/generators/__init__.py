@@ -2,5 +2,5 @@
 
 census.py            five marginals of a census, explained by each; the demo five-marginals reads them here too
 comparison.py        what each can and cannot do, measured on eight cells; what time grows with
-five_generators.py   the lecture
+five_generators.py   the demo
 """

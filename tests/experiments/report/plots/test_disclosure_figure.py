@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit.metrics import gain
-from dpassay.experiments.report.plots.disclosure import RiskByAttack
+from dpassay.experiments.report.plots.disclosure import SuccessByAttack
 
 
 def test_every_attack_stands_beside_its_baselines_and_the_title_counts_gains():
@@ -13,7 +13,7 @@ def test_every_attack_stands_beside_its_baselines_and_the_title_counts_gains():
         "linkability": gain(right, without_release=other, without_person=other),
         "inference": gain(right, without_person=right),
     }
-    figure = RiskByAttack(gains)
+    figure = SuccessByAttack(gains)
     assert figure.title == "1 of 2 attacks gain from the release"
     assert "not bounds on epsilon" in figure.caption
     ax = figure.plot()

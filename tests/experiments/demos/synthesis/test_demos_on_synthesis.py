@@ -1,10 +1,10 @@
-"""Lectures on synthetic data: every number that they teach."""
+"""Demos on synthetic data: every number that they teach."""
 
 import math
 
 import numpy as np
 import pytest
-from lectures import check_reading, lectures, play
+from demo_runs import check_reading, demos_in, play
 from scipy.stats import norm
 
 from dpassay.audit import Verdict
@@ -14,8 +14,8 @@ from dpassay.mechanisms import GaussianDP
 from dpassay.mechanisms.synthetic_data import Table
 
 
-@lectures("synthesis")
-def test_a_lecture_reads_well_in_a_pipe(name):
+@demos_in("synthesis")
+def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
 
 
