@@ -6,5 +6,5 @@ data/      datasets by name, and the examples to learn from that are made of the
 demos/     demonstrations that run: each shows one leak, or one way to lie, in under a minute
 report/    results for people: one self-contained HTML page, and Markdown for the summary of a CI job
 runs/      experiments that run: from a configuration to a directory with results, figures and reports
-systems/   the systems of the literature, as data: what implements, tests and shows each
+systems/   systems of the literature, as data: what implements and shows each
 """
