@@ -5,9 +5,8 @@ commands.py     the command line: parse, call, exit code
 judge.py        `dpassay judge`: a claim against scores that lie in a file
 listing.py      what `dpassay list` shows: names and a line on each
 options.py      options that several commands share
-signals.py      Ctrl-C, SIGTERM and SIGHUP as exceptions, so that what was begun is left in order
-streams.py      standard streams that may be closed, full, or read by nobody
-supervisor.py   a child process for audited code: whatever ends it, the parent says so, and with which exit code
+streams.py      standard streams that may be closed, full, or without a reader
+supervisor.py   a child process for audited code, whose end the parent reports; signals as exceptions
 terminal.py     what the command line prints: tables that fit a terminal, and plain text elsewhere
 """
 

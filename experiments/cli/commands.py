@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 import typer
 
 from . import options as option
-from .signals import exit_code, raise_on_signals
 from .streams import open_streams
-from .supervisor import supervised
+from .supervisor import exit_code, raise_on_signals, supervised
 
 if TYPE_CHECKING:
     from ...audit.evidence.verdict import Verdict

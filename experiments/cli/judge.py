@@ -115,7 +115,7 @@ class Judgement:
 
     def keep(self, out: Path) -> ConfigRun:
         """Write numbers, figures and report into a directory."""
-        from ..runs.judged import keep_judged
+        from ..runs.runner import keep_judged
 
         request = {"command": self.command, "scores": self.result.fingerprint}
         assumed = f"{self.assumption} This cannot be verified from the file."

@@ -14,8 +14,8 @@
     [sweep]               dotted key -> list of values; one audit for each combination
     [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
 
-This module checks keys, types and ranges. `dpassay.experiments.config.tasks.planning` checks names and options before the
-first trial.
+This module checks keys, types and ranges. `dpassay.experiments.config.tasks.planning` checks names and options before
+the first trial.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, Validati
 from pydantic_core import PydanticCustomError
 
 from ...mechanisms.core.errors import ConfigError, unknown_name_message
-from .cases import check_cases
 from .games import catalogue as games
 from .overrides import apply
 from .sections import (
@@ -47,7 +46,7 @@ from .sections import (
     Whole,
 )
 from .source import Source
-from .sweep import CASE, swept_keys, unswept, without_published
+from .sweep import CASE, check_cases, swept_keys, unswept, without_published
 from .toml_text import to_toml
 
 UNKNOWN_GAME = "unknown_game"

@@ -22,8 +22,7 @@ from ...audit import AuditResult, audit
 from ...mechanisms import Laplace, Neighbours, Relation
 from ...mechanisms.broken.laplace_sensitivity import LaplaceForgottenSensitivity
 from ...mechanisms.core.errors import NeighboursError, RelationError
-from ..report.plots.style.canvas import style_axes, write
-from ..report.plots.style.palette import BOUND, CLAIM as CLAIM_COLOUR, VIOLATION
+from ..report.plots.style import BOUND, CLAIM as CLAIM_COLOUR, VIOLATION, style_axes, write
 from .demo import Demo
 
 SEED = 30

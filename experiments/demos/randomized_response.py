@@ -26,8 +26,19 @@ from numpy.typing import NDArray
 from ...audit import AuditResult, audit
 from ...mechanisms import RandomizedResponse
 from ...mechanisms.broken.biased_coin import BiasedCoinResponse
-from ..report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from ..report.plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
+from ..report.plots.style import (
+    AMBER,
+    BLUE,
+    BOUND,
+    CLAIM,
+    MUTED,
+    VIOLATION,
+    EndLabel,
+    end_labels,
+    logarithmic,
+    style_axes,
+    write,
+)
 from .demo import Demo
 
 SEED = 1965

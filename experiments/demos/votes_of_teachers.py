@@ -42,8 +42,7 @@ from ...mechanisms.learning.pate.aggregator import Aggregator
 from ...mechanisms.learning.pate.confident import CheckedGNMax
 from ..data import load
 from ..data.examples import with_target
-from ..report.plots.style.canvas import EndLabel, end_labels, style_axes
-from ..report.plots.style.palette import BLUE, CLAIM
+from ..report.plots.style import BLUE, CLAIM, EndLabel, end_labels, style_axes
 from .demo import Demo
 from .students_of_votes import Votes, student_of_answers
 

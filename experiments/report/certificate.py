@@ -12,8 +12,7 @@ from ...audit.calibration.methods import BOUND, PEER, UNCORRECTED
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from .content import ReportTable
-from .figures import load, without_repeated_captions
-from .pages import page
+from .pages import load_figures, page, without_repeated_captions
 from .results.formatting import number
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
@@ -35,7 +34,7 @@ def write_certificate(
         command: command line that reproduces the numbers.
         versions: versions of the software on which the numbers depend.
     """
-    drawn = load(figures)
+    drawn = load_figures(figures)
     misses = [figure for name, figure in drawn.items() if name.startswith("misses")]
     power = [figure for name, figure in drawn.items() if name.startswith("power")]
     text = page(

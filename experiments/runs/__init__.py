@@ -2,10 +2,9 @@
 
 calibration.py   `dpassay calibrate`: do the bounds keep their word, and how close do they come?
 directory.py     the folder that an experiment is run in: who may use it, and how files get there
-judged.py        scores of other code, judged, in a directory like that of a run
 limits.py        what a configuration asks for beyond what there is: memory, time
 record.py        environment.json: what a run was computed with and when, and what it left
-runner.py        from a configuration to a run directory
+runner.py        from a configuration, or from judged scores, to a run directory
 """
 
 from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate

@@ -3,6 +3,7 @@
     config -> tasks -> audits -> results.json, results.csv -> figures -> report
 
 `results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
+`keep_judged` writes the result for scores of other code into a directory like that of a run.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from ...mechanisms.core.errors import ResultError, StoreError
 from ...mechanisms.core.printable import csv_cell
 from ..config.schema import Config
 from ..config.source import Source
-from ..report.results import times
+from ..config.toml_text import to_toml
 from ..report.results.formatting import cut, parameters_text
+from ..report.results.provenance import TIMES, read_times, times_text
 from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
 from .limits import announced, within_limits
@@ -268,10 +270,10 @@ def _timed(directory: RunDirectory, point: str) -> Iterator[None]:
     try:
         yield
     finally:
-        seconds = times.read(directory.path)
+        seconds = read_times(directory.path)
         seconds[point] = seconds.get(point, 0.0) + time.monotonic() - clock
         with suppress(StoreError):  # a full disk must not hide the error that ended the audit
-            directory.write(times.NAME, times.written(seconds))
+            directory.write(TIMES, times_text(seconds))
 
 
 def _outcome(result: AuditResult) -> str:
@@ -295,3 +297,47 @@ def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditR
         verdict=verdict,
         ledger=(entry,),
     )
+
+
+def keep_judged(
+    result: AuditResult, out: Path, *, name: str, asked: Mapping[str, Any], assumed: str, command: str
+) -> ConfigRun:
+    """Write the result of `audit_scores`, its figures and its report.
+
+    Args:
+        result: one audit.
+        out: a new or empty directory, or that of an earlier result for the same scores.
+        name: display name of the scores.
+        asked: the scores, the claim and the options; plain values, None for omitted ones.
+        assumed: the assumptions of the bounds, in sentences.
+        command: reproduces the numbers.
+
+    Raises:
+        FingerprintError, StoreError: the directory has another result, or cannot be written.
+    """
+    from ..report import write
+    from ..report.plots import draw_all
+
+    directory = RunDirectory(out)
+    directory.claim_judged(to_toml({key: value for key, value in asked.items() if value is not None}))
+    points, verdict, entry = corrected([{}], [result], confidence=result.confidence)
+    sweep = SweepResult(
+        name=name,
+        title=f"Scores in {name}",
+        description="",
+        fingerprint=result.fingerprint,
+        seed=result.seed,
+        confidence=result.confidence,
+        points=points,
+        verdict=verdict,
+        ledger=(entry,),
+    )
+    with session(directory, result.seed, None):
+        write_numbers(sweep, directory)
+        with directory.disk():
+            figures = draw_all(sweep, directory.figures())
+            pages = write(sweep, directory.path, figures, command=command, assumed=assumed)
+    return ConfigRun(directory.path, sweep, (*figures, *pages))
+
+
+__all__ = ["keep_judged"]

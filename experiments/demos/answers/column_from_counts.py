@@ -21,8 +21,7 @@ from matplotlib.axes import Axes
 from ....attacks.reconstruction.answers import BoxedLeastSquares, L1Decoding, SubsetQueryAttack, least_squares_accuracy
 from ....mechanisms import Gaussian
 from ....mechanisms.noise.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 2003

@@ -22,8 +22,7 @@ from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Relation
 from ....mechanisms.noise.queries import Domain, Workload
 from ....mechanisms.query_release.multiplicative_weights import MWEM
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 2012

@@ -26,8 +26,7 @@ from ....mechanisms.noise.queries import Domain, Workload
 from ....mechanisms.query_release.error_rates import error_rate
 from ....mechanisms.query_release.matrix import GaussianMatrix, LaplaceMatrix
 from ....mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import CLAIM, MUTED, series_colour
+from ...report.plots.style import CLAIM, MUTED, EndLabel, end_labels, logarithmic, series_colour, style_axes
 from ..demo import Demo
 
 SEED = 2010

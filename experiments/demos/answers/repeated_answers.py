@@ -24,8 +24,7 @@ from ....attacks.reconstruction.answers import Averaging
 from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
 from ....mechanisms.noise.counts import Answerer
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN, VIOLATION
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, VIOLATION, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 119

@@ -23,8 +23,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import NeighboursError
 from ....mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
 from ...data.people import place_sizes
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import series_colour
+from ...report.plots.style import EndLabel, end_labels, logarithmic, series_colour, style_axes
 from ..demo import Demo
 
 SEED = 2020

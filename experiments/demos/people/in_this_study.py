@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from ....attacks.membership.tracing import InnerProduct, Traced, expected_z, power, trace
 from ....mechanisms.noise.studies import ColumnMeans, Genomes, Study, Uniform
-from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, GREEN
+from ...report.plots.style import AMBER, BLUE, GREEN, EndLabel, end_labels, style_axes
 from ..demo import Demo
 
 SEED = 2008
@@ -109,8 +108,8 @@ def all_people(demo: Demo, by_release: dict[str, Traced]) -> dict[str, tuple[int
     demo.chapter("2. Many people at once")
     demo.say(
         f"""
-        An attacker tests the rows of all {PATIENTS} patients and of {N_NON_MEMBERS:,} non-members, and names those whose
-        p-value is at most 0.1 % after the correction for {PATIENTS + N_NON_MEMBERS:,} tests:
+        An attacker tests the rows of all {PATIENTS} patients and of {N_NON_MEMBERS:,} non-members, and names those
+        whose p-value is at most 0.1 % after the correction for {PATIENTS + N_NON_MEMBERS:,} tests:
         """
     )
     rows = [[name, f"{m} of {PATIENTS}", f"{s} of {N_NON_MEMBERS:,}"] for name, (m, s) in named.items()]

@@ -27,8 +27,7 @@ from ....mechanisms.learning.base import TrainingData
 from ....mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ....mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
 from ....mechanisms.learning.models.linear import LogisticRegression
-from ...report.plots.style.canvas import style_axes, write
-from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ...report.plots.style import AMBER, BLUE, MUTED, VIOLATION, style_axes, write
 from ..demo import Demo
 
 SEED = 74

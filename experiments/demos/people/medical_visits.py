@@ -31,8 +31,7 @@ from ....attacks.attribute_inference.linkage import (
 from ....audit.metrics.gain import Gain, gain
 from ....mechanisms.synthetic_data.anonymity import GeneralizedCells, banded, mondrian
 from ...data.people import age_shares, people, place_sizes
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ...report.plots.style import AMBER, BLUE, MUTED, VIOLATION, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 1997

@@ -22,8 +22,7 @@ from ....audit.metrics import Gain, gain
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.learning.convex import OutputPerturbation
-from ...report.plots.style.canvas import logarithmic, style_axes, write
-from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ...report.plots.style import AMBER, BLUE, MUTED, VIOLATION, logarithmic, style_axes, write
 from ..demo import Demo
 
 SEED = 2022

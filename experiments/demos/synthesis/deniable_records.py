@@ -25,8 +25,7 @@ from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
 from ....mechanisms.synthetic_data.deniability.theorem import pass_log_probability
 from ...data.datasets import load
-from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, style_axes
 from ..demo import Demo
 
 SEED = 2017

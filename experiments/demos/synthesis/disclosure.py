@@ -25,9 +25,8 @@ from ....mechanisms import Relation
 from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from ...data.people import people
-from ...report.plots.disclosure import SuccessByAttack
-from ...report.plots.style.canvas import style_axes
-from ...report.plots.style.palette import AMBER, BLUE, MUTED
+from ...report.plots.gain import SuccessByAttack
+from ...report.plots.style import AMBER, BLUE, MUTED, style_axes
 from ..demo import Demo
 
 SEED = 2014

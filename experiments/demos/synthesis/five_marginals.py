@@ -26,8 +26,7 @@ from ....mechanisms import GaussianDP
 from ....mechanisms.core.records import remove_record
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.synthetic_data import GraphicalModel, SelectMeasureGenerate, Table
-from ...report.plots.style.canvas import logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE
+from ...report.plots.style import AMBER, BLUE, logarithmic, style_axes
 from ..demo import Demo
 from .generators.census import ADULT, FIVE, census
 

@@ -26,8 +26,7 @@ from ....mechanisms.broken.synthesis import Resampled
 from ....mechanisms.core.records import replace_record
 from ....mechanisms.noise.queries import Domain
 from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from ...report.plots.style.palette import AMBER, CLAIM, GREEN
+from ...report.plots.style import AMBER, CLAIM, GREEN, EndLabel, end_labels, logarithmic, style_axes, write
 from ..demo import Demo
 
 SEED = 1979

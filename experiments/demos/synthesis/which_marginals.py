@@ -26,8 +26,7 @@ from ....mechanisms.core.relation import Relation
 from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data import MST, Table
 from ....mechanisms.synthetic_data.selection import spanning_trees
-from ...report.plots.style.canvas import style_axes
-from ...report.plots.style.palette import AMBER, BLUE, GREEN
+from ...report.plots.style import AMBER, BLUE, GREEN, style_axes
 from ..demo import Demo
 
 SEED = 2021

@@ -20,12 +20,9 @@ from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .ladder import LadderPlot
 from .profile import Profile
-from .reconstruction_success import SuccessCeiling
-from .reconstruction_sweep import SuccessSweep
+from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
-from .style.canvas import SMALL, NotebookFigure, new_figure
-from .style.files import FONT, save
-from .style.palette import INK, MUTED
+from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:

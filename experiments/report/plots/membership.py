@@ -18,9 +18,20 @@ from ....audit.metrics.membership.text import too_few_models
 from ....audit.results.text import percent
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import cut, share
-from .style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
-from .style.files import save
-from .style.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
+from .style import (
+    CLAIM,
+    MUTED,
+    SERIES,
+    SIDE0,
+    VIOLATION,
+    NotebookFigure,
+    axes_or_new,
+    logarithmic,
+    new_figure,
+    save,
+    series_colour,
+    style_axes,
+)
 
 BINS = 25
 SIGNIFICANCE = 0.05

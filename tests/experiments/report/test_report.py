@@ -94,7 +94,7 @@ def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: 
 def _without_pixels() -> Iterator[None]:
     """A page holds figures as SVG."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
         yield
 
 

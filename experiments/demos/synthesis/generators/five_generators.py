@@ -15,8 +15,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from ....report.plots.style.canvas import style_axes
-from ....report.plots.style.palette import BLUE, INK, SERIES
+from ....report.plots.style import BLUE, INK, SERIES, style_axes
 from ...demo import Demo
 from .census import FIVE, CensusExplained, census, explained, generators
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns

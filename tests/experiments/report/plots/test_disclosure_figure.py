@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpassay.audit.metrics import gain
-from dpassay.experiments.report.plots.disclosure import SuccessByAttack
+from dpassay.experiments.report.plots.gain import SuccessByAttack
 
 
 def test_every_attack_stands_beside_its_baselines_and_the_title_counts_gains():
