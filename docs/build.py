@@ -16,8 +16,7 @@ from pydantic import BaseModel
 from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
-from dpassay.experiments.config.sections import DataSection
-from dpassay.experiments.config.tasks.one_run import OneRunSection
+from dpassay.experiments.config.sections import DataSection, OneRunSection
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core.registry import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
