@@ -101,7 +101,7 @@ def run_command(
             out=out,
             n_jobs=jobs,
             progress=not quiet,
-            tell=None if quiet else _print_progress,
+            report_line=None if quiet else _print_progress,
         )
     except KeyboardInterrupt as error:
         _print_error("interrupted. Finished trials are saved: the same command continues from there.")

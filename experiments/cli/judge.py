@@ -119,7 +119,9 @@ class Judgement:
 
         request = {"command": self.command, "scores": self.result.fingerprint}
         assumed = f"{self.assumption} This cannot be verified from the file."
-        return keep_judged(self.result, out, name=self.file.name, asked=request, assumed=assumed, command=self.command)
+        return keep_judged(
+            self.result, out, name=self.file.name, request=request, assumed=assumed, command=self.command
+        )
 
 
 def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence:

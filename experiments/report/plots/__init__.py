@@ -1,21 +1,21 @@
-"""Figures: each a frozen dataclass that holds its numbers, and draws them when asked.
+"""Figures: each a frozen dataclass with its numbers, and a method that draws them.
 
 The only place that imports matplotlib.
 
-accountants.py   accountants against each other: the epsilon that each of them proves of the same training
-bound_claim.py   what was shown next to what is claimed: epsilon against the swept parameter
-certificate.py   the certificate drawn: how often each method exceeds the truth, and how close to it the bounds come
-draw.py          all figures of an experiment, and the overview of one audit
-ladder.py        a ladder of named audits: what each of them shows of the epsilon that is claimed
-lines.py         the numbers of bounds next to claims, and what a title and a caption say of them
-membership.py    membership attacks: ROC curves on logarithmic axes, and the vulnerability of each record
-profile.py       the privacy profile: delta against epsilon, shown and claimed
-scores.py        histograms of the attack's scores on the two sides
-style.py         style of all figures: colours, canvas, files
-sweep_lines.py   a sweep as lines along a number, and one audit on a number line
-tradeoff.py      the two errors of the attack next to the least errors that the claim allows
-gain.py          attacks compared with their baselines: guesses without the release, and without the person
+accountants.py      accountants compared: the epsilon that each one proves for the same training
+bound_claim.py      lower bounds and claims: epsilon against the swept parameter
+certificate.py      figures of the certificate: miss rates of each method, and tightness of the bounds
+draw.py             all figures of an experiment, and the overview of one audit
+gain.py             attacks compared with their baselines: guesses without the release, and without the person
+ladder.py           ladder of named audits: the lower bound of each one and its claimed epsilon
+lines.py            numbers of the plots of bounds and claims, with their titles and captions
+membership.py       membership attacks: ROC curves on logarithmic axes, and the vulnerability of each record
+profile.py          privacy profile: delta against epsilon, lower bound and claim
 reconstruction.py   reconstructions: success rate, prior success and ceiling, of one audit or along a sweep
+scores.py           histograms of the attack scores on the two sides
+style.py            style of all figures: colours, canvas, files
+sweep_lines.py      a sweep as lines along a number, and one audit on a number line
+tradeoff.py         trade-off curve: error rates of the attack, and the smallest ones that the claim allows
 """
 
 from .bound_claim import BoundClaim as BoundClaim

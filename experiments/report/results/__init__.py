@@ -1,9 +1,9 @@
 """Results of an experiment: numbers, findings in words, and provenance.
 
-formatting.py   text of numbers and parameters, in figures and reports
-provenance.py   what a result depended on in addition to its configuration (versions, commit, machine), and durations
-sentences.py    what a result says, in sentences
-sweep.py        the result of an experiment: its audits, and one verdict that is corrected over all of them
+formatting.py   text of numbers and parameters, for figures and reports
+provenance.py   versions, commit and machine of a result, and durations of its audits
+sentences.py    the interpretation of results, in sentences
+sweep.py        the result of an experiment: its audits, and a verdict that is corrected for their number
 """
 
 from .provenance import environment as environment
