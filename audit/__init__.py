@@ -10,7 +10,6 @@ recording/   what a program does with its noise, compared on both sides: no stat
 results/     what is returned, its words, its JSON form
 calibration/         Coverage and power of the bounds, measured on laws with a known epsilon
 metrics/             What an attack on the data of people gains over what is guessed anyway. Metrics: no bound on epsil
-plugin/              Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
 power/               Power
 """
 

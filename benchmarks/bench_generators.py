@@ -8,16 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from dpassay.experiments.demos.synthesis.generators.census import census, explained, generators
 from dpassay.mechanisms.noise.queries import Domain
-from dpassay.mechanisms.synthetic_data import (
-    DirectGenerator,
-    Generator,
-    GeneratorNetwork,
-    GradualUpdate,
-    GraphicalModel,
-    LocalConsistency,
-    Measured,
-    RelaxedTable,
-)
+from dpassay.mechanisms.synthetic_data import DirectGenerator, Generator, GeneratorNetwork, GradualUpdate, GraphicalModel, LocalConsistency, Measured, RelaxedTable
 
 DOMAIN = Domain.of({"a": 3, "b": 4, "c": 3, "d": 2})
 PAIRS = (("a", "b"), ("b", "c"), ("c", "d"))

@@ -72,7 +72,7 @@ def _fields(content: dict[str, Any], form: str, version: int) -> dict[str, Any]:
     """Return the fields of a result; raise `ResultError` unless format, version and digest are right."""
     if content.get("format") != form:
         raise ResultError(
-            f"format must be {form!r}, but is {_short(content.get('format'))}: this is another kind of file."
+            f"format must be {form!r}, but is {_short(content.get('format'))}: these are other results, or none."
         )
     if content.get("version") != version:
         raise ResultError(_other_version(content.get("version"), version))

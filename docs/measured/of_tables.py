@@ -10,12 +10,7 @@ from stated import DOCS, Number
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos.synthesis import deniable_records as deniable_demo
-from dpassay.experiments.demos.synthesis.generators.comparison import (
-    OnTheCube,
-    above_the_chord,
-    compared,
-    search_spaces,
-)
+from dpassay.experiments.demos.synthesis.generators.comparison import OnTheCube, above_the_chord, compared, search_spaces
 from dpassay.mechanisms.core.errors import DataError
 
 GENERATOR_ROWS = {

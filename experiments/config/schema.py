@@ -211,7 +211,7 @@ def _message(detail: Any, source: Source) -> str:
     allowed = table.model_fields["sweep" if path[0] == "sweep" else path[-1]].description
     if detail["type"] == "missing":
         needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
-        return str(source.error(path, f"{needed}: set it to {allowed}."))
+        return str(source.error(path, f"{needed}: add {allowed}."))
     value = f"{detail['input']!r} ({type(detail['input']).__name__})"
     return str(source.error(path, f"{key} must be {allowed}, but is {value}."))
 

@@ -9,6 +9,7 @@ repeated.py          A mechanism that is run several times on the same dataset a
 
 from .parallel import Parallel as Parallel
 from .post_processed import PostProcessed as PostProcessed
+from .repeated import Repeated as Repeated
 from .subsampled import Subsampled as Subsampled, SubsampledDP as SubsampledDP, simplified_epsilon as simplified_epsilon
 from .user_level import (
     UserLevel as UserLevel,

@@ -18,7 +18,7 @@ any process).
 **Reproducibility.** The seed of a call is a digest of `--dp-seed`, the test's id and j. A test that passed passes again
 until something changes: the code, its id, numpy, or, through n, the selection of tests.
 
-This module contains the hooks; their implementation is in `dpassay.audit.plugin`. Only the standard library and
+This module contains the hooks; their implementation is in `dpassay.experiments.plugin`. Only the standard library and
 pytest are imported before a test calls `dp_audit`.
 """
 
@@ -30,13 +30,13 @@ from typing import Any
 
 import pytest
 
-from .audit.plugin.budget import FALSE_ALARM
-from .audit.plugin.check import DPAudit
-from .audit.plugin.options import OPTIONS
-from .audit.plugin.recording import DPRecord
-from .audit.plugin.session import CALLS, OUTCOMES, PLAN, SessionPlan
-from .audit.plugin.summary import Summary
-from .audit.plugin.swallowed import fail_where_swallowed, noting_expected
+from .experiments.plugin.budget import FALSE_ALARM
+from .experiments.plugin.check import DPAudit
+from .experiments.plugin.options import OPTIONS
+from .experiments.plugin.recording import DPRecord
+from .experiments.plugin.session import CALLS, OUTCOMES, PLAN, SessionPlan
+from .experiments.plugin.summary import Summary
+from .experiments.plugin.swallowed import fail_where_swallowed, noting_expected
 
 
 @pytest.fixture

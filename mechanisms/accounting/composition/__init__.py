@@ -6,4 +6,5 @@ optimal.py        OptimalComposition       what compose(..., accounting="optimal
 bounded_range.py  BoundedRangeComposition  the same, of guarantees of bounded range
 grouping.py       group                    several records differ
 laplace_vector.py    Curve of Laplace noise on a vector whose entries all differ between the sides
+self_composition.py  The exact curve of several independent releases with the same exact curve
 """

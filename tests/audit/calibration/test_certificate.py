@@ -346,7 +346,7 @@ def test_impossible_plans_are_refused():
         CertificateSetting(laplace(1.0), (), ((20, 20),), 10)
     with pytest.raises(ParameterError, match="repeats"):
         CertificateSetting(laplace(1.0), (0.0,), ((20, 20),), 0)
-    with pytest.raises(ParameterError, match="methods must name"):
+    with pytest.raises(ParameterError, match="methods must contain"):
         certify(TINY, [], seed=0)
 
 

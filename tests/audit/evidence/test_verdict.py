@@ -42,7 +42,7 @@ def unread():
 
 def test_a_result_with_nothing_to_go_on_says_so_in_words(unread):
     assert nothing_to_go_on(unread.unseen)
-    assert "UNDERPOWERED: nothing to go on" in unread.summary()
+    assert "UNDERPOWERED: the attack could not learn from the pilot" in unread.summary()
 
 
 def test_a_saved_verdict_that_contradicts_the_share_of_new_outputs_is_refused(unread):

@@ -89,7 +89,7 @@ def test_an_excess_by_rounding_is_no_finding_and_a_small_one_is_shown_with_its_d
     recorded = record(lambda d, rng: sum(d) + rng.laplace(scale=1.0 / (1.0 + excess)), ONE_MORE)
     found = [str(one) for one in recorded.findings(PureDP(1.0))]
     assert found == (
-        [] if excess < 1e-6 else ["spent: the primitives give away epsilon 1.00001 at delta 0, but 1 is claimed."]
+        [] if excess < 1e-6 else ["spent: the primitives compose to epsilon 1.00001 at delta 0, but 1 is claimed."]
     )
 
 

@@ -185,7 +185,7 @@ def test_an_edited_bound_does_not_stay_consistent():
     assert result.verdict is Verdict.CONSISTENT
     data = result.to_dict()
     data["bounds"][0]["epsilon"] = 9.459
-    with pytest.raises(ResultError, match="do not fit their sha256: they were changed or damaged"):
+    with pytest.raises(ResultError, match="do not match their sha256: they were changed or damaged"):
         AuditResult.from_json(json.dumps(data))
     with pytest.raises(ResultError, match=r"the verdict is 'consistent', but epsilon >= 9\.459 .* 0\.5 is 'violation'"):
         AuditResult.from_json(with_digest(data))
@@ -228,7 +228,7 @@ def test_a_search_cannot_name_another_winner():
 def test_a_certificate_cannot_allow_itself_more_misses():
     found = one_certificate()
     loose = replace(found.cells[0], allowed=20)
-    with pytest.raises(ResultError, match=r"cells\[0\]: 20 misses are allowed, but \d+ may be"):
+    with pytest.raises(ResultError, match=r"cells\[0\]: 20 misses are allowed, but the limit is \d+"):
         Certificate.from_json(replace(found, cells=(loose, *found.cells[1:])).to_json())
 
 
@@ -321,16 +321,16 @@ def test_a_field_of_another_type_is_named_with_its_place(change, message):
     ("text", "message"),
     [
         ("", "not readable as JSON"),
-        ('{"a": NaN}', "NaN is no JSON"),
+        ('{"a": NaN}', "NaN is not valid JSON"),
         ("[" * 100_000, "not readable as JSON"),
         ('{"a": ' + "9" * 5000 + "}", "not readable as JSON"),
-        ("3", "no results, but a JSON int"),
+        ("3", "results must be a JSON object, but are a JSON int"),
         ("{}", "format must be 'outer', but is null"),
         ('{"format": "outer"}', "version must be 3, but is null: another release"),
         ('{"format": "outer", "version": 2}', "but is 2: another release.*run the same command again"),
         ('{"format": "outer", "version": 4}', "but is 4: a newer dpassay wrote these results. Update dpassay"),
         ('{"format": "outer", "version": true}', "version must be 3, but is true"),
-        ('{"format": "outer", "version": 3}', "do not fit their sha256"),
+        ('{"format": "outer", "version": 3}', "do not match their sha256"),
     ],
 )
 def test_what_is_no_such_result_is_refused_with_the_way_out(text, message):

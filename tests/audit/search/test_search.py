@@ -216,9 +216,9 @@ def test_same_seed_gives_the_same_bytes_serial_parallel_and_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("pairs", "options", "error", "message"),
     [
-        ([], {}, ParameterError, "candidates must hold at least one"),
-        ([(0.0, 1.0)], {}, ParameterError, r"candidates must be Neighbours, but hold \(0.0, 1.0\)"),
-        ([pair(1.0)], {"attacks": []}, ParameterError, "attacks must hold at least one"),
+        ([], {}, ParameterError, "candidates must contain at least one"),
+        ([(0.0, 1.0)], {}, ParameterError, r"candidates must be Neighbours, but contain \(0.0, 1.0\)"),
+        ([pair(1.0)], {"attacks": []}, ParameterError, "attacks must contain at least one"),
         ([pair(1.0)], {"attacks": ["treshold"]}, UnknownNameError, "Did you mean 'threshold'"),
         ([pair(1.0), pair(3.0)], {}, NeighboursError, "3"),
         ([pair(1.0)], {"explore": 0}, ParameterError, "explore must be a whole number >= 1, but is 0"),

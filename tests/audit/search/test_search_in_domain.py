@@ -228,7 +228,7 @@ def test_pairs_on_which_every_run_raises_the_same_are_skipped_and_counted():
             raise ValueError("too few records")
         return float(np.sum(dataset)) + rng.laplace(scale=3.0)
 
-    with pytest.raises(NeighboursError, match=r"could be looked at; the first was raised on both sides: .*too few"):
+    with pytest.raises(NeighboursError, match=r"could be audited; the first was raised on both sides: .*too few"):
         search(needs_records, domain="numbers 0..1; 1..4 records", budget=4_000, **CHEAP)
     found = search(needs_records, domain="numbers 0..1; 3..8 records", budget=2_400, **CHEAP | {"enough": 0})
     assert found.skipped["raised on both sides"] > 0
@@ -288,7 +288,7 @@ def test_ledger_names_the_domain_and_the_pair():
 @pytest.mark.parametrize(
     ("mechanism", "options", "error", "message"),
     [
-        (Laplace(1.0), {}, ParameterError, "give candidates, a list of pairs, or a domain"),
+        (Laplace(1.0), {}, ParameterError, "pass candidates, a list of pairs, or a domain"),
         (Laplace(1.0), {"domain": "answers", "candidates": []}, ParameterError, "either candidates or a domain"),
         (Laplace(1.0), {"candidates": [Laplace(1.0).worst_case()], "budget": 5}, ParameterError, "budget is for a"),
         (Laplace(1.0), {"domain": "answers", "budget": 5}, ParameterError, "budget must be a whole number >= 2000"),

@@ -138,7 +138,10 @@ def test_outputs_that_no_pilot_run_gave_exit_with_3_only_when_strict(call, tmp_p
     arguments = ("check", "text.py:release", "--epsilon", 1, *PAIR, "--trials", 500)
     done = call(*arguments)
     assert done.exit_code == 0
-    assert "UNDERPOWERED: nothing to go on: 100.000% of the evaluation runs gave a text" in done.stdout
+    assert (
+        "UNDERPOWERED: the attack could not learn from the pilot: 100.000% of the evaluation runs gave a text"
+        in done.stdout
+    )
     assert call(*arguments, "--strict").exit_code == 3
 
 
@@ -197,10 +200,10 @@ def test_datasets_that_are_no_records_are_taken_as_they_are(call):
         (("run", "mine.toml", "--set", "audit.trails=3"), "--set audit.trails: unknown key of [audit] 'trails'. Did you mean 'trials'?"),
         (("run", "mine.toml", "--set", "mechanism.epsilon"), "--set mechanism.epsilon: write KEY=VALUE"),
         (("run", "mine.toml", "--set", "mechanism.epsilon=0"), "--set mechanism.epsilon: [mechanism] epsilon must be a finite number > 0, but is 0."),
-        (("run", "mine.toml", "--out", "counting.py"), "counting.py is a file, and a run directory has to be a folder"),
+        (("run", "mine.toml", "--out", "counting.py"), "counting.py is a file, but a run directory must be a folder"),
         (("list", "mechanism"), "unknown kind 'mechanism'. Did you mean 'mechanisms'"),
         (("demo", "randomised-response"), "unknown demo 'randomised-response'. Did you mean 'randomized-response'"),
-        (("report", "."), ". is no run directory: it"),
+        (("report", "."), ". is not a run directory: it"),
     ],
 )  # fmt: skip
 def test_a_mistake_exits_with_2_and_one_message(call, arguments, message):
@@ -313,7 +316,7 @@ def test_a_run_in_the_directory_of_another_is_refused(call):
     call("run", "mine.toml", "-q")
     done = call("run", "mine.toml", "-q", "--set", "seed=3")
     assert done.exit_code == 2
-    assert "runs/mine holds another experiment. It differs in\n  seed: " in done.stderr
+    assert "runs/mine has another experiment. It differs in\n  seed: " in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,9 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
         ("delta = 0.0", "bounds = []", "mine.toml:10: audit.bounds must be a list of names"),
         ("delta = 0.0", 'bounds = "clopper-pearson"', "mine.toml:10: audit.bounds must be a list of names"),
         ("delta = 0.0", 'bounds = ["clopper-person"]', "mine.toml:10: [audit] unknown bound 'clopper-person'. Did you mean 'clopper-pearson'"),
-        ("delta = 0.0", "bounds = [3]", "mine.toml:10: [audit] bounds must hold names, or tables with a name, but hold 3."),
+        ("delta = 0.0", "bounds = [3]", "mine.toml:10: [audit] bounds must contain names, or tables with a name, but contain 3."),
         ('"laplace"', '"laplac"', "mine.toml:5: [mechanism] unknown mechanism 'laplac'. Did you mean 'laplace'"),
-        ('name = "laplace"\n', "", "mine.toml:4: mechanism.name is missing: give a name, in quotes."),
+        ('name = "laplace"\n', "", "mine.toml:4: mechanism.name is missing: add a name, in quotes."),
         ('"laplace"', "3", "mine.toml:5: mechanism.name must be a name, in quotes, but is 3 (int)."),
         ("epsilon = 1.0", "epsilom = 1.0", "mine.toml:6: [mechanism] unknown option of mechanism 'laplace': 'epsilom'. Did you mean 'epsilon'?"),
         ("epsilon = 1.0", "epsilon = 0.0", "mine.toml:6: [mechanism] epsilon must be a finite number > 0, but is 0.0."),
@@ -159,7 +159,7 @@ def test_every_mistake_is_named_at_once(write):
 
 
 def test_a_missing_mechanism_is_named(write):
-    assert refused("seed = 1\n", write) == "mine.toml: [mechanism] is missing: give a table [mechanism]."
+    assert refused("seed = 1\n", write) == "mine.toml: [mechanism] is missing: add a table [mechanism]."
 
 
 def test_a_mistake_in_a_setting_points_at_the_setting(write):
@@ -199,7 +199,7 @@ def test_public_records_of_another_name_are_refused(write):
             '"mechanism.epsilon" = 1.0',
             "mine.toml:12: sweep.mechanism.epsilon must be a list of values that is not empty",
         ),
-        ('"mechanism.epsilon" = [1.0, 1.0]', "mine.toml:12: the sweep over mechanism.epsilon holds 1.0 twice"),
+        ('"mechanism.epsilon" = [1.0, 1.0]', "mine.toml:12: the sweep over mechanism.epsilon has 1.0 twice"),
         (
             '"audit.confidence" = [0.9]',
             "mine.toml:12: audit.confidence cannot be swept: the verdict over a sweep has one",
@@ -225,7 +225,7 @@ def test_a_configuration_is_found_by_name_or_by_path(write):
         ("laplace-cuont", "unknown experiment 'laplace-cuont'. Did you mean 'laplace-count'"),
         (
             "nowhere/x.toml",
-            "the configuration nowhere/x.toml does not exist. Give a .toml file, or a name. `dpassay list experiments` lists the names.",
+            "the configuration nowhere/x.toml does not exist. Pass a .toml file, or a name. `dpassay list experiments` lists the names.",
         ),
         ("other.toml", "the configuration other.toml does not exist"),
     ],
@@ -280,16 +280,16 @@ def test_a_record_can_be_chosen_by_position(write):
     ("before", "after", "message"),
     [
         ("[neighbours]", "[neighbours]\nrecord = 569", "index must be a whole number from -569 to 568, but is 569"),
-        ("[neighbours]", "[neighbours]\nreplacement = 1.0", "replacement is 1.0, but relation 'add_remove' has no use for one"),
+        ("[neighbours]", "[neighbours]\nreplacement = 1.0", "replacement is 1.0, but relation 'add_remove' does not use it"),
         ('query = { name = "count", above = 15.0 }', "", "record is 'worst-case', but this mechanism has no query to search with"),
         ('name = "count"', 'nam = "count"', "query must be a table with a name"),
-        ('{ name = "count", above = 15.0 }', '"count"', "not a name alone, but is 'count'. Write query = { name = \"count\" }."),
-        ('{ name = "count", above = 15.0 }', '"cuont"', "not a name alone, but is 'cuont'. Known names: "),
+        ('{ name = "count", above = 15.0 }', '"count"', "not only a name, but is 'count'. Write query = { name = \"count\" }."),
+        ('{ name = "count", above = 15.0 }', '"cuont"', "not only a name, but is 'cuont'. Known names: "),
         ('name = "count"', 'name = "cuont"', "unknown query 'cuont'. Did you mean 'count'"),
         ("above = 15.0", "abov = 15.0", "unknown option of query 'count': 'abov'. Did you mean 'above'"),
         ('"mean radius"', '"mean radios"', "unknown column of dataset 'breast-cancer': 'mean radios'. Did you mean 'mean radius'"),
-        ('"breast-cancer"', '"digits"', "dataset 'digits' is no table"),
-        ('column = "mean radius"', 'column = "mean radius"\ncolumns = ["target"]', "give either column or columns"),
+        ('"breast-cancer"', '"digits"', "dataset 'digits' is not a table"),
+        ('column = "mean radius"', 'column = "mean radius"\ncolumns = ["target"]', "set either column or columns"),
         ('column = "mean radius"', 'column = "mean radius"\nsize = 3', "unknown option of dataset 'breast-cancer': 'size'"),
         ('[data]\nname = "breast-cancer"\ncolumn = "mean radius"\n[neighbours]', "[neighbours]\nrecord = 1", "record and replacement need a dataset"),
     ],
@@ -329,9 +329,9 @@ def test_a_pair_can_stand_in_the_configuration_itself(write):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("d1 = 1\n", "", "d1 is missing: d0 and d1 make a pair. Give both"),
+        ("d1 = 1\n", "", "d1 is missing: a pair needs d0 and d1. Set both"),
         ("d0 = 0\n", "", "d0 is missing"),
-        ("d1 = 1\n", "d1 = 1\nrecord = 3\n", "record has no place next to d0 and d1"),
+        ("d1 = 1\n", "d1 = 1\nrecord = 3\n", "record cannot be combined with d0 and d1"),
         ("d1 = 1\n", "d1 = 3\n", "lie 3 apart"),
         ("d1 = 1\n", 'd1 = "one"\n', "neighbours.d1 must be a number or a list of numbers"),
         ("d1 = 1\n", "d1 = []\n", "neighbours.d1 must be a number or a list of numbers"),

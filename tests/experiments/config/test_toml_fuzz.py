@@ -260,8 +260,8 @@ def test_random_text_of_no_meaning_is_read_without_an_error():
         ("epsilon = [1, 1979-05-27 07:32:00Z]", r"mine\.toml:2: mechanism\.epsilon\.1 is a date"),
         (f"epsilon = {'9' * 5000}", r"mine\.toml:2: a number with thousands of digits"),
         (f"epsilon = {'9' * 400}", r"mine\.toml:2: mechanism\.epsilon is a whole number of more than 64 bits"),
-        (f"epsilon = {'[' * 5000}", r"mine\.toml:2: a number with thousands of digits, or hundreds of brackets"),
-        (f"epsilon = {'[' * 60}{']' * 60}", r"mine\.toml:2: mechanism\.epsilon\.0.* lies in more than 20 lists"),
+        (f"epsilon = {'[' * 5000}", r"mine\.toml:2: a number with thousands of digits, or hundreds of nested brackets"),
+        (f"epsilon = {'[' * 60}{']' * 60}", r"mine\.toml:2: mechanism\.epsilon\.0.* is nested in more than 20 lists"),
     ],
 )  # fmt: skip
 def test_a_value_that_no_key_takes_is_named_with_its_line(line, message, tmp_path, monkeypatch):
@@ -278,8 +278,8 @@ def test_a_value_that_no_key_takes_is_named_with_its_line(line, message, tmp_pat
         (f"mechanism.epsilon={'9' * 5000}", r"neither valid TOML nor a plain word"),
         (f"mechanism.epsilon={'9' * 400}", r"^--set mechanism\.epsilon: mechanism\.epsilon is a whole number of more"),
         (f"mechanism.epsilon={'[' * 5000}", r"neither valid TOML nor a plain word"),
-        (f"mechanism.epsilon={'[' * 60}{']' * 60}", r"^--set mechanism\.epsilon: .* lies in more than 20 lists"),
-        (f"mechanism{'.a' * 60}=1", r"^--set mechanism\.a.* lies in more than 20 lists or tables"),
+        (f"mechanism.epsilon={'[' * 60}{']' * 60}", r"^--set mechanism\.epsilon: .* is nested in more than 20 lists"),
+        (f"mechanism{'.a' * 60}=1", r"^--set mechanism\.a.* is nested in more than 20 lists or tables"),
     ],
 )
 def test_a_setting_that_no_key_takes_is_named(setting, message):

@@ -59,7 +59,7 @@ def test_scaled_columns_span_the_unit_interval_and_scaled_records_the_unit_ball(
     ("keys", "message"),
     [
         ({"name": "breast-cancer", "target": "tumour"}, "unknown column of dataset 'breast-cancer': 'tumour'"),
-        ({"name": "digits", "target": "label"}, "is no table: it holds features and labels already. Leave target out."),
+        ({"name": "digits", "target": "label"}, "is not a table: it has features and labels. Leave target out."),
         ({"name": "tax-survey", "scale": "columns"}, "scale needs features and labels"),
         ({"name": "digits", "classes": [1, 1]}, "classes must be different labels out of"),
         ({"name": "digits", "classes": [1, 12]}, "[1, 12]"),

@@ -260,7 +260,7 @@ def test_a_claim_refuted_at_another_delta_is_shown_everywhere_with_the_place(tmp
     assert shown.notes == (f"† elsewhere: refuted at another delta than 0; {place}.",)
     assert [audit.title for audit in shown.audits] == ["elsewhere", "sound"]
     assert shown.audits[0].reading == f"Refuted at another delta than 0: {place}."
-    assert f"Most clearly at elsewhere: {place}." in shown.answer
+    assert f"The largest excess is at elsewhere: {place}." in shown.answer
     alone = answer(sweep_of([{}], [elsewhere_result()]))
     assert alone.startswith(f"The claim is refuted at another delta than 0, with 95 % confidence: {place}.")
     html, markdown = report(sweep, tmp_path, figures=False)
@@ -320,14 +320,14 @@ def test_the_answer_to_consistent_comes_with_power() -> None:
     underpowered = dataclasses.replace(coin_result(), detectable=math.inf)
     sweep = answer(laplace_sweep((0.5, 1.0)))
     assert "detect a true epsilon of 1.05 times the claim" in sweep
-    assert "no excess over the claim could have been detected" in answer(sweep_of([{}], [underpowered]))
+    assert "no excess over the claim can be detected" in answer(sweep_of([{}], [underpowered]))
 
 
 def test_the_answer_to_underpowered_says_what_the_trials_could_have_shown() -> None:
     result = laplace_result(9.0, n=100)
     assert result.verdict is Verdict.UNDERPOWERED
     text = answer(sweep_of([{}], [result]))
-    assert "3.3 at most, where 9 is claimed" in text
+    assert "at most 3.3, but 9 is claimed" in text
 
 
 def _reading(**changes: Any) -> str:
@@ -344,7 +344,7 @@ def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
     assert _reading(**_bound(0.5), exact_epsilon=0.6).startswith("Loose: the exact epsilon of this pair is 0.6")
     assert "no attack is stronger" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=1.0)
     assert "a stronger attack or more trials" in _reading(**_bound(0.5), detectable=1.1, attack="classifier")
-    assert "cannot tell which" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=None)
+    assert "cannot distinguish the reasons" in _reading(**_bound(0.5), detectable=1.1, exact_epsilon=None)
     assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
 
 
@@ -352,17 +352,17 @@ def test_an_attack_that_had_nothing_to_go_on_is_told_from_too_few_trials() -> No
     result = dataclasses.replace(laplace_result(), unseen=0.97, verdict=Verdict.UNDERPOWERED, **_bound(0.0))
     result.check()
     sweep = sweep_of([{}], [result])
-    assert headline(sweep) == "Nothing to go on"
+    assert headline(sweep) == "No learnable outputs"
     assert "97.000% of the evaluation runs gave a text or an event that no pilot run gave" in answer(sweep)
-    assert reading(sweep.points[0]).startswith("Nothing to go on")
+    assert reading(sweep.points[0]).startswith("No learnable outputs")
 
 
 def test_an_audit_that_chance_explains_among_many_says_so() -> None:
     alone = dataclasses.replace(laplace_result(), p_value=0.03, verdict=Verdict.VIOLATION, **_bound(1.01))
     sweep = sweep_of([{"k": i} for i in range(5)], [alone] + [laplace_result(n=500)] * 4)
     assert sweep.points[0].verdict is Verdict.CONSISTENT
-    assert "luck" in reading(sweep.points[0])
-    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (uncorrected: violation)"
+    assert "not significant after the correction" in reading(sweep.points[0])
+    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (alone: violation)"
 
 
 def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
@@ -375,15 +375,15 @@ def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
     assert next(iter(results_table(sweep).columns[heads.index("p (Holm)")].cells)) == "0.0495"
     single = dataclasses.replace(slight, p_value=0.049996)
     assert "0.049996 against the claim" in single.summary()
-    assert "an epsilon of 1.0004 was shown, where at most 1 is claimed" in answer(sweep)
+    assert "epsilon is at least 1.0004, but at most 1 is claimed" in answer(sweep)
 
 
 def test_a_violation_that_chance_gives_often_says_how_often_and_a_clear_one_does_not() -> None:
     slight = dataclasses.replace(laplace_result(), p_value=0.02, verdict=Verdict.VIOLATION, **_bound(1.01))
-    often = "1 in 20 experiments whose claims all hold ends here as well"
+    often = "1 in 20 experiments with true claims only also reports a violation"
     assert often in answer(sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)]))
-    assert "1 in 20 audits of right claims ends here as well" in answer(sweep_of([{}], [slight]))
-    assert "ends here as well" not in answer(broken_sweep())
+    assert "1 in 20 audits of true claims also reports a violation" in answer(sweep_of([{}], [slight]))
+    assert "also reports a violation" not in answer(broken_sweep())
 
 
 def test_what_was_shown_of_a_claim_is_rounded_down() -> None:
@@ -503,7 +503,7 @@ def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) 
     shown = content(sweep)
     assert (shown.headline, shown.sign, shown.verdict) == ("3 of 4 claims tested, none contradicted", "✓", "consistent")
     assert shown.answer.startswith("3 of 4 claims were tested, and these trials contradict none of them. The lower")
-    assert "“rung 0” could not have been: they can show" in shown.answer
+    assert "“rung 0” could not be tested: their bound is" in shown.answer
     html, markdown = report(sweep, tmp_path, figures=False)
     assert "<title>3 of 4 claims tested, none contradicted: " in html
     assert markdown.startswith("## ✓ 3 of 4 claims tested, none contradicted: ")
@@ -513,7 +513,7 @@ def test_a_ladder_with_one_rung_too_short_tells_what_was_tested(tmp_path: Path) 
 def test_mostly_underpowered_audits_are_not_called_consistent() -> None:
     shown = content(_partly_underpowered(3))
     assert (shown.headline, shown.verdict) == ("1 of 4 claims tested, none contradicted", "underpowered")
-    assert "3 could not have been, such as “rung 0”" in shown.answer
+    assert "3 could not be tested, such as “rung 0”" in shown.answer
     assert content(_partly_underpowered(4)).headline == "Underpowered"
 
 

@@ -131,7 +131,10 @@ def test_cases_survive_the_way_through_toml():
         ('name = ""', "a table with a name"),
         ('name = "a"\nseed = -1', "seed of the case 'a' must be a whole number >= 0, but is -1"),
         ('name = "a"\nattack = "threshold"', "and tables such as"),
-        ('name = "a"\n[[sweep.case]]\nname = "a"\nmechanism = { steps = 3 }', "two cases of the sweep are called 'a'"),
+        (
+            'name = "a"\n[[sweep.case]]\nname = "a"\nmechanism = { steps = 3 }',
+            "two cases of the sweep have the name 'a'",
+        ),
         ('name = "a"\naudit = { confidence = 0.9 }', "audit.confidence cannot be swept"),
         ('name = "a"\nmechanism = { step = 3 }', "step"),
         ('name = "a"\nneighbours = { canary = "dirack" }', "dirac"),
@@ -149,7 +152,7 @@ def test_wrong_cases_are_refused_with_their_place(case, message):
 @pytest.mark.parametrize(
     ("wrong", "by", "message"),
     [
-        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "record has no place next to canary"),
+        ('canary = "natural"', 'canary = "natural"\nrecord = 3', "record cannot be combined with canary"),
         ('canary = "natural"', 'canary = { name = "natural", record = 40 }', "record must be below 40"),
         ('canary = "natural"', 'canary = { name = "natural", recrod = 4 }', "recrod"),
         ('canary = "natural"', 'canary = "natural"\nrelation = "zero_out"', "relation"),
@@ -176,7 +179,7 @@ def test_worst_case_initial_parameters_are_trained_on_the_records_that_are_left_
     X, y = load("digits")
     wanted = worst_case_initial(question.mechanism.network, X[40:], y[40:], margin=3.0, steps=20)
     assert np.array_equal(question.mechanism.initial, wanted)
-    with pytest.raises(ConfigError, match="n_records must leave public records over"):
+    with pytest.raises(ConfigError, match="n_records must leave public records"):
         asked(text.replace("n_records = 40\n", "").replace("batch_size = 40", "batch_size = 1797"))
 
 
@@ -239,7 +242,7 @@ MADE = {}
 
 def test_the_figure_says_how_far_the_adversaries_come():
     ladder = LadderPlot.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
-    assert ladder.title == "The attacks show 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
+    assert ladder.title == "The lower bounds reach 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
     assert "“lower bound, if in the family” is shown only if" in ladder.caption
     ax = ladder.plot()
     widths = [bar.get_width() for bar in ax.patches]
@@ -250,7 +253,7 @@ def test_the_figure_says_how_far_the_adversaries_come():
 
 def test_a_claim_that_is_exceeded_is_the_headline():
     ladder = LadderPlot.of([("strong", made(11.0, 4.0), Verdict.VIOLATION), ("weak", made(1.0), Verdict.CONSISTENT)])
-    assert ladder.title == "More epsilon was shown than is claimed at 1 of 2 points"
+    assert ladder.title == "The lower bound exceeds the claim at 1 of 2 points"
     assert ladder.plot().get_xlim()[1] > 11.0
 
 
@@ -364,5 +367,5 @@ def test_data_without_a_record_in_question_asks_for_a_canary():
         name="dp-sgd", model="softmax-regression", n_features=64, n_classes=10, steps=1, noise_multiplier=1.0,
         sampling="full-batch", batch_size=1,
     )  # fmt: skip
-    with pytest.raises(ParameterError, match=r"Give .neighbours. canary, one of blank, clip-bkd"):
+    with pytest.raises(ParameterError, match=r"Set .neighbours. canary, one of blank, clip-bkd"):
         build_pair(NeighboursSection(), load_data(DataSection(name="digits")), build_mechanism(section))

@@ -75,7 +75,7 @@ def test_a_step_without_progress_is_announced_with_the_extreme_numbers(config, m
     with announced("[1/2] epsilon = 1", config, said.append):
         time.sleep(0.1)
     assert said == [
-        "[1/2] epsilon = 1: not over after 0.01 seconds. Extreme numbers in the configuration: "
+        "[1/2] epsilon = 1: still running after 0.01 seconds. Extreme numbers in the configuration: "
         "mechanism.sensitivity = 1e+09."
     ]
     with announced("quick", config, said.append):
@@ -110,8 +110,8 @@ def test_time_left_for_the_other_audits_is_that_of_the_first(tmp_path, monkeypat
         now[0] += 100.0
         return answered(task, *given)
 
-    now, answered, said = [0.0], runner._answer, []
-    monkeypatch.setattr(runner, "_answer", slow)
+    now, answered, said = [0.0], runner._run_task, []
+    monkeypatch.setattr(runner, "_run_task", slow)
     monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
     settings = {"audit.trials": 200, "sweep": {"mechanism.epsilon": [0.5, 1.0, 2.0]}}
     run("laplace-count", settings=settings, out=tmp_path / "run", report_line=said.append)

@@ -221,7 +221,7 @@ def test_the_resolved_config_holds_what_is_read_and_nothing_else(tmp_path, numbe
     [
         (f"{STUDY}[audit]\ntrials = 50", "audit.trials is for audits"),
         (f"{STUDY}[audit]\nbounds = ['betting']", "audit.bounds is for audits"),
-        (f"{GRADIENTS}trials = 50\n", r"\[audit\] trials is of no use in the game 'one-run'"),
+        (f"{GRADIENTS}trials = 50\n", r"\[audit\] trials is not used in the game 'one-run'"),
     ],
 )
 def test_keys_that_nothing_would_read_are_refused_at_their_line(tmp_path, text, message):

@@ -65,9 +65,9 @@ def test_the_line_of_each_audit_names_the_point_of_the_sweep(config, without_pic
 
 
 def test_the_line_says_where_a_claim_is_refuted_if_not_there():
-    found = run_module._found(elsewhere_result())
+    found = run_module._outcome(elsewhere_result())
     assert found.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
-    assert "refuted" not in run_module._found(laplace_result())
+    assert "refuted" not in run_module._outcome(laplace_result())
 
 
 def test_a_run_directory_holds_everything(config, one_picture):
@@ -172,7 +172,7 @@ def test_a_directory_of_another_experiment_is_refused_with_each_difference(confi
     with pytest.raises(FingerprintError) as caught:
         run(config, out="here", settings={"audit.trials": 600, "mechanism.sensitivity": 2.0})
     message = str(caught.value)
-    assert message.startswith("here holds another experiment. It differs in\n")
+    assert message.startswith("here has another experiment. It differs in\n")
     assert "audit.trials: " in message
     assert "500" in message
     assert "600" in message
@@ -191,14 +191,14 @@ def test_other_words_are_no_other_experiment(config):
 def test_a_folder_with_other_files_is_refused_and_left_alone(config):
     Path("mine").mkdir()
     (Path("mine") / "thesis.tex").write_text("years of work")
-    with pytest.raises(StoreError, match=r"mine is no run directory and not empty \(found thesis\.tex\)"):
+    with pytest.raises(StoreError, match=r"mine is not a run directory and not empty \(found thesis\.tex\)"):
         run(config, out="mine")
     assert [path.name for path in Path("mine").iterdir()] == ["thesis.tex"]
 
 
 def test_a_file_in_place_of_the_directory_is_refused(config):
     Path("taken").write_text("")
-    with pytest.raises(StoreError, match="taken is a file, and a run directory has to be a folder"):
+    with pytest.raises(StoreError, match="taken is a file, but a run directory must be a folder"):
         run(config, out="taken")
 
 
@@ -224,7 +224,7 @@ def test_a_full_disk_ends_with_a_clear_error_and_what_was_written_stays(config, 
         with pytest.raises(StoreError) as caught:
             run(config, out="full")
     assert str(caught.value).startswith(
-        "cannot write to full/results.json: No space left on device. What was finished in full"
+        "cannot write to full/results.json: No space left on device. Finished work in full"
     )
     assert "run the same command again" in str(caught.value)
     run(config, out="full")
@@ -281,7 +281,7 @@ def finished_run(config, one_picture, without_pixels, monkeypatch):
         lines.clear(), done.clear()
         found = run(config, settings={"audit.trials": 500}, report_line=lines.append)
         assert (found.result, set(found.files)) == (first.result, set(first.files))
-        said = "runs/mine is finished; its results follow. To run it anew, remove it or choose another --out."
+        said = "runs/mine is finished; its results follow. To repeat the run, remove it or choose another --out."
         assert (said in lines) is ("derive" not in done)
         return done[:1]
 
@@ -379,7 +379,7 @@ def test_the_next_start_removes_what_a_killed_one_left_half_drawn(config, withou
 
 
 def test_a_report_of_nothing_is_refused(tmp_path):
-    with pytest.raises(StoreError, match=r"is no run directory: it has no config\.toml|is no run directory"):
+    with pytest.raises(StoreError, match=r"is not a run directory: it has no config\.toml|is not a run directory"):
         report(tmp_path)
     (tmp_path / "config.toml").write_text(CONFIG)
     with pytest.raises(StoreError, match=r"results\.json is missing: the experiment was not finished"):

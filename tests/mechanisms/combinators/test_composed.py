@@ -14,6 +14,7 @@ from dpassay.mechanisms.broken.composed.parallel import VIOLATIONS
 from dpassay.mechanisms.combinators import (
     Parallel,
     PostProcessed,
+    Repeated,
     Subsampled,
     SubsampledDP,
     UserLevel,

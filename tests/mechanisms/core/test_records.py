@@ -117,7 +117,7 @@ def test_the_message_says_how_many_and_what_to_do():
         NeighboursError, match="d0 has 2 records, d1 has 2, and 1 of d0 are not in d1, 1 of d1 not in d0"
     ):
         check_records(Neighbours([1, 2], [1, 3], "add_remove"))
-    with pytest.raises(NeighboursError, match=r"dpassay\.mechanisms\.records\.replace_record"):
+    with pytest.raises(NeighboursError, match=r"dpassay\.mechanisms\.core\.records\.replace_record"):
         check_records(Neighbours([1, 2], [1, 2, 3], "replace_one"))
     with pytest.raises(NeighboursError, match="record 0 of d0, the one that differs, is not all zeros"):
         check_records(Neighbours([5, 2], [1, 2], "zero_out"))

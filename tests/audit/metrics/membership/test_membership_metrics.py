@@ -234,9 +234,9 @@ def test_too_few_models_have_no_interval_and_say_how_many_it_takes(n_models, pai
     result = evaluate(shadows, "loss", features=False)
     assert (result["loss"].auc_lower, result["loss"].auc_upper) == (0.0, 1.0)
     assert (result["loss"].rates[0].lower, result["loss"].rates[0].upper) == (0.0, 1.0)
-    assert f"{n_models} models are too few to tell how much models differ. It takes 8 in pairs" in result.summary()
+    assert f"{n_models} models are too few to estimate their variance. At least 8 in pairs" in result.summary()
     enough = evaluate(shadows_of(8, 200, np.random.default_rng(0), shift=2.0), "loss", features=False)
-    assert "too few to tell" not in enough.summary()
+    assert "too few to estimate" not in enough.summary()
     assert enough["loss"].auc_lower > 0.7
 
 
@@ -306,7 +306,7 @@ def test_too_few_models_to_expose_any_record_are_said_and_not_counted_as_none():
     for paired, least, needed in ((True, 0.062, 20), (False, 0.015, 14)):
         few, enough = (shadows_of(n, 40, np.random.default_rng(5), shift=9.0, paired=paired) for n in (8, needed))
         text = evaluate(few, ["loss"], features=False).summary()
-        assert f"smallest p-value that they can give is {least}, times 40 records. It takes {needed} models" in text
+        assert f"smallest possible p-value is {least}, times 40 records. At least {needed} models" in text
         assert text.splitlines()[4].endswith("  -")
         text = evaluate(enough, ["loss"], features=False).summary()
         assert "It takes" not in text
@@ -474,7 +474,7 @@ def test_without_complements_nothing_is_said_about_a_record_by_itself(attack):
         missed += not metrics.auc_lower <= 0.5 <= metrics.auc_upper
         assert (metrics.groups[0].lower, metrics.groups[0].upper) == (metrics.auc_lower, metrics.auc_upper)
         assert metrics.records is None
-        assert "no record is tested by itself" in result.summary()
+        assert "single records are not tested" in result.summary()
     assert missed <= stats.binom.isf(1e-6, repeats, 0.2)
     one = evaluate(shadows_with_ties(100, 1, np.random.default_rng(0), paired=False), [attack], features=False)
     assert (one.attacks[0].auc_lower, one.attacks[0].auc_upper) == (0.0, 1.0)
@@ -573,7 +573,7 @@ def test_an_attack_whose_highest_score_is_shared_by_many_says_why_it_finds_nobod
     tied = [np.minimum(values, most) for most in (0.0, 1.7, np.inf)]  # about 50, 4.5 and no % of non-members
     partner = np.arange(8) ^ 1
     said = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": x}, partner=partner), "loss").summary() for x in tied]
-    note = "loss: finds nobody at {} % false positives, as more non-members than that tie for its highest score"
+    note = "loss: detects no member at {} % false positives, as more non-members than that share its highest score"
     assert [note.format(percent) in text for percent, text in zip((10, 1), said[:2], strict=True)] == [True, True]
     assert "finds nobody" not in said[2]
 
@@ -584,7 +584,7 @@ def test_an_auc_far_below_one_half_says_that_the_sign_may_be_turned():
     turned = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200)) - inclusion})
     right = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200)) + inclusion})
     blind = Shadows(inclusion, np.zeros(200), {"loss": rng.normal(size=(8, 200))})
-    said = ["loss: an AUC far below one half. Its scores may have the wrong sign" in evaluate(one, "loss").summary()
+    said = ["loss: AUC far below one half. The scores may have the wrong sign" in evaluate(one, "loss").summary()
             for one in (turned, right, blind)]  # fmt: skip
     assert said == [True, False, False]
 

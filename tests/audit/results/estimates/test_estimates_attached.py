@@ -31,8 +31,8 @@ def test_guesses_read_the_event_of_the_bound_and_change_nothing_else(result):
     assert guessed.estimates[0] == wanted
     assert result.bound.epsilon < wanted.value
     assert AuditResult.from_json(guessed.to_json()) == guessed
-    assert guessed.summary().count("best guess, no guarantee") == 3
-    assert "best guess" not in result.summary()
+    assert guessed.summary().count("estimate, no guarantee") == 3
+    assert "estimate" not in result.summary()
     assert with_estimates(result, []) == result
 
 
@@ -50,7 +50,7 @@ def test_a_guess_that_the_counts_do_not_allow_is_a_warning(result):
     assert nowhere.bound.threshold is None
     guessed = with_estimates(nowhere, ["bayesian", "plug-in"])
     assert [one.method for one in guessed.estimates] == ["plug-in"]
-    assert any("no estimate 'bayesian': betting reads no single event" in text for text in guessed.warnings)
+    assert any("no estimate 'bayesian': betting uses no single event" in text for text in guessed.warnings)
 
 
 def test_names_and_games_that_do_not_fit_are_refused(result):
@@ -69,7 +69,7 @@ def test_a_config_asks_for_them(tmp_path, one_picture, without_pixels):
     done = run(tmp_path / "mine.toml", out=tmp_path / "out")
     assert [one.method for one in done.result.points[0].result.estimates] == ["bayesian", "katz-log"]
     assert {"estimate_bayesian", "estimate_katz_log"} <= set(done.result.to_frame().columns)
-    assert "best guess, no guarantee (katz-log)" in (tmp_path / "out" / "report.html").read_text()
+    assert "estimate, no guarantee (katz-log)" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_config_asks_for_them(tmp_path, one_picture, without_pixels):
         ('estimates = "bayesian"\n', r"mine.toml:7: .*estimates must be a list"),
         (
             'estimates = ["bayesian"]\n[game]\nname = "reconstruction"\nn_rounds = 100\n',
-            "mine.toml:7: .*estimates are of no use in the game 'reconstruction'",
+            "mine.toml:7: .*estimates are not used in the game 'reconstruction'",
         ),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_function_that_is_seeded_from_its_data_is_a_finding_and_the_bound_deci
 
 
 def test_a_test_that_a_function_without_randomness_fails_shows_the_finding():
-    with pytest.raises(PrivacyViolation, match=r"no randomness: legacy\(\) gave .*it sets the random"):
+    with pytest.raises(PrivacyViolation, match=r"no randomness: legacy\(\) gave .*it sets its random"):
         assert_private(replayed.legacy, PAIR, claim=PureDP(1.0), **OPTIONS)
 
 
@@ -62,7 +62,7 @@ def test_a_test_that_a_function_without_randomness_fails_shows_the_finding():
 def test_what_repeats_in_one_process_only_is_no_violation(function, claim):
     result = audit(function, PAIR, claim=claim, **OPTIONS)
     assert (result.verdict.value, result.witnesses) == ("dependent", ())
-    assert "a run in a fresh one gives another" in result.dependence
+    assert "a run in a fresh process gives another" in result.dependence
 
 
 def test_the_twin_that_draws_its_seed_is_clean():
@@ -194,11 +194,11 @@ def test_runs_of_rare_outputs_are_called_dependent_no_more_often_than_they_may()
 @pytest.mark.parametrize(
     ("first", "replayed", "what", "copies_count"),
     [
-        (FirstRuns(), Replayed((), seen(1.0, 2.0)), "cannot be run", False),
+        (FirstRuns(), Replayed((), seen(1.0, 2.0)), "cannot run", False),
         (FirstRuns(), both(ran(1.0, 1.0), ran(2.0, 2.0, outside=("open noise.bin",))), "reads open noise.bin", False),
-        (FirstRuns(held=("its x",), changed=("its y",)), both(undrawn(1.0), undrawn(2.0)), "holds its x", False),
-        (FirstRuns(held=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), "holds its x", False),
-        (FirstRuns(held=("its x",), written=("its x",)), both(undrawn(1.0), undrawn(2.0)), "holds its x", False),
+        (FirstRuns(held=("its x",), changed=("its y",)), both(undrawn(1.0), undrawn(2.0)), "stores its x", False),
+        (FirstRuns(held=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), "stores its x", False),
+        (FirstRuns(held=("its x",), written=("its x",)), both(undrawn(1.0), undrawn(2.0)), "stores its x", False),
         (FirstRuns(held=("its x",), written=("its x",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), None, None),  # an option
         (FirstRuns(changed=("its y",)), both(ran(1.0, 1.0), ran(2.0, 2.0)), "keeps its y", True),
         (

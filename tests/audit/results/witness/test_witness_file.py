@@ -119,7 +119,7 @@ def test_a_violation_is_checked_from_its_counts_and_in_fresh_runs(checker, funct
     assert content["datasets"] == ["[1.0, 0.0]", "[1.0, 0.0, 1.0]"]
     agrees, said = checked(checker, content, f"{home / 'functions.py'}:{name}")
     assert agrees
-    assert "2,000 fresh runs: epsilon >=" in said
+    assert "2,000 runs a side: epsilon >=" in said
 
 
 def test_a_function_that_is_private_does_not_agree_in_fresh_runs(checker, functions, home):
@@ -175,7 +175,7 @@ def test_the_command_writes_a_file_that_the_checker_runs_alone(home, monkeypatch
     )
     assert (alone.returncode, alone.stderr) == (0, "")
     assert "no randomness: seeded() gave" in alone.stdout
-    assert "checked      agrees" in alone.stdout
+    assert "result       agrees" in alone.stdout
 
 
 def test_the_command_writes_no_file_where_the_claim_is_kept(home, monkeypatch):

@@ -92,16 +92,16 @@ def test_without_a_list_all_attacks_are_tried(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("n_models = 8", "n_models = 7", "is 7. Give 8, or take design = 'bernoulli'"),
+        ("n_models = 8", "n_models = 7", "is 7. Use 8, or design = 'bernoulli'"),
         ("n_models = 8", "n_models = 1", "membership.n_models must be a whole number >= 2"),
         ("population = 50", "population = 500", "population must be at most 140"),
         (
             '"loss"',
             '"closest-record"',
-            "'closest-record', which reads synthetic tables, but the mechanism trains models",
+            "'closest-record', which needs synthetic tables, but the mechanism trains models",
         ),
-        ('mode = "offline-tail"', 'signal = "density"', "'density', which reads synthetic tables"),
-        ('"loss"', '"groundhog"', "'groundhog', which reads synthetic tables"),
+        ('mode = "offline-tail"', 'signal = "density"', "'density', which needs synthetic tables"),
+        ('"loss"', '"groundhog"', "'groundhog', which needs synthetic tables"),
         ("by_label = true", 'by_attribute = "age"', "by_attribute is for synthetic tables; models have by_label"),
         ('"loss"', '"los"', "unknown membership attack 'los'. Did you mean 'loss'"),
         ("[membership]", '[attack]\nname = "loss"\n[membership]', "[attack] is for audits"),

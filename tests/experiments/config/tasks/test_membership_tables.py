@@ -91,7 +91,7 @@ def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "key", "message"),
     [
-        ('view = "table"', 'view = "measurements"', "view", "view must be 'table', since attacks of [membership] read"),
+        ('view = "table"', 'view = "measurements"', "view", "view must be 'table', since attacks of [membership] use"),
         ("n_models = 8", "n_models = 4", "n_models", "attack 'lira' needs at least 4 reference models per target"),
         ("n_rows = 30\n", "", "[mechanism]", "n_rows is missing: under 'add_remove'"),
         ("age = 111", "age = 20", "[data]", "codes, whole numbers from 0 to 19, in column 'age', but is"),
@@ -100,26 +100,36 @@ def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
             '"census-blocks"\nn = 60\nn_blocks = 1',
             '"digits"',
             "[data]",
-            "a synthetic table has attributes, and no labels",
+            "a synthetic table has attributes, but no labels",
         ),
         ("n_records = 20", "n_records = 4", "n_records = 4", "must have 10 records or more, since each table"),
         ("population = 30", "population = 50", "population", "population must be at most 40, the records that"),
-        ("n_records = 20\n", "", "[membership]", "n_records must leave public records over, but takes all 60"),
-        ('"closest-record"', '"rmia"', "attacks", "attack 'rmia' reads what a model predicts, and a synthetic table"),
+        ("n_records = 20\n", "", "[membership]", "n_records must leave public records, but uses all 60"),
+        (
+            '"closest-record"',
+            '"rmia"',
+            "attacks",
+            "attack 'rmia' uses the predictions of a model, but a synthetic table",
+        ),
         (
             '"density-ratio"',
             '"densty-ratio"',
             "attacks",
             "unknown signal of tables in 'lira': 'densty-ratio'. Did you mean 'density-ratio'",
         ),
-        ('"closest-record"', '"lira"', "attacks", "attack 'lira' reads what a model predicts"),
+        ('"closest-record"', '"lira"', "attacks", "attack 'lira' uses the predictions of a model"),
         (
             '"closest-record"',
             '"generated-queries"',
             "attacks",
-            "'generated-queries', which is made for a pair of tables",
+            "'generated-queries', which is for a pair of tables",
         ),
-        ('"closest-record"', '{ name = "density", estimator = "kernel" }', "attacks", "goes by its name alone, one of"),
+        (
+            '"closest-record"',
+            '{ name = "density", estimator = "kernel" }',
+            "attacks",
+            "a signal of tables is a plain name, one of",
+        ),
         (
             '"closest-record"',
             '"closest-recrd"',
@@ -152,4 +162,4 @@ def test_the_worst_record_stands_beside_the_mean():
     found = evaluate(Shadows(inclusion, np.zeros(12), {"density": signal}), [LossThreshold(signal="density")])
     table = found.attacks[0].records
     assert table.worst == 7 == table.exposed()[0]
-    assert f"number 7 (from 0 on), AUC 1.000 beside {np.mean(table.auc):.3f} on average" in found.summary()
+    assert f"number 7 (counted from 0), AUC 1.000, compared to {np.mean(table.auc):.3f} on average" in found.summary()

@@ -75,7 +75,7 @@ def test_an_attack_with_references_gets_them():
         ({"neighbours.canary": "blank"}, "would be the same record 400 times"),
         ({"game.n_canaries": 900}, "weights belong to dead features"),
         ({"audit.bounds": ["joint-exact"]}, "does not read the bits of one run with many canaries"),
-        ({"audit.stop": "anytime"}, "stop is of no use in the game 'one-run'"),
+        ({"audit.stop": "anytime"}, "stop is not used in the game 'one-run'"),
         ({"mechanism.relation": "zero_out"}, "'zero_out'"),
         ({"game.name": "two"}, "game.name must be 'one-run'"),
         ({"game.n_canaries": 0}, "game.n_canaries must be a whole number >= 1"),
@@ -89,7 +89,7 @@ def test_a_game_without_canaries_data_or_trainer_is_refused():
     assert "game.n_canaries is missing" in refused(GRADIENTS.replace("n_canaries = 400\n", ""))
     assert "needs [data], and canary" in refused(GRADIENTS.replace('[neighbours]\ncanary = "dirac"\n', ""))
     laplace = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n[game]\nname = "one-run"\nn_canaries = 5\n'
-    assert "plays with a trainer, such as dp-sgd, not Laplace" in refused(laplace)
+    assert "needs a trainer, such as dp-sgd, not Laplace" in refused(laplace)
 
 
 def test_bounds_of_one_run_are_refused_for_a_pair_before_anything_runs():

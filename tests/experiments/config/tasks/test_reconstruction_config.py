@@ -71,15 +71,15 @@ def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
         ({"game.n_rounds": 0}, "game.n_rounds must be a whole number >= 1"),
         ({"game.n_round": 3}, "unknown key of [game] 'n_round'"),
         ({"game.n_canaries": 3}, "unknown key of [game] 'n_canaries'"),
-        ({"audit.trials": 3}, "trials is of no use in the game 'reconstruction': leave it out, and give n_rounds"),
-        ({"audit.stop": "anytime"}, "stop is of no use in the game 'reconstruction'"),
+        ({"audit.trials": 3}, "trials is not used in the game 'reconstruction': leave it out, and set n_rounds"),
+        ({"audit.stop": "anytime"}, "stop is not used in the game 'reconstruction'"),
         ({"audit.bounds": ["one-run"]}, "'one-run' does not read the successes of reconstructions"),
         ({"attack.name": "classifier"}, "unknown reconstruction attack 'classifier'. Known:"),
         ({"neighbours.replacement": 1}, "leave replacement out"),
         ({"neighbours.record": 1}, "from -1 to 0, but is 1"),
         (
             {"mechanism": {"name": "laplace", "epsilon": 1.0}},
-            "must say what is guessed .* secret = {values =",
+            "must be set for .* secret = {values =",
         ),
     ],
 )
@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
 
 
 def test_a_game_without_rounds_or_name_is_refused():
-    assert "game.n_rounds is missing: give a whole number >= 1" in refused(GUESSED.replace("n_rounds = 20_000\n", ""))
+    assert "game.n_rounds is missing: add a whole number >= 1" in refused(GUESSED.replace("n_rounds = 20_000\n", ""))
     assert "game.name must be" in refused(GUESSED.replace('name = "reconstruction"\nn_rounds', "n_rounds"))
     assert "made.toml:1: game must be a table [game]" in refused("game = 3\n" + GUESSED.split("[game]")[0])
 
@@ -204,7 +204,7 @@ def test_a_secret_is_swept_over_like_any_other_option():
     [
         (COINS, {}, "secret must have one of values, candidates, bits, but has none of them"),
         (COINS, {"bits": 3, "values": [0, 1]}, "has values and bits"),
-        (COINS, {"bits": 3, "prior": [0.5, 0.5]}, "has prior, which bits have no use for"),
+        (COINS, {"bits": 3, "prior": [0.5, 0.5]}, "has prior, which bits do not use"),
         (COINS, {"bits": "smoker"}, "must be a column of the table in [data], but there is no [data]"),
         (COINS, {"candidates": 3}, "needs 3 records of [data] as candidates, but there is no [data]"),
         (COINS, {"values": [0]}, "candidates must be at least 2"),

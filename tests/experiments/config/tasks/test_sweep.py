@@ -141,7 +141,7 @@ def test_the_json_form_reads_back_and_writes_the_same_bytes(sweep_result):
     ("text", "message"),
     [
         ("{", "not readable as JSON"),
-        ("[]", "these are no results, but a JSON list"),
+        ("[]", "results must be a JSON object, but are a JSON list"),
         ('{"format": "else"}', 'format must be .*, but is "else"'),
         ('{"format": "dpassay.sweep-result", "version": 99}', "version must be 3, but is 99: a newer dpassay"),
         ('{"format": "dpassay.sweep-result", "version": 1}', "version must be 3, but is 1: another release"),

@@ -427,7 +427,7 @@ def test_a_claim_refuted_at_another_delta_is_not_shown_as_an_epsilon_above_it() 
         for results in ([above, above], [above, elsewhere], [elsewhere, laplace_result()])
     ]
     assert titles == 2 * [
-        "More epsilon was shown than is claimed at 2 of 2 points",
+        "The lower bound exceeds the claim at 2 of 2 points",
         "2 of 2 claims are refuted, 1 of them at another delta",
         "1 of 2 claims is refuted, at another delta",
     ]
@@ -444,7 +444,7 @@ def test_the_title_counts_violations() -> None:
     shares = [math.floor(100 * point.result.bound.epsilon / point.result.claim) for point in laplace_sweep().points]
     title = BoundClaim.from_sweep(laplace_sweep()).title
     assert title == f"The lower bounds reach {min(shares)} to {max(shares)} % of the claims"
-    assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "More epsilon was shown than is claimed"
+    assert BoundClaim.from_result(laplace_result(1.5, claim=1.0)).title == "The lower bound exceeds the claim"
 
 
 def leaning_result(**other: Any) -> AuditResult:

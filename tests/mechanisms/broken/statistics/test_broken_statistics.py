@@ -26,7 +26,7 @@ from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 
 FALSE_ALARM = 1e-6
-BROKEN = [getattr(statistics, name) for name in statistics.__all__]
+BROKEN = [kind for kind in vars(statistics).values() if isinstance(kind, type)]
 POINTS = np.concatenate([np.linspace(-30.0, 30.0, 2001), [-1e-9, 0.0, 1e-9, 400.0, -400.0]])
 
 

@@ -15,8 +15,8 @@ from .session import CALLS, OUTCOMES, Outcome, SessionPlan, identity
 from .summary import PROPERTY, record, underpowered
 
 if TYPE_CHECKING:
-    from .. import AuditResult
-    from ..bounds.base import LedgerEntry
+    from ...audit import AuditResult
+    from ...audit.bounds.base import LedgerEntry
 
 
 class DPAudit:
@@ -57,8 +57,8 @@ class DPAudit:
     def _checked(self, mechanism: Any, options: Mapping[str, Any], outcome: Outcome) -> AuditResult:
         """Return the result of the audit, or raise if it fails the test."""
         __tracebackhide__ = True
+        from ...audit.results.text import INDEPENDENT
         from ...mechanisms.core.errors import DependentTrialsError, PrivacyViolation
-        from ..results.text import INDEPENDENT
 
         result = self._run(mechanism, options)
         outcome.finished = True
@@ -74,7 +74,7 @@ class DPAudit:
 
     def _run(self, mechanism: Any, options: Mapping[str, Any]) -> AuditResult:
         """Run the audit at the share of this call in the budget, and record the share in its ledger."""
-        from .. import audit
+        from ...audit import audit
 
         self._item.stash[CALLS] += 1
         plan, test, call = self._plan, identity(self._item), self._item.stash[CALLS]
@@ -91,7 +91,7 @@ class DPAudit:
 
 
 def _ledger_entry(plan: SessionPlan, test: str, call: int, significance: float) -> LedgerEntry:
-    from ..bounds.base import LedgerEntry
+    from ...audit.bounds.base import LedgerEntry
 
     return LedgerEntry(
         what="test session",

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
-from dpassay.audit.plugin.budget import confidence_at, seed_of, share
-from dpassay.audit.plugin.options import merge
+from dpassay.experiments.plugin.budget import confidence_at, seed_of, share
+from dpassay.experiments.plugin.options import merge
 from dpassay.mechanisms.core.errors import ParameterError
 
 
@@ -63,7 +63,7 @@ def test_a_nearer_pair_or_claim_replaces_the_farther_one_in_its_other_form():
     [{"claim": "mu", "epsilon": 1.0}, {"neighbours": "pair", "d0": 1}, {"neighbours": "pair", "relation": "r"}],
 )
 def test_both_forms_at_once_are_refused(options):
-    with pytest.raises(ParameterError, match=r"give either .* or .*, not both"):
+    with pytest.raises(ParameterError, match=r"pass either .* or .*, not both"):
         merge(options)
 
 

@@ -13,7 +13,7 @@ import pytest
 from .session import SessionPlan
 
 if TYPE_CHECKING:
-    from .. import AuditResult
+    from ...audit import AuditResult
 
 PROPERTY = "dp_check"
 """Name of the property for a check in the report of its test."""
@@ -22,7 +22,7 @@ COLOURS = {"violation": {"red": True}, "underpowered": {"yellow": True}, "depend
 
 def record(result: AuditResult, test: str, call: int) -> dict[str, Any]:
     """Return one check as plain values, for xdist workers and JUnit files."""
-    from ..results.text import what_to_change
+    from ...audit.results.text import what_to_change
 
     return {
         "test": test,

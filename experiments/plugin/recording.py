@@ -10,7 +10,7 @@ from .options import audit_arguments, marked, merge
 from .session import CALLS, OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from ..recording import Recordings
+    from ...audit.recording import Recordings
 
 
 class DPRecord:
@@ -33,8 +33,8 @@ class DPRecord:
             ParameterError: the options do not define a pair.
         """
         __tracebackhide__ = True
+        from ...audit.recording import record
         from ...mechanisms.core.errors import DpassayError, ParameterError, PrivacyViolation
-        from ..recording import record
 
         outcome = Outcome()
         if CALLS in self._item.stash:

@@ -7,7 +7,7 @@ import pytest
 from plugin_project import Project
 from scipy.stats import binom
 
-from dpassay.audit.plugin.budget import share
+from dpassay.experiments.plugin.budget import share
 
 RELEASES = """
     def noisy_count(dataset, size, rng):
@@ -203,7 +203,7 @@ class TestRecorded:
     def test_a_warning_that_two_checks_share_is_shown_once(self, recorded):
         shown = [line for line in recorded.output.splitlines() if "no seed repeats these runs" in line]
         assert len(shown) == 1
-        assert shown[0].endswith("(so in 2 checks)")
+        assert shown[0].endswith("(in 2 checks)")
 
 
 class TestDeterminism:
@@ -291,7 +291,7 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("test", "message"),
         [
-            ("test_no_relation", "relation is missing, which says how d0 and d1 differ: 'add_remove', 'replace_one'"),
+            ("test_no_relation", "relation is missing; it states how d0 and d1 differ: 'add_remove', 'replace_one'"),
             ("test_wrong_relation", "Did you mean 'add_remove'"),
             ("test_half_a_pair", "needs both d0 and d1"),
             ("test_no_claim", "claim must be given for a function such as noisy_count"),
@@ -300,7 +300,7 @@ class TestMisuse:
             ("test_not_a_mechanism", "mechanism must be a Mechanism or a function"),
             ("test_too_few_trials", "trials must be"),
             ("test_unknown_option", "'epsilom'. Did you mean 'epsilon'?"),
-            ("test_by_position", "takes its options by name, but got (1.0,)"),
+            ("test_by_position", "accepts options by name only, but got (1.0,)"),
             ("test_marked_without_a_check", "is a privacy test, but it checked nothing. Use the fixture dp_audit"),
             ("test_with_the_fixture_and_without_a_check", "is a privacy test, but it checked nothing"),
             ("test_too_late", "too late for a share of the session's false-alarm budget"),
@@ -340,7 +340,9 @@ class TestUnderpowered:
     def test_it_passes_with_a_note_that_says_what_would_help(self, project):
         session = project.run()
         assert session.code == 0
-        note = next(line for line in session.section("privacy checks") if "underpowered: 2,000 runs" in line)
+        note = next(
+            line for line in session.section("privacy checks") if "underpowered: the bound from 2,000 runs" in line
+        )
         assert "can never refute a claim of 8" in note
         enough = int(re.search(r"\(([\d,]+) with the pilot\)", note)[1].replace(",", ""))
         assert (
@@ -350,7 +352,9 @@ class TestUnderpowered:
     def test_it_fails_when_strict(self, project):
         session = project.run("--dp-strict")
         assert session.code == 1
-        assert session.section("_ test_large_claim _")[0].startswith("underpowered: 2,000 runs a side show at most")
+        assert session.section("_ test_large_claim _")[0].startswith(
+            "underpowered: the bound from 2,000 runs a side is at most"
+        )
 
 
 class TestCost:
@@ -360,7 +364,7 @@ class TestCost:
 
             def test_nothing_was_imported():
                 ours = {name for name in sys.modules if name.startswith("dpassay.")}
-                own = ("dpassay.pytest_plugin", "dpassay.audit.plugin")
+                own = ("dpassay.pytest_plugin", "dpassay.experiments.plugin")
                 assert {name for name in ours if not name.startswith(own)} == {"dpassay.experiments"}
                 assert "numpy" not in sys.modules
         """
