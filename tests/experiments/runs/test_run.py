@@ -344,6 +344,7 @@ def test_the_code_that_derives_is_known_by_its_bytes(tmp_path):
     (tmp_path / "audit" / "bound.py").write_text("epsilon = 2\n")
     assert provenance.digest_of(tmp_path) != before
     assert provenance.code() == provenance.digest_of(provenance.HOME)
+    assert all((provenance.HOME / room).is_dir() for room in provenance.ROOMS)
 
 
 def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_picture, without_pixels):
