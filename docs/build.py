@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 import textwrap
+import tomllib
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,7 @@ from pydantic import BaseModel
 from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
-from dpassay.experiments.config.sections import DataSection
-from dpassay.experiments.config.tasks.one_run import OneRunSection
+from dpassay.experiments.config.sections import DataSection, OneRunSection
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core.registry import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -29,6 +29,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 ENTRY = re.compile(r"\w+(\.py|/) |\s{8,}\S")  # a line of a table of contents, or its continuation
+TESTS = HERE.parent / "tests" / "experiments" / "systems" / "tests_of_systems.toml"
+"""The test of each system: family -> name of the system -> "FILE::TEST"."""
 BLOCK = re.compile(r"(<!-- ((?!end)[\w -]+) -->\n\n).*?(\n?<!-- end -->)", re.DOTALL)
 ARGS = re.compile(r"^ *Args:\n(.*?)(?:\n *\n|\Z)", re.DOTALL | re.MULTILINE)
 ARGUMENT = re.compile(r"^ {8}(\w[\w, ]*): (.*(?:\n {9,}.*)*)", re.MULTILINE)
@@ -55,19 +57,19 @@ def systems_page() -> str:
         "`experiments/systems/*.toml`; `dpassay list systems` shows it in short.\n"
     ]
     head = ("", "system", "guarantee", "relation", "implemented by", "shown by", "tested by")
-    systems = load()
+    systems, tests = load(), tomllib.loads(TESTS.read_text())
     for family, title in FAMILIES.items():
-        rows = [_system_row(system) for system in systems if system.family == family]
+        rows = [_system_row(system, tests[family][system.name]) for system in systems if system.family == family]
         if rows:
             parts.append(f"## {title}\n\n{table(head, rows)}")
     return "\n".join(parts)
 
 
-def _system_row(system: System) -> tuple[str, ...]:
+def _system_row(system: System, test_id: str) -> tuple[str, ...]:
     shown = system.shown_by
     page = shown.removeprefix("docs/")
     implemented = ", ".join(f"`{path.partition(':')[2]}`" for path in system.implementation)
-    file, _, test = system.test.partition("::")
+    file, _, test = test_id.partition("::")
     return (
         "" if system.number is None else str(system.number),
         system.name,

@@ -1,11 +1,12 @@
-"""The questions: from a configuration to numbers, plots and a report.
+"""Experiments: from a configuration to numbers, figures and a report.
 
 cli/       the command line
-config/    configurations: one TOML file, one experiment; what is wrong in it is shown with its line
-data/      datasets by name, and the examples to learn from that are made of them
-demos/     lectures that run: each shows one leak, or one way to lie, in under a minute
-report/    results for people: one self-contained HTML page, and Markdown for the summary of a CI job
-runs/      experiments that run: from a configuration to a directory with results, figures and reports
-systems/   the systems of the literature, as data: what implements, tests and shows each
-plugin/              Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
+config/    configurations: one TOML file describes one experiment; errors show file, line and key
+configs/   the configurations that come with dpassay
+data/      datasets by name, and the conversions that prepare them for learning
+demos/     demos that run: each shows one leak, or one misleading claim, in under a minute
+plugin/    privacy claims as tests of pytest: the code behind `dpassay.pytest_plugin`, which holds the hooks
+report/    reports: one self-contained HTML page, and Markdown for the summary of a CI job
+runs/      runs of experiments: from a configuration to a directory with results, figures and reports
+systems/   systems of the literature, as data: what implements and shows each
 """

@@ -54,7 +54,7 @@ def one_picture(monkeypatch):
 @pytest.fixture
 def without_pixels(monkeypatch):
     """Figures are SVG files; the PNG files next to them are empty."""
-    monkeypatch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
+    monkeypatch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
 
 
 def pytest_addoption(parser):

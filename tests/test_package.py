@@ -71,7 +71,7 @@ def research(tmp_path):
 
             def test_config(monkeypatch):
                 monkeypatch.setattr("dpassay.experiments.report.plots.draw.shown", lambda points: [])
-                monkeypatch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
+                monkeypatch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
                 call("run", "experiments/mine.toml", "--out", "out")
 
             def test_api():

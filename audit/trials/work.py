@@ -18,6 +18,7 @@ from ...mechanisms.adapters.functions.guard import Guard, cut, in_words
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
+from ...mechanisms.core.printable import display_name
 from .examples import examples
 from .impossible_outputs import impossible
 from .independence import independent_by_construction, order

@@ -50,7 +50,7 @@ class Claimed:
     records: bool = True
 
     @property
-    def delta_asked(self) -> float | None:
+    def bound_delta(self) -> float | None:
         """Delta of the bound on epsilon; None leaves it to the mechanism."""
         return self.delta if self.epsilon is None else self.delta or 0.0
 
@@ -71,7 +71,7 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Sought:
+class PairSearch:
     """Search for a pair, in place of --d0 and --d1.
 
     Args:
@@ -92,7 +92,7 @@ def check(
     n_jobs: int,
     timeout: float | None = None,
     plain: bool = False,
-    sought: Sought | None = None,
+    pair_search: PairSearch | None = None,
     recorded: bool = False,
     **options: Any,
 ) -> AuditResult:
@@ -107,14 +107,18 @@ def check(
             function, `BATCH_SECONDS` for a program.
         recorded: also record how a function uses its noise on both sides; differences become warnings.
         plain: True if the program reads and writes plain lines instead of JSON.
-        sought: domain and budget of a search.
+        pair_search: domain and budget of a search.
 
     Raises:
         ParameterError: target and program, or neither; claim or pair missing; a pair and a search; a recording of
             something other than a function.
     """
     options |= {"seed": seed, "n_jobs": n_jobs}
-    run_audit = partial(_check, claimed=claimed) if sought is None else partial(_search, claimed=claimed, sought=sought)
+    run_audit = (
+        partial(_check, claimed=claimed)
+        if pair_search is None
+        else partial(_search, claimed=claimed, pair_search=pair_search)
+    )
     if (target is None) == (program is None):
         raise ParameterError("give either a TARGET, such as noise.py:release, or --command.")
     if target is not None and plain:
@@ -161,7 +165,9 @@ def _instance(loaded: Any, target: str) -> Any:
     return loaded
 
 
-def _search(audited: Any, target: str | None, *, claimed: Claimed, sought: Sought, **options: Any) -> AuditResult:
+def _search(
+    audited: Any, target: str | None, *, claimed: Claimed, pair_search: PairSearch, **options: Any
+) -> AuditResult:
     """Return the audit of the pair that a search in a domain selects; its ledger contains the search."""
     if claimed.d0 is not None or claimed.d1 is not None:
         raise ParameterError("give either --search, which finds the pair, or --d0 and --d1.", argument="--search")
@@ -169,12 +175,12 @@ def _search(audited: Any, target: str | None, *, claimed: Claimed, sought: Sough
         raise ParameterError(NO_EPSILON)
     result = search(
         audited,
-        domain=domain_from(sought.domain),
+        domain=domain_from(pair_search.domain),
         relation=claimed.relation,
-        budget=sought.budget,
+        budget=pair_search.budget,
         attacks=[options.pop("attack")],
         claim=claimed.guarantee(),
-        delta=claimed.delta_asked,
+        delta=claimed.bound_delta,
         **options,
     )
     return result.confirmed
@@ -183,7 +189,7 @@ def _search(audited: Any, target: str | None, *, claimed: Claimed, sought: Sough
 def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any) -> AuditResult:
     """Return the audit of the target or program of the command line, on the given pair."""
     program = target is None
-    pair, claim, delta = claimed.pair(as_json=program), claimed.guarantee(), claimed.delta_asked
+    pair, claim, delta = claimed.pair(as_json=program), claimed.guarantee(), claimed.bound_delta
     try:
         if not isinstance(audited, Mechanism):
             audited, pair, claim = _wrapped(audited, pair, claim, claimed, many=program), None, None

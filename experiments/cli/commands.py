@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 import typer
 
 from . import options as option
-from .signals import exit_code, raise_on_signals
 from .streams import open_streams
-from .supervisor import supervised
+from .supervisor import exit_code, raise_on_signals, supervised
 
 if TYPE_CHECKING:
     from ...audit.evidence.verdict import Verdict
@@ -102,7 +101,7 @@ def run_command(
             out=out,
             n_jobs=jobs,
             progress=not quiet,
-            tell=None if quiet else _print_progress,
+            report_line=None if quiet else _print_progress,
         )
     except KeyboardInterrupt as error:
         _print_error("interrupted. Finished trials are saved: the same command continues from there.")
@@ -142,7 +141,7 @@ def check_command(
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.text import Explanations
     from ...mechanisms.core.errors import DpassayError, ParameterError
-    from .check import Claimed, Sought, check, check_writable, write_summaries
+    from .check import Claimed, PairSearch, check, check_writable, write_summaries
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
@@ -161,7 +160,7 @@ def check_command(
         n_jobs=jobs,
         timeout=timeout,
         plain=plain,
-        sought=None if search is None else Sought(search, budget),
+        pair_search=None if search is None else PairSearch(search, budget),
         recorded=record,
         progress=not quiet,
     )
@@ -219,7 +218,7 @@ def judge_command(
     check_writable(markdown, json_)
     judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed)
     result = judged.result
-    sys.stdout.write(f"{result.summary()}\n\n{judged.assumed}\n")
+    sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
     write_summaries(result, markdown=markdown, json_file=json_)
     if out is not None:
         show_files(judged.keep(out))

@@ -34,7 +34,7 @@ LONGEST_REASON = 300
 ROW_WITHOUT_SCORE = "Give a run without an output a score too: the lowest or the highest score."
 Evidence = PairScores | BitScores | Successes
 COLUMNS = "`score, side`, or `score, bit` with `run` and `canary` where there are several runs, or `success`"
-ASSUMED: dict[type[Evidence], str] = {
+ASSUMPTIONS: dict[type[Evidence], str] = {
     PairScores: "each row is an independent run with fresh randomness, and the attack that scored it was fixed "
     "beforehand or trained on other runs",
     BitScores: "each bit was an independent fair coin, tossed before its run, and no score was computed from its bit",
@@ -94,9 +94,9 @@ class Judgement:
         )
 
     @property
-    def assumed(self) -> str:
-        """Assumptions of the verdict, in a sentence."""
-        return f"The result is valid only if {ASSUMED[type(self.evidence)]}."
+    def assumption(self) -> str:
+        """Assumption of the verdict, in a sentence."""
+        return f"The result is valid only if {ASSUMPTIONS[type(self.evidence)]}."
 
     @property
     def command(self) -> str:
@@ -115,11 +115,13 @@ class Judgement:
 
     def keep(self, out: Path) -> ConfigRun:
         """Write numbers, figures and report into a directory."""
-        from ..runs.judged import keep_judged
+        from ..runs.runner import keep_judged
 
         request = {"command": self.command, "scores": self.result.fingerprint}
-        assumed = f"{self.assumed} This cannot be verified from the file."
-        return keep_judged(self.result, out, name=self.file.name, asked=request, assumed=assumed, command=self.command)
+        assumed = f"{self.assumption} This cannot be verified from the file."
+        return keep_judged(
+            self.result, out, name=self.file.name, request=request, assumed=assumed, command=self.command
+        )
 
 
 def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence:
@@ -264,4 +266,4 @@ def _listed(table: pd.DataFrame) -> str:
     return cut(", ".join(map(str, table.columns)), LONGEST_REASON)
 
 
-__all__ = ["ASSUMED", "Judgement", "read_evidence"]
+__all__ = ["ASSUMPTIONS", "Judgement", "read_evidence"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from ...mechanisms.core.errors import UnknownNameError
@@ -18,7 +19,8 @@ def entries(kind: str) -> dict[str, str]:
     """Return name -> summary of every entry of a kind; raises `UnknownNameError` for an unknown kind."""
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    return KINDS[kind][0]()
+    source = KINDS[kind][0]
+    return source() if callable(source) else _summaries(source)
 
 
 def kinds() -> dict[str, str]:
@@ -34,90 +36,6 @@ def demos() -> dict[str, str]:
         if '__name__ == "__main__"' in text:
             summaries[path.stem.replace("_", "-")] = _first_line(text.split('"""')[1])
     return summaries
-
-
-def _mechanisms() -> dict[str, str]:
-    from ...mechanisms.catalogue import catalogue
-
-    return _summaries(catalogue)
-
-
-def _attacks() -> dict[str, str]:
-    from ...attacks.catalogue import catalogue
-
-    return _summaries(catalogue)
-
-
-def _membership() -> dict[str, str]:
-    from ...attacks.membership.catalogue import catalogue
-
-    return _summaries(catalogue)
-
-
-def _reconstructors() -> dict[str, str]:
-    from ...attacks.reconstruction.catalogue import catalogue
-
-    return _summaries(catalogue)
-
-
-def _tracing() -> dict[str, str]:
-    from ...attacks.membership.tracing.statistics import catalogue
-
-    return _summaries(catalogue)
-
-
-def _populations() -> dict[str, str]:
-    from ...mechanisms.noise.studies.populations import populations
-
-    return _summaries(populations)
-
-
-def _bounds() -> dict[str, str]:
-    from ...audit.bounds.catalogue import catalogue
-
-    return _summaries(catalogue)
-
-
-def _games() -> dict[str, str]:
-    from ..config.games import catalogue
-
-    return _summaries(catalogue)
-
-
-def _guarantees() -> dict[str, str]:
-    from ..config.tasks.build import guarantees
-
-    return _summaries(guarantees)
-
-
-def _queries() -> dict[str, str]:
-    from ...mechanisms.noise.queries.catalogue import catalogue
-
-    return _summaries(catalogue)
-
-
-def _strategies() -> dict[str, str]:
-    from ...mechanisms.query_release.catalogue import strategies
-
-    return _summaries(strategies)
-
-
-def _selections() -> dict[str, str]:
-    from ...mechanisms.synthetic_data.catalogue import selections
-
-    return _summaries(selections)
-
-
-def _generators() -> dict[str, str]:
-    from ...mechanisms.synthetic_data.catalogue import generators
-
-    return _summaries(generators)
-
-
-def _repetitions() -> dict[str, str]:
-    from ...mechanisms.selection.tuning.catalogue import repetitions
-
-    return _summaries(repetitions)
 
 
 def _experiments() -> dict[str, str]:
@@ -136,8 +54,11 @@ def _systems() -> dict[str, str]:
     return {system.title: f"{system.guarantee}; {system.shown_by}" for system in load()}
 
 
-def _summaries(catalogue: Catalogue) -> dict[str, str]:
-    return {name: _summary(catalogue, name) for name in catalogue}
+def _summaries(path: str) -> dict[str, str]:
+    """Return name -> summary of every entry of the catalogue at "package.module:name" of dpassay."""
+    module, _, name = path.partition(":")
+    catalogue: Catalogue = getattr(import_module(f"dpassay.{module}"), name)
+    return {entry: _summary(catalogue, entry) for entry in catalogue}
 
 
 def _summary(catalogue: Catalogue, name: str) -> str:
@@ -152,33 +73,57 @@ def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
-KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
-    "mechanisms": (_mechanisms, "audited algorithms: [mechanism]"),
-    "queries": (_queries, "functions of a dataset that a mechanism computes: query = { name = ... } in [mechanism]"),
-    "strategies": (_strategies, "strategy matrices of the matrix mechanism: strategy = { name = ... } in [mechanism]"),
+KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
+    "mechanisms": ("mechanisms.catalogue:catalogue", "audited algorithms: [mechanism]"),
+    "queries": (
+        "mechanisms.noise.queries.catalogue:catalogue",
+        "functions of a dataset that a mechanism computes: query = { name = ... } in [mechanism]",
+    ),
+    "strategies": (
+        "mechanisms.query_release.matrix.catalogue:strategies",
+        "strategy matrices of the matrix mechanism: strategy = { name = ... } in [mechanism]",
+    ),
     "selections": (
-        _selections,
+        "mechanisms.synthetic_data.catalogue:selections",
         "rules that choose the measured marginals: selection = { name = ... } of select-measure-generate",
     ),
     "generators": (
-        _generators,
+        "mechanisms.synthetic_data.catalogue:generators",
         "generators of tables from noisy marginals: generator = { name = ... } of select-measure-generate",
     ),
     "repetitions": (
-        _repetitions,
+        "mechanisms.selection.tuning.catalogue:repetitions",
         "distributions of the number of repetitions: repetitions = { name = ... } of best-of-repetitions",
     ),
-    "games": (_games, "audits other than many runs on a pair of datasets: [game]"),
-    "guarantees": (_guarantees, "claims that replace the guarantee of the mechanism: [claim]"),
-    "attacks": (_attacks, "attacks that distinguish the runs on two datasets: [attack]"),
-    "membership": (_membership, "membership attacks with shadow models: dpassay.audit.metrics.membership.evaluate"),
-    "tracing": (_tracing, "test statistics of the attack on published means: statistic = ... in [attack]"),
+    "games": (
+        "experiments.config.tasks.planning:games",
+        "audits other than many runs on a pair of datasets: [game]",
+    ),
+    "guarantees": (
+        "experiments.config.tasks.build:guarantees",
+        "claims that replace the guarantee of the mechanism: [claim]",
+    ),
+    "attacks": ("attacks.catalogue:catalogue", "attacks that distinguish the runs on two datasets: [attack]"),
+    "membership": (
+        "attacks.membership.catalogue:catalogue",
+        "membership attacks with shadow models: dpassay.audit.metrics.membership.evaluate",
+    ),
+    "tracing": (
+        "attacks.membership.tracing.catalogue:catalogue",
+        "test statistics of the attack on published means: statistic = ... in [attack]",
+    ),
     "populations": (
-        _populations,
+        "mechanisms.noise.studies.populations:populations",
         "public frequencies of the columns of a study: population = { name = ... } of column-means",
     ),
-    "reconstructors": (_reconstructors, "attacks that reconstruct a secret: [attack] in the game 'reconstruction'"),
-    "bounds": (_bounds, "methods that compute a lower bound on epsilon from attack scores: bounds in [audit]"),
+    "reconstructors": (
+        "attacks.reconstruction.catalogue:catalogue",
+        "attacks that reconstruct a secret: [attack] in the game 'reconstruction'",
+    ),
+    "bounds": (
+        "audit.bounds.catalogue:catalogue",
+        "methods that compute a lower bound on epsilon from attack scores: bounds in [audit]",
+    ),
     "datasets": (_datasets, "datasets from scikit-learn, synthetic, or in a data directory: [data]"),
     "experiments": (_experiments, "configurations included in dpassay: dpassay run NAME"),
     "demos": (demos, "demonstrations with explanations: dpassay demo NAME"),
@@ -187,3 +132,4 @@ KINDS: dict[str, tuple[Callable[[], dict[str, str]], str]] = {
         "systems of the literature, with their guarantees and the evidence for them; see docs/systems.md",
     ),
 }
+"""Kind -> catalogue, imported when it is listed, or function that returns the entries; and a description."""

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 
-def whole(given: str | int) -> int:
+def whole(text_or_number: str | int) -> int:
     """Return an integer, also from 1e5 or 100_000, as in a configuration."""
-    text = str(given)
+    text = str(text_or_number)
     try:
         number = float(text)
     except ValueError:

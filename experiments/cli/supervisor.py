@@ -6,6 +6,8 @@ has no verdict, whatever its process exit code is. A child whose parent has ende
 
 No process outlives the command: neither workers nor processes that the audited code has started, including those whose
 parent has ended. On Linux these are adopted by the nearest "subreaper" above them: the parent, or the child itself.
+
+Ctrl-C, SIGTERM and SIGHUP become exceptions (`raise_on_signals`), for an orderly shutdown.
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
-from .signals import catchable
-
 LAST_SECONDS = 5.0
 """Seconds in which a child must end after it has sent its exit code."""
 GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
+CATCHABLE = ("SIGINT", "SIGTERM", "SIGHUP")
+SAME_MOMENT = 0.5
+"""Seconds within which a signal that arrives twice, at a process and at its group, counts once."""
 _PR_SET_CHILD_SUBREAPER = 36
 _in_child = False
 
@@ -184,3 +187,37 @@ def _end_text(code: int) -> str:
     with suppress(ValueError):
         return f"the process of the audited code was ended by {signal.Signals(-code).name}."
     return f"the process of the audited code was ended by signal {-code}."
+
+
+class Terminated(KeyboardInterrupt):
+    """Interruption by a signal other than Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def exit_code(error: KeyboardInterrupt) -> int:
+    """Return 128 plus the number of the signal, as in shells: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (error.number if isinstance(error, Terminated) else signal.SIGINT)
+
+
+def catchable() -> list[int]:
+    """Return the signals that this process does not ignore."""
+    numbers = [getattr(signal, name) for name in CATCHABLE if hasattr(signal, name)]
+    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def raise_on_signals() -> None:
+    """Make each of these signals raise a `KeyboardInterrupt`, at most once within `SAME_MOMENT` seconds."""
+    last = [-SAME_MOMENT]
+
+    def arrived(number: int, _: object) -> None:
+        now = time.monotonic()
+        repeated, last[0] = now - last[0] < SAME_MOMENT, now
+        if repeated:
+            return
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+    for number in catchable():
+        signal.signal(number, arrived)

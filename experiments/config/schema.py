@@ -14,8 +14,8 @@
     [sweep]               dotted key -> list of values; one audit for each combination
     [[sweep.case]]        a name, and tables whose keys are set together; one audit for each
 
-This module checks keys, types and ranges. `dpassay.experiments.config.tasks.planning` checks names and options before the
-first trial.
+This module checks keys, types and ranges. `dpassay.experiments.config.tasks.planning` checks names and options before
+the first trial.
 """
 
 from __future__ import annotations
@@ -26,32 +26,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from ...mechanisms.core.errors import ConfigError, unknown_name_message
-from .cases import check_cases
-from .games import catalogue as games
 from .overrides import apply
 from .sections import (
+    GAMES,
     OF_INTERVALS,
     AuditSection,
     DataSection,
-    GameSection,
     MembershipSection,
     Named,
     NeighboursSection,
+    OneRunSection,
+    ReconstructionSection,
     SearchSection,
     Section,
     Values,
     Whole,
 )
 from .source import Source
-from .sweep import CASE, swept_keys, unswept, without_published
+from .sweep import CASE, check_cases, swept_keys, unswept, without_published
 from .toml_text import to_toml
 
-UNKNOWN_GAME = "unknown_game"
-"""Type of the pydantic error for an unknown game."""
 WORDS = ("title", "description")
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "search", "sweep")
@@ -74,23 +71,6 @@ def _flat(value: Any) -> Any:
     return flat
 
 
-def _game_section(table: Any) -> type[GameSection] | None:
-    """Return the section of the game that a table [game] names; None for an unknown game."""
-    name = table.get("name") if isinstance(table, Mapping) else None
-    section: type[GameSection] | None = games.get(name).section if isinstance(name, str) and name in games else None
-    return section
-
-
-def _game(value: Any) -> Any:
-    """Validate the table [game] by the section of the game that it names."""
-    if not isinstance(value, Mapping):
-        return value
-    section = _game_section(value)
-    if section is None:
-        raise PydanticCustomError(UNKNOWN_GAME, "no game of this name")
-    return section.model_validate(dict(value))
-
-
 class Config(Section):
     """A complete configuration. See the top of this file for its parts."""
 
@@ -101,8 +81,8 @@ class Config(Section):
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")
     search: SearchSection | None = Field(default=None, description="a table [search]")
     mechanism: Named = Field(description="a table [mechanism]")
-    game: Annotated[SerializeAsAny[GameSection] | None, BeforeValidator(_game)] = Field(
-        default=None, description="a table [game] with a name"
+    game: OneRunSection | ReconstructionSection | None = Field(
+        default=None, discriminator="name", description="a table [game] with a name"
     )
     membership: MembershipSection | None = Field(default=None, description="a table [membership]")
     attack: Named = Field(default=Named(name="auto"), description="a table [attack]")
@@ -145,8 +125,7 @@ class Config(Section):
         try:
             config = cls.model_validate(dict(table))
         except ValidationError as error:
-            tables = _tables(table)
-            messages = [_message(detail, tables, source) for detail in error.errors(include_url=False)]
+            messages = [_message(detail, source) for detail in error.errors(include_url=False)]
             raise ConfigError("\n".join(dict.fromkeys(messages))) from None
         _check_membership(config, source)
         _check_sweep(config, source)
@@ -178,19 +157,6 @@ class Config(Section):
     def to_toml(self) -> str:
         """Return the resolved configuration as TOML, which loads as an equal configuration."""
         return to_toml({key: value for key, value in self.resolved().items() if value not in ("", {})})
-
-
-SECTIONS: dict[str, type[BaseModel]] = {
-    "data": DataSection,
-    "neighbours": NeighboursSection,
-    "search": SearchSection,
-    "mechanism": Named,
-    "membership": MembershipSection,
-    "attack": Named,
-    "audit": AuditSection,
-    "claim": Named,
-}
-"""Tables of a configuration with fixed keys."""
 
 
 def _check_membership(config: Config, source: Source) -> None:
@@ -233,71 +199,57 @@ def _check_sweep(config: Config, source: Source) -> None:
             )
 
 
-def _message(detail: Any, tables: Mapping[str, type[BaseModel]], source: Source) -> str:
+def _message(detail: Any, source: Source) -> str:
     """Return the message of a pydantic error: location, key, allowed values, and the value."""
-    if detail["type"] == UNKNOWN_GAME:
+    if detail["type"].startswith("union_tag"):
         return _unknown_game(detail["input"].get("name"), source)
-    path = _table_path(detail["loc"], tables)
+    path, table = _locate(detail["loc"])
     key = ".".join(path)
     if detail["type"] == "extra_forbidden":
-        known = _model_at(path[:-1], tables).model_fields
         place = f"key of [{'.'.join(path[:-1])}]" if path[:-1] else "key"
-        return str(source.error(path, unknown_name_message(place, path[-1], known)))
+        return str(source.error(path, unknown_name_message(place, path[-1], table.model_fields)))
+    allowed = table.model_fields["sweep" if path[0] == "sweep" else path[-1]].description
     if detail["type"] == "missing":
         needed = f"[{key}] is missing" if len(path) == 1 else f"{key} is missing"
-        return str(source.error(path, f"{needed}: add {_allowed(path, tables)}."))
+        return str(source.error(path, f"{needed}: add {allowed}."))
     value = f"{detail['input']!r} ({type(detail['input']).__name__})"
-    return str(source.error(path, f"{key} must be {_allowed(path, tables)}, but is {value}."))
+    return str(source.error(path, f"{key} must be {allowed}, but is {value}."))
 
 
 def _unknown_game(name: Any, source: Source) -> str:
     """Return the message for an unknown game."""
-    known = " or ".join(map(repr, games))
+    known = " or ".join(map(repr, GAMES))
     value = "is missing" if name is None else f"is {name!r}"
     message = f"game.name must be {known}, but {value}. Leave [game] out for runs on a pair of datasets."
     return str(source.error(("game", "name"), message))
 
 
-def _tables(table: Mapping[str, Any]) -> Mapping[str, type[BaseModel]]:
-    """Return the models of the tables of a configuration, including that of its game."""
-    section = _game_section(table.get("game"))
-    return SECTIONS if section is None else SECTIONS | {"game": section}
+def _locate(loc: tuple[Any, ...]) -> tuple[tuple[str, ...], type[BaseModel]]:
+    """Return the dotted path of an error, and the model of the table that contains its last key.
 
-
-def _table_path(loc: tuple[Any, ...], tables: Mapping[str, type[BaseModel]]) -> tuple[str, ...]:
-    """Return the dotted path of an error, without the parts that pydantic adds for unions and list positions."""
+    The parts that pydantic adds for unions, the name of the game, and list positions are left out.
+    """
     path: list[str] = []
+    table: type[BaseModel] = Config
+    inner: type[BaseModel] | None = Config
     for part in map(str, loc):
-        if path and path[0] == "sweep":
-            return ("sweep", part)
-        model = _model_at(tuple(path), tables)
-        if path and part not in getattr(model, "model_fields", {}):
-            if _forbids_extra(model):
-                path.append(part)
+        if path == ["sweep"]:
+            return ("sweep", part), Config
+        if path == ["game"] and part in GAMES:
+            inner = GAMES[part]
+        elif inner is None or (part not in inner.model_fields and inner.model_config["extra"] != "forbid"):
             break
-        path.append(part)
-    return tuple(path)
+        else:
+            path.append(part)
+            table, inner = inner, _table_at(inner, part)
+    return tuple(path), table
 
 
-def _model_at(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> Any:
-    """Return the model of the table at `path`; None below a plain value."""
-    model: Any = Config if not path else tables.get(path[0])
-    for part in path[1:]:
-        field = getattr(model, "model_fields", {}).get(part)
-        kinds = () if field is None else (field.annotation, *get_args(field.annotation))
-        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None)
-    return model
-
-
-def _forbids_extra(model: Any) -> bool:
-    return model is not None and model.model_config["extra"] == "forbid"
-
-
-def _allowed(path: tuple[str, ...], tables: Mapping[str, type[BaseModel]]) -> str:
-    """Return the allowed values at `path`, from the description of its field."""
-    if path[0] == "sweep":
-        return str(Config.model_fields["sweep"].description)
-    return str(_model_at(path[:-1], tables).model_fields[path[-1]].description)
+def _table_at(table: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """Return the model of the table at a key; None for a plain value or an unknown key."""
+    field = table.model_fields.get(key)
+    kinds = () if field is None else (field.annotation, *get_args(field.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def _plain(value: Any) -> Any:

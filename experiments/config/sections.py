@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from ...mechanisms.core.errors import ParameterError
+
 
 def _whole(value: Any) -> Any:
     """Convert integral floats such as 1e6 to int."""
@@ -81,10 +83,70 @@ class NeighboursSection(Section):
     )
 
 
-class GameSection(Section):
-    """[game]: the game; its keys are defined with its task, which `.games` names."""
+SECRET_KINDS = ("values", "candidates", "bits")
 
-    name: str
+
+class SecretSection(Section):
+    """[game] secret: one of three kinds; the default is the category of a local mechanism."""
+
+    values: Values | None = Field(
+        default=None,
+        description="a list of two or more possible values of the record, or, without [data], whole datasets",
+    )
+    candidates: Whole | None = Field(
+        default=None, ge=2, description="a whole number >= 2: one of so many records of [data], from the first on"
+    )
+    bits: Annotated[Whole, Field(ge=1)] | str | None = Field(
+        default=None, description="a whole number >= 1, a column of so many coins, or the name of a column of [data]"
+    )
+    prior: Annotated[tuple[Number, ...], Field(strict=False)] | None = Field(
+        default=None, description="a list of probabilities, one a value or candidate; by default all equal"
+    )
+    tolerance: float | None = Field(
+        default=None, ge=0, description="a number >= 0: how far a guessed value may lie from the true one"
+    )
+    reference: Any = Field(
+        default=None, description="the dataset that each of the values, given without [data], is a neighbour of"
+    )
+
+    @property
+    def kind(self) -> str:
+        """Kind of the secret; raises `ParameterError` unless exactly one of `SECRET_KINDS` is set."""
+        kinds = [kind for kind in SECRET_KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            raise ParameterError(
+                f"secret must have one of {', '.join(SECRET_KINDS)}, but has {' and '.join(kinds) or 'none of them'}.",
+                argument="secret",
+            )
+        return kinds[0]
+
+
+class OneRunSection(Section):
+    """[game] name = "one-run"."""
+
+    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
+    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
+    n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
+    n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
+
+
+class ReconstructionSection(Section):
+    """[game] name = "reconstruction"."""
+
+    name: Literal["reconstruction"] = Field(description="'reconstruction'")
+    n_rounds: Whole = Field(
+        ge=1, description="a whole number >= 1: each round draws a secret, runs once and guesses once"
+    )
+    secret: SecretSection | None = Field(
+        default=None, description="a table with values, candidates or bits; by default the category of a record"
+    )
+
+
+GAMES: dict[str, type[OneRunSection | ReconstructionSection]] = {
+    "one-run": OneRunSection,
+    "reconstruction": ReconstructionSection,
+}
+"""Name of a game -> the keys of its [game]; `tasks.planning.games` has its task."""
 
 
 class MembershipSection(Section):

@@ -1,4 +1,4 @@
-"""The points of a sweep: their settings, their seeds, and the folders of their trials.
+"""The points of a sweep: their settings, their seeds, and the folders of their trials; checks of its named cases.
 
 A point is a dictionary from sweep key to value. A sweep key is a dotted key, or several joined by commas, which are set
 to the same value: "mechanism.delta, claim.delta". The key "case" sets several keys to different values: each of its
@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+from .source import Source
 
 Parameters = Mapping[str, Any]
 """Sweep key -> value."""
@@ -171,3 +174,41 @@ def point_text(parameters: Parameters) -> str:
 def _canonical(parameters: Parameters) -> str:
     settings_only = {key: without_published(key, [value])[0] for key, value in parameters.items()}
     return json.dumps(settings_only, sort_keys=True, separators=(",", ":"))
+
+
+def check_cases(cases: Sequence[Any], source: Source) -> None:
+    """Raise `ConfigError` unless every case has a unique name, and tables otherwise."""
+    for case in cases:
+        has_name = isinstance(case, Mapping) and isinstance(case.get("name"), str) and case["name"]
+        if not has_name or not all(isinstance(inside, Mapping) for key, inside in case.items() if key not in CASE_KEYS):
+            raise source.error(
+                ("sweep", CASE),
+                f"a case of the sweep must be a table with a name, and tables such as attack = {{name = ...}} for what "
+                f"it sets, but is {case!r}.",
+            )
+        seed = case.get("seed", 0)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise source.error(
+                ("sweep", CASE),
+                f"seed of the case {case['name']!r} must be a whole number >= 0, but is {seed!r}. Omit it for a seed "
+                "that is derived from the settings of the case.",
+            )
+        _check_published(case, source)
+    names = [case["name"] for case in cases]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise source.error(("sweep", CASE), f"two cases of the sweep have the name {duplicate!r}. Use unique names.")
+
+
+def _check_published(case: Mapping[str, Any], source: Source) -> None:
+    """Raise `ConfigError` unless the published results of a case are a table from names to numbers."""
+    published = case.get(PUBLISHED, {})
+    numbers = isinstance(published, Mapping) and all(
+        isinstance(n, int | float) and not isinstance(n, bool) and math.isfinite(n) for n in published.values()
+    )
+    if not numbers:
+        raise source.error(
+            ("sweep", CASE),
+            f"{PUBLISHED} of the case {case['name']!r} must be a table from the name of a tool to its epsilon, "
+            f"a finite number, such as {PUBLISHED} = {{StatDP = 0.1}}, but is {published!r}.",
+        )

@@ -1,11 +1,11 @@
-"""Datasets by name, and the examples to learn from that are made of them.
+"""Datasets by name, and the conversions that prepare them for learning.
 
-census.py     people of made-up census blocks, and the population they are drawn from
-datasets.py   datasets by name: bundled with scikit-learn, made up, or found in a data directory
-mails.py      short mails that are made up, and in some of them a code that belongs to one person
-people.py     people who are made up: places, birth dates and illnesses, and who rated what on which day
-images.py     features of images that nobody has to learn
-examples.py   datasets to learn from: a table split into features and target, fewer classes or records
+census.py     synthetic people of census blocks, and the population that they are drawn from
+datasets.py   datasets by name: bundled with scikit-learn, synthetic, or from a data directory
+examples.py   datasets for learning: features and target, fewer classes or records, scaled features
+images.py     fixed features of images that are not learned from data
+mails.py      synthetic short mails, in some of them a code that belongs to one person
+people.py     synthetic people: places, birth dates and illnesses, and ratings with dates
 """
 
 from .datasets import Data as Data, columns as columns, load as load

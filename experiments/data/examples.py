@@ -23,8 +23,9 @@ def complete(data: Data, *, name: str) -> Data:
         >>> complete(pd.DataFrame({"age": [30.0, None]}), name="csv")
         Traceback (most recent call last):
         ...
-        dpassay.mechanisms.core.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 (counted from 0), \
-and 1 missing value in all. Fill them in, leave the records out, or choose other columns: columns = [...] in [data].
+        dpassay.mechanisms.core.errors.DataError: dataset 'csv' has no value in column 'age' of record 1 \
+(counted from 0), and 1 missing value in all. Fill them in, leave the records out, or choose other columns: columns = \
+[...] in [data].
     """
     table: Any = data
     if not hasattr(table, "columns"):

@@ -1,19 +1,19 @@
-"""Lectures that run: each shows one leak, or one way to lie, in under a minute. `dpassay demo NAME` plays one.
+"""Demos that run: each shows one leak, or one misleading claim, in under a minute. `dpassay demo NAME` runs one.
 
-Each file reads from top to bottom as a notebook does (cells start with `# %%`) and ends with `main(out)`, which plays
-the whole lecture and returns the numbers that it found.
+Each file reads from top to bottom as a notebook does (cells start with `# %%`) and ends with `main(out)`, which runs
+the whole demo and returns its numbers.
 
 add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
-answers/                 answers to queries: asked again, asked too often, many at once
-dp_sgd.py                a private classifier: what four accountants promise, what four attackers find
-glyph_like.py            a stand-in for the Glyph data of PATE: 150 classes, 5,000 teachers
-people/                  what is learned about people from studies, models and visits
+answers/                 answers to queries: repeated answers, too many answers, many queries at once
+demo.py                  output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
+dp_sgd.py                a private classifier: the bounds of four accountants, and of four attackers
+glyph_like.py            synthetic substitute for the Glyph data of PATE: 150 classes, 5,000 teachers
+people/                  information about people in studies, models and visits
 randomized_response.py   randomised response: the tax survey of Warner (1965)
 rounds_of_votes.py       two rounds of PATE: Confident-GNMax, then Interactive-GNMax
-students_of_votes.py     students of the answers of teachers, of the answers alone or of all public points
-synthesis/               synthetic data: what it gives away, and how it is made
-votes_of_teachers.py     PATE: what an answer costs, teachers and a student, an epsilon that is itself a secret
-demo.py              Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
+students_of_votes.py     PATE students that learn from the answered points only, or from all public points
+synthesis/               synthetic data: what they leak, and how they are generated
+votes_of_teachers.py     PATE: privacy loss of an answer, teachers and a student, a data-dependent epsilon
 """
 
 from ...mechanisms.core.registry import Catalogue

@@ -22,8 +22,7 @@ from ...audit import AuditResult, audit
 from ...mechanisms import Laplace, Neighbours, Relation
 from ...mechanisms.broken.noise import LaplaceUnitSensitivity
 from ...mechanisms.core.errors import NeighboursError, RelationError
-from ..report.plots.style.canvas import style_axes, write
-from ..report.plots.style.palette import BOUND, CLAIM as CLAIM_COLOUR, VIOLATION
+from ..report.plots.style import BOUND, CLAIM as CLAIM_COLOUR, VIOLATION, style_axes, write
 from .demo import Demo
 
 SEED = 30
@@ -38,21 +37,21 @@ CLAIM = 0.1
 
 
 # %%
-def the_counts(lecture: Demo) -> float:
+def the_counts(demo: Demo) -> float:
     """Make one noisy release, and return the scale of its noise."""
     mechanism = Laplace(CLAIM, n_queries=2, relation=Relation.ADD_REMOVE)
     truth = np.array([6_400_000.0, 33_600_000.0])
     released = mechanism.release(truth, 1, np.random.default_rng(SEED)).values[0]
-    lecture.chapter("1. Two counts and some noise")
-    lecture.say(
+    demo.chapter("1. Two counts and some noise")
+    demo.say(
         """
         How many Canadians have blue eyes, and how many do not? We publish both counts with Laplace noise of scale
         1 / 0.1 = 10 on each, and claim epsilon = 0.1. For a country of forty million (with fictitious counts):
         """
     )
     rows = [[name, f"{t:,.0f}", f"{r:,.1f}"] for name, t, r in zip(("blue", "not blue"), truth, released, strict=True)]
-    lecture.table(["eyes", "true count", "published"], rows)
-    lecture.say("The error is about ten people for any population: large counts remain accurate.")
+    demo.table(["eyes", "true count", "published"], rows)
+    demo.say("The error is about ten people for any population: large counts remain accurate.")
     return mechanism.scale
 
 
@@ -63,20 +62,20 @@ def the_counts(lecture: Demo) -> float:
 
 
 # %%
-def add_one(lecture: Demo) -> AuditResult:
+def add_one(demo: Demo) -> AuditResult:
     """Audit the mechanism under add_remove, where the claim is tight."""
     mechanism = Laplace(CLAIM, n_queries=2, relation=Relation.ADD_REMOVE)
     pair = Neighbours([0.0, 0.0], [1.0, 0.0], Relation.ADD_REMOVE)
     result = audit(mechanism, pair, trials=TRIALS, seed=SEED)
-    lecture.chapter("2. Is Anna in the census?")
-    lecture.say(
+    demo.chapter("2. Is Anna in the census?")
+    demo.say(
         """
         An attacker knows the eye colour of all people, but not whether Anna was counted. With her, one count is
         higher by one. A million runs on each side:
         """
     )
-    _show(lecture, result)
-    lecture.say("The lower bound is close to 0.1 and below it: the claim is consistent and tight.")
+    _show(demo, result)
+    demo.say("The lower bound is close to 0.1 and below it: the claim is consistent and tight.")
     return result
 
 
@@ -88,11 +87,11 @@ def add_one(lecture: Demo) -> AuditResult:
 
 
 # %%
-def replace_one(lecture: Demo) -> AuditResult:
+def replace_one(demo: Demo) -> AuditResult:
     """Audit the same noise under replace_one, where the claim of 0.1 is refuted."""
-    lecture.chapter("3. What colour are Anna's eyes?")
+    demo.chapter("3. What colour are Anna's eyes?")
     pair = Neighbours([1.0, 0.0], [0.0, 1.0], Relation.REPLACE_ONE)
-    lecture.say(
+    demo.say(
         """
         Now the attacker knows that Anna was counted, and wants to learn her eye colour. If it is brown instead of
         blue, one count decreases by one and the other increases by one. The mechanism of chapter 2 rejects this pair:
@@ -101,13 +100,13 @@ def replace_one(lecture: Demo) -> AuditResult:
     try:
         audit(Laplace(CLAIM, n_queries=2, relation=Relation.ADD_REMOVE), pair, trials=TRIALS, seed=SEED)
     except RelationError as refusal:
-        lecture.say(f"RelationError: {refusal}")
-    lecture.say("With the other relation, but the old sensitivity, it also rejects the pair:")
+        demo.say(f"RelationError: {refusal}")
+    demo.say("With the other relation, but the old sensitivity, it also rejects the pair:")
     try:
         audit(Laplace(CLAIM, n_queries=2, relation=Relation.REPLACE_ONE), pair, trials=TRIALS, seed=SEED)
     except NeighboursError as refusal:
-        lecture.say(f"NeighboursError: {refusal}")
-    lecture.say(
+        demo.say(f"NeighboursError: {refusal}")
+    demo.say(
         """
         Code without this check is a common bug; the library has an example among its intentionally broken mechanisms.
         It adds the same noise of scale 10, and claims 0.1 for replaced people:
@@ -115,8 +114,8 @@ def replace_one(lecture: Demo) -> AuditResult:
     )
     broken = LaplaceUnitSensitivity(CLAIM, sensitivity=2.0, n_queries=2, relation=Relation.REPLACE_ONE)
     result = audit(broken, pair, trials=TRIALS, seed=SEED)
-    _show(lecture, result)
-    lecture.say("The lower bound is nearly twice the claim. The noise is the same: only the relation changed.")
+    _show(demo, result)
+    demo.say("The lower bound is nearly twice the claim. The noise is the same: only the relation changed.")
     return result
 
 
@@ -128,9 +127,9 @@ def replace_one(lecture: Demo) -> AuditResult:
 
 
 # %%
-def repair(lecture: Demo) -> tuple[AuditResult, AuditResult]:
+def repair(demo: Demo) -> tuple[AuditResult, AuditResult]:
     """Audit both corrections: scale 20 for two counts, and scale 10 for one count."""
-    lecture.chapter("4. Two corrections")
+    demo.chapter("4. Two corrections")
     both = audit(
         Laplace(CLAIM, sensitivity=2.0, n_queries=2, relation=Relation.REPLACE_ONE),
         Neighbours([1.0, 0.0], [0.0, 1.0], Relation.REPLACE_ONE),
@@ -143,15 +142,15 @@ def repair(lecture: Demo) -> tuple[AuditResult, AuditResult]:
         trials=TRIALS,
         seed=SEED,
     )
-    lecture.say("Both counts, with noise of scale 20:")
-    _show(lecture, both)
-    lecture.say("One count with noise of scale 10; the public number of people determines the other:")
-    _show(lecture, single)
+    demo.say("Both counts, with noise of scale 20:")
+    _show(demo, both)
+    demo.say("One count with noise of scale 10; the public number of people determines the other:")
+    _show(demo, single)
     return both, single
 
 
-def _show(lecture: Demo, result: AuditResult) -> None:
-    lecture.table(
+def _show(demo: Demo, result: AuditResult) -> None:
+    demo.table(
         ["relation", "claimed", "lower bound", "verdict"],
         [[result.relation, f"{result.claim:.4g}", f"{result.bound.epsilon:.4f}", result.verdict.value]],
     )
@@ -181,22 +180,22 @@ def main(out: Path | None = None) -> AddOrReplaceFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    scale, added, replaced = the_counts(lecture), add_one(lecture), replace_one(lecture)
-    findings = AddOrReplaceFindings(scale, added, replaced, *repair(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    scale, added, replaced = the_counts(demo), add_one(demo), replace_one(demo)
+    findings = AddOrReplaceFindings(scale, added, replaced, *repair(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         "The claim holds under one relation and fails under the other. An epsilon has no meaning without its relation."
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: AddOrReplaceFindings) -> None:
+def draw(demo: Demo, findings: AddOrReplaceFindings) -> None:
     """Draw the four lower bounds and the claim."""
     title = f"Under replace_one, epsilon is at least {findings.replaced.bound.epsilon:.3f}; the claim is {CLAIM:g}"
-    lecture.panels(
+    demo.panels(
         "add-or-replace",
         lambda ax: _draw_bounds(ax, findings, title),
         title=title,

@@ -15,8 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 
 from ...mechanisms.core.errors import ParameterError
-from ..report.plots.style.canvas import new_figure
-from ..report.plots.style.files import save
+from ..report.plots.style import new_figure, save
 
 WIDTH = 92
 

@@ -60,7 +60,7 @@ def accuracy(mechanism: DPSGD) -> float:
     return float((models.log_probabilities(others).argmax(axis=2) == labels).mean())
 
 
-def the_classifier(lecture: Demo) -> tuple[DPSGD, tuple[NDArray[np.float64], NDArray[np.int64]], float, float]:
+def the_classifier(demo: Demo) -> tuple[DPSGD, tuple[NDArray[np.float64], NDArray[np.int64]], float, float]:
     """Return the learner, its data, and its accuracy with and without noise."""
     X, y, *_ = split()
     noise = calibrate_noise(epsilon=EPSILON, delta=DELTA, sampling="full-batch", steps=STEPS)
@@ -75,8 +75,8 @@ def the_classifier(lecture: Demo) -> tuple[DPSGD, tuple[NDArray[np.float64], NDA
     )
 
     private, plain = accuracy(learner), accuracy(replace(learner, noise_multiplier=0.0))
-    lecture.chapter("1. A private classifier")
-    lecture.say(
+    demo.chapter("1. A private classifier")
+    demo.say(
         f"""
         {RECORDS} handwritten digits, softmax regression, {STEPS} steps. Each gradient is clipped to norm 1, and the sum
         gets noise of standard deviation {noise:.2f} in each of its 650 coordinates: the smallest noise for which the
@@ -97,32 +97,30 @@ def the_classifier(lecture: Demo) -> tuple[DPSGD, tuple[NDArray[np.float64], NDA
 
 
 # %%
-def the_accountants(lecture: Demo) -> dict[str, float]:
+def the_accountants(demo: Demo) -> dict[str, float]:
     """Return accountant -> epsilon of 100 epochs."""
-    lecture.chapter("2. Four accountants, one training")
+    demo.chapter("2. Four accountants, one training")
     curves = epsilon_curves(4.0, sampling_probability=0.01, steps=[10_000], delta=DELTA)
     epsilons = {name: float(values[0]) for name, values in curves.items()}
-    lecture.say(
+    demo.say(
         """
         Four accountants give upper bounds on the epsilon of the same training: 100 epochs, each step on a random 1 % of
         the records, noise multiplier 4.
         """
     )
-    lecture.table(
-        ["accountant", "upper bound on epsilon"], [[name, f"{value:.3f}"] for name, value in epsilons.items()]
-    )
-    lecture.say("The noise is the same in every row. Only the analysis becomes tighter.")
+    demo.table(["accountant", "upper bound on epsilon"], [[name, f"{value:.3f}"] for name, value in epsilons.items()])
+    demo.say("The noise is the same in every row. Only the analysis becomes tighter.")
     return epsilons
 
 
-def draw_accountants(lecture: Demo) -> None:
+def draw_accountants(demo: Demo) -> None:
     """Draw the epsilons of the accountants against the number of epochs."""
-    if lecture.out is None:
+    if demo.out is None:
         return
     from ..report.plots.accountants import AccountantCurves
 
     curves = AccountantCurves.of_setting(delta=DELTA)
-    lecture.panels("accountants", curves.plot, title=curves.title, description=curves.caption, size=(6.0, 4.0))
+    demo.panels("accountants", curves.plot, title=curves.title, description=curves.caption, size=(6.0, 4.0))
 
 
 # %% [markdown]
@@ -151,9 +149,7 @@ ATTACKERS = (
 )
 
 
-def the_attackers(
-    lecture: Demo, learner: DPSGD, data: tuple[NDArray[np.float64], NDArray[np.int64]]
-) -> list[AuditResult]:
+def the_attackers(demo: Demo, learner: DPSGD, data: tuple[NDArray[np.float64], NDArray[np.int64]]) -> list[AuditResult]:
     """Return the audits of the attackers, from the weakest to the strongest."""
     results = []
     for attacker in ATTACKERS:
@@ -170,21 +166,21 @@ def the_attackers(
                 seed=SEED,
             )
         )
-    lecture.chapter("3. Four attackers, one guarantee")
-    lecture.say(
+    demo.chapter("3. Four attackers, one guarantee")
+    demo.say(
         """
         Each attacker trains the classifier 1,000 times with a record of its choice and 1,000 times without it, and
         tries to distinguish the two. The success gives a lower bound on epsilon with 99.9 % confidence.
         """
     )
-    lecture.table(
+    demo.table(
         ["view and record of the attacker", "lower bound", "claim"],
         [
             [attacker.sees, f"{result.bound.epsilon:.2f}", f"{result.claim:.2f}"]
             for attacker, result in zip(ATTACKERS, results, strict=True)
         ],
     )
-    lecture.say(
+    demo.say(
         """
         From the final model, this attack learns little about an ordinary record. This does not prove that the record is
         safe: a lower bound describes one attack, and a better attack may achieve more. The guarantee holds for every
@@ -205,20 +201,20 @@ def the_attackers(
 
 
 # %%
-def the_slip(lecture: Demo, learner: DPSGD, private: float) -> tuple[AuditResult, AuditResult, float]:
+def the_bug(demo: Demo, learner: DPSGD, private: float) -> tuple[AuditResult, AuditResult, float]:
     """Audit a trainer that clips the mean of the batch, and its correct twin."""
     broken = MeanClipped()
     options = {"trials": 200, "delta": DELTA, "confidence": CONFIDENCE, "seed": SEED}
     wrong, right = audit(broken, **options), audit(broken.twin(), broken.worst_case(), **options)  # type: ignore[arg-type]
-    lecture.chapter("4. A bug")
-    lecture.say(
+    demo.chapter("4. A bug")
+    demo.say(
         f"""
         It is faster to clip the mean gradient of the batch than every gradient in it, but the accountant assumes
         per-example clipping, and reports the same epsilon. An audit on a small example with claimed epsilon =
         {wrong.claim:.2f}, with 200 trainings on each side:
         """
     )
-    lecture.table(
+    demo.table(
         ["clipped", "lower bound", "claim", "p-value", "verdict"],
         [
             [name, f"{r.bound.epsilon:.2f}", f"{r.claim:.2f}", f"{r.p_value:.2g}", r.verdict.value]
@@ -226,14 +222,14 @@ def the_slip(lecture: Demo, learner: DPSGD, private: float) -> tuple[AuditResult
         ],
     )
     options_of = {field.name: getattr(learner, field.name) for field in fields(learner) if field.init}
-    slipped = accuracy(MeanClipped(**options_of))
-    lecture.say(
+    broken_accuracy = accuracy(MeanClipped(**options_of))
+    demo.say(
         f"""
-        The accuracy does not reveal the bug: with the broken trainer, our classifier has an accuracy of {slipped:.0%}
-        on test digits; with the correct one, {private:.0%}.
+        The accuracy does not reveal the bug: with the broken trainer, our classifier has an accuracy of
+        {broken_accuracy:.0%} on test digits; with the correct one, {private:.0%}.
         """
     )
-    return wrong, right, slipped
+    return wrong, right, broken_accuracy
 
 
 # %% [markdown]
@@ -247,7 +243,7 @@ class DpSgdFindings:
 
     Args:
         private, plain: accuracy with and without noise.
-        slipped: accuracy of the trainer that clips the mean, with the same noise.
+        broken_accuracy: accuracy of the trainer that clips the mean, with the same noise.
         accountants: accountant -> epsilon of the same training.
         attackers: audits, from the weakest attacker to the strongest.
         wrong, right: audits of the trainer that clips the mean, and of its correct twin.
@@ -255,7 +251,7 @@ class DpSgdFindings:
 
     private: float
     plain: float
-    slipped: float
+    broken_accuracy: float
     accountants: dict[str, float]
     attackers: list[AuditResult]
     wrong: AuditResult
@@ -264,21 +260,21 @@ class DpSgdFindings:
 
 def main(out: Path | None = None) -> DpSgdFindings:
     """Run the demo; figures are saved in `out`."""
-    lecture = Demo(out=out)
-    learner, data, private, plain = the_classifier(lecture)
-    accountants = the_accountants(lecture)
-    draw_accountants(lecture)
-    attackers = the_attackers(lecture, learner, data)
-    wrong, right, slipped = the_slip(lecture, learner, private)
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    learner, data, private, plain = the_classifier(demo)
+    accountants = the_accountants(demo)
+    draw_accountants(demo)
+    attackers = the_attackers(demo, learner, data)
+    wrong, right, broken_accuracy = the_bug(demo, learner, private)
+    demo.chapter("Conclusion")
+    demo.say(
         """
         Epsilon limits the strongest attack on the worst-case record, and good accountants are nearly tight. One attack
         on an ordinary record may achieve much less, which does not limit better attacks. An audit tests whether the
         code satisfies the assumptions of the accountant.
         """
     )
-    return DpSgdFindings(private, plain, slipped, accountants, attackers, wrong, right)
+    return DpSgdFindings(private, plain, broken_accuracy, accountants, attackers, wrong, right)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,19 @@ from numpy.typing import NDArray
 from ...audit import AuditResult, audit
 from ...mechanisms import RandomizedResponse
 from ...mechanisms.broken.local import BiasedCoinResponse
-from ..report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from ..report.plots.style.palette import AMBER, BLUE, BOUND, CLAIM, MUTED, VIOLATION
+from ..report.plots.style import (
+    AMBER,
+    BLUE,
+    BOUND,
+    CLAIM,
+    MUTED,
+    VIOLATION,
+    EndLabel,
+    end_labels,
+    logarithmic,
+    style_axes,
+    write,
+)
 from .demo import Demo
 
 SEED = 1965
@@ -50,12 +61,12 @@ def two_coins(dodges: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np
     return np.where(first, dodges, second)
 
 
-def the_protocol(lecture: Demo) -> dict[bool, float]:
+def the_protocol(demo: Demo) -> dict[bool, float]:
     """Return the probabilities of yes among people who dodge, and among people who do not."""
     rng = np.random.default_rng([SEED, 1])
     yes = {dodges: float(two_coins(np.full(1_000_000, dodges), rng).mean()) for dodges in (True, False)}
-    lecture.chapter("1. Two coins")
-    lecture.say(
+    demo.chapter("1. Two coins")
+    demo.say(
         """
         "Have you ever dodged your taxes?" Before you answer, toss a coin in secret. Heads: tell the truth. Tails: toss
         it again, and say yes on heads, no on tails.
@@ -63,7 +74,7 @@ def the_protocol(lecture: Demo) -> dict[bool, float]:
         A yes may come from the coin, so every answer is deniable. We ask a million people of each kind:
         """
     )
-    lecture.table(
+    demo.table(
         ["person", "share of yes", "in theory"],
         [["dodges", f"{yes[True]:.4f}", "3/4"], ["does not", f"{yes[False]:.4f}", "1/4"]],
     )
@@ -81,11 +92,11 @@ def the_protocol(lecture: Demo) -> dict[bool, float]:
 
 
 # %%
-def the_investigator(lecture: Demo) -> float:
+def the_investigator(demo: Demo) -> float:
     """Show posterior beliefs for several priors, and return the posterior of the example."""
-    lecture.chapter("2. What the investigator learns")
+    demo.chapter("2. What the investigator learns")
     posterior = SURVEY.posterior(prior=0.02, answer=1)
-    lecture.say(
+    demo.say(
         f"""
         Tammy, the tax investigator, believes that Bob dodges with probability 0.02. Then she observes his answer: yes.
         By Bayes' rule, her posterior probability is
@@ -100,8 +111,8 @@ def the_investigator(lecture: Demo) -> float:
     for prior in (0.001, 0.02, 0.1, 0.5, 0.9):
         no, yes = (SURVEY.posterior(prior=prior, answer=answer) for answer in (0, 1))
         rows.append([f"{prior:g}", f"{no:.4f}", f"{yes:.4f}", f"{prior / (1 - prior):.4g}", f"{yes / (1 - yes):.4g}"])
-    lecture.table(["prior", "after no", "after yes", "prior odds", "odds after yes"], rows)
-    lecture.say(
+    demo.table(["prior", "after no", "after yes", "prior odds", "odds after yes"], rows)
+    demo.say(
         """
         This factor measures the privacy of the survey. In differential privacy it is e^epsilon: here epsilon = ln 3 =
         1.0986, a guarantee for each person that requires no trust in the data collector (local privacy).
@@ -132,7 +143,7 @@ class Spread:
     truthful: float
 
 
-def the_statistician(lecture: Demo, n_surveys: int = 20_000, n_people: int = 400) -> list[Spread]:
+def the_statistician(demo: Demo, n_surveys: int = 20_000, n_people: int = 400) -> list[Spread]:
     """Compare the variance of the estimator by the formula with simulations."""
     rng = np.random.default_rng([SEED, 3])
     spreads = []
@@ -141,8 +152,8 @@ def the_statistician(lecture: Demo, n_surveys: int = 20_000, n_people: int = 400
         estimates = SURVEY.estimate_mean(two_coins(dodges, rng))
         formula = n_people * SURVEY.estimator_variance(share, n_people)
         spreads.append(Spread(share, formula, n_people * float(np.var(estimates)), share * (1.0 - share)))
-    lecture.chapter("3. What the statistician learns")
-    lecture.say(
+    demo.chapter("3. What the statistician learns")
+    demo.say(
         f"""
         Noise that protects one person averages out over many. If a share m dodges, yes has probability 1/4 + m/2; so
 
@@ -154,8 +165,8 @@ def the_statistician(lecture: Demo, n_surveys: int = 20_000, n_people: int = 400
     rows = [[f"{s.share:g}", *(f"{v:.4f}" for v in (s.formula, s.simulated, s.truthful))] for s in spreads]
     factors = [f"{s.formula / s.truthful:.2f} x" for s in spreads]
     columns = ["share m", "N*variance: formula", "simulated", "truthful", "increase"]
-    lecture.table(columns, [[*row, factor] for row, factor in zip(rows, factors, strict=True)])
-    lecture.say(
+    demo.table(columns, [[*row, factor] for row, factor in zip(rows, factors, strict=True)])
+    demo.say(
         """
         The variance increases by a factor of at least four, and by much more for the rare behaviour that such surveys
         study.
@@ -173,10 +184,10 @@ def the_statistician(lecture: Demo, n_surveys: int = 20_000, n_people: int = 400
 
 
 # %%
-def the_curator(lecture: Demo) -> tuple[float, float]:
+def the_curator(demo: Demo) -> tuple[float, float]:
     """Return the variances of local and central noise at N = 10,000 and a share of one half."""
-    lecture.chapter("4. A trusted curator")
-    lecture.say(
+    demo.chapter("4. A trusted curator")
+    demo.say(
         """
         With a trusted curator, people tell the truth and the curator adds noise once, to the total: Laplace noise of
         scale 1 / ln 3 = 0.91 people. At the same epsilon, the standard error of the estimate is
@@ -188,8 +199,8 @@ def the_curator(lecture: Demo) -> tuple[float, float]:
         central = truthful + 2.0 / (LOG_3 * n) ** 2
         variances[n] = (local, central)
         rows.append([f"{n:,}", *(f"{100 * math.sqrt(v):.4f} %" for v in (truthful, central, local))])
-    lecture.table(["people", "truthful", "curator", "two coins"], rows)
-    lecture.say(
+    demo.table(["people", "truthful", "curator", "two coins"], rows)
+    demo.say(
         """
         With a curator, the noise adds little to the sampling error. The two coins double the error for every number of
         people: the cost of local privacy.
@@ -207,24 +218,24 @@ def the_curator(lecture: Demo) -> tuple[float, float]:
 
 
 # %%
-def the_attacker(lecture: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
+def the_attacker(demo: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
     """Return audits with increasing numbers of runs."""
     results = [audit(SURVEY, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
-    lecture.chapter("5. The audit")
-    lecture.say(
+    demo.chapter("5. The audit")
+    demo.say(
         f"""
         We run the survey on a Bob who dodges and on a Bob who does not, and compute a lower bound on epsilon from the
         answers; with 99.9 % confidence it is at most the true epsilon, ln 3 = {LOG_3:.6f}.
         """
     )
-    lecture.table(
+    demo.table(
         ["runs on each side", "lower bound", "of ln 3", "verdict on ln 3"],
         [
             [f"{n:,}", f"{r.bound.epsilon:.4f}", f"{r.bound.epsilon / LOG_3:.2%}", r.verdict.value]
             for n, r in zip(runs, results, strict=True)
         ],
     )
-    lecture.say("The bound approaches ln 3 from below, and the attack needs no knowledge of the coins.")
+    demo.say("The bound approaches ln 3 from below, and the attack needs no knowledge of the coins.")
     return results
 
 
@@ -237,33 +248,33 @@ def the_attacker(lecture: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1
 
 
 # %%
-def the_biased_coin(lecture: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
+def the_biased_coin(demo: Demo, runs: Sequence[int] = (1_000, 10_000, 100_000, 1_000_000)) -> list[AuditResult]:
     """Return the same audits of a survey with biased coins."""
     broken = BiasedCoinResponse(heads=0.52)
     exact = broken.exact_guarantee().epsilon(0.0)
     results = [audit(broken, trials=n, confidence=CONFIDENCE, seed=SEED) for n in runs]
-    lecture.chapter("6. The biased coin")
-    lecture.say(
+    demo.chapter("6. The biased coin")
+    demo.say(
         f"""
         Another survey also claims ln 3, but its coins have heads probability 0.52. People tell the truth slightly too
         often: a "no" changes the odds by a factor of {math.exp(exact):.2f} instead of 3, and the true epsilon is
         {exact:.4f}. A few answers do not show this. The same audit:
         """
     )
-    lecture.table(
+    demo.table(
         ["runs on each side", "lower bound", "claimed", "p-value", "verdict"],
         [
             [f"{n:,}", f"{r.bound.epsilon:.4f}", f"{r.claim:.4f}", f"{r.p_value:.2g}", r.verdict.value]
             for n, r in zip(runs, results, strict=True)
         ],
     )
-    lecture.say(
+    demo.say(
         """
         A lower bound above the claim refutes the claim for this implementation, regardless of any proof. The last row
         in full:
         """
     )
-    lecture.show(results[-1].evidence())
+    demo.show(results[-1].evidence())
     return results
 
 
@@ -293,31 +304,31 @@ def main(out: Path | None = None) -> RandomizedResponseFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
+    demo = Demo(out=out)
     findings = RandomizedResponseFindings(
-        the_protocol(lecture),
-        the_investigator(lecture),
-        the_statistician(lecture),
-        the_curator(lecture),
-        the_attacker(lecture),
-        the_biased_coin(lecture),
+        the_protocol(demo),
+        the_investigator(demo),
+        the_statistician(demo),
+        the_curator(demo),
+        the_attacker(demo),
+        the_biased_coin(demo),
     )
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo.chapter("Conclusion")
+    demo.say(
         """
         Differential privacy limits the change of the odds by any answer. Statistics remain accurate, because noise
         averages out. And a privacy claim can be tested: here the lower bound reached 99 % of a true claim, and the
         audit detected the biased coin.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: RandomizedResponseFindings) -> None:
+def draw(demo: Demo, findings: RandomizedResponseFindings) -> None:
     """Draw two panels: beliefs before and after an answer, and lower bounds of the audits."""
-    lecture.panels(
+    demo.panels(
         "randomized-response",
         _draw_belief,
         lambda ax: _draw_bounds(ax, findings),

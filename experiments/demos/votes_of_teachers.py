@@ -42,8 +42,7 @@ from ...mechanisms.learning.pate.aggregator import Aggregator
 from ...mechanisms.learning.pate.confident import CheckedGNMax
 from ..data import load
 from ..data.examples import with_target
-from ..report.plots.style.canvas import EndLabel, end_labels, style_axes
-from ..report.plots.style.palette import BLUE, CLAIM
+from ..report.plots.style import BLUE, CLAIM, EndLabel, end_labels, style_axes
 from .demo import Demo
 from .students_of_votes import Votes, student_of_answers
 
@@ -61,7 +60,7 @@ ORDER = 20.0
 
 
 # %%
-def one_answer(lecture: Demo) -> dict[int, tuple[float, float]]:
+def one_answer(demo: Demo) -> dict[int, tuple[float, float]]:
     """Return lead -> data-dependent epsilon of a thousand answers, and the epsilon for all votes."""
     aggregator = GNMax(40.0, n_classes=2, n_queries=1_000)
     everywhere = ConcentratedDP(aggregator.rho).textbook_epsilon(DELTA)
@@ -70,15 +69,15 @@ def one_answer(lecture: Demo) -> dict[int, tuple[float, float]]:
         ones = (250 + lead) // 2
         votes = np.tile([250 - ones, ones], (1_000, 1))
         epsilons[lead] = (data_dependent(aggregator, votes).epsilon(DELTA), everywhere)
-    lecture.chapter("1. A clear majority and a tie")
-    lecture.say(
+    demo.chapter("1. A clear majority and a tie")
+    demo.say(
         f"""
         250 teachers vote for one of two labels, Gaussian noise of standard deviation 40 is added to both counts, and
         the larger one wins. A thousand such answers have epsilon {everywhere:.2f} at delta = 1e-5, for all votes.
         With a clear majority, the data-dependent epsilon is much smaller:
         """
     )
-    lecture.table(["lead of the winner", "epsilon on these votes"], [[k, f"{v[0]:.2f}"] for k, v in epsilons.items()])
+    demo.table(["lead of the winner", "epsilon on these votes"], [[k, f"{v[0]:.2f}"] for k, v in epsilons.items()])
     return epsilons
 
 
@@ -194,20 +193,20 @@ def _torn(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return worst
 
 
-def pipeline(lecture: Demo) -> list[VotesRow]:
+def pipeline(demo: Demo) -> list[VotesRow]:
     """Return the results of three aggregators with 50 teachers on digits."""
     votes = votes_on("digits", n_teachers=50, n_queries=300)
     options: dict[str, Any] = {"n_teachers": 50, "n_classes": 10, "n_queries": 300}
     aggregators = (LNMax(0.1, **options), GNMax(10.0, **options), ConfidentGNMax(35.0, 20.0, 8.0, **options))
     rows = [row(votes, aggregator) for aggregator in aggregators]
-    lecture.chapter("2. From teachers to a student")
-    lecture.say(
+    demo.chapter("2. From teachers to a student")
+    demo.say(
         """
         1,200 handwritten digits are divided among 50 teachers, 24 each. They label 300 others, and a student learns
         only from these labels. LNMax and GNMax answer all queries; Confident-GNMax only if enough teachers agree.
         """
     )
-    lecture.table(
+    demo.table(
         ["aggregator", "answered", "epsilon, all votes", "epsilon, these votes", "correct labels", "student"],
         [
             [
@@ -221,7 +220,7 @@ def pipeline(lecture: Demo) -> list[VotesRow]:
             for r in rows
         ],
     )
-    lecture.say(f"Accuracy of the nearest neighbour among all 1,200 digits, without privacy: {rows[0].baseline:.1%}.")
+    demo.say(f"Accuracy of the nearest neighbour among all 1,200 digits, without privacy: {rows[0].baseline:.1%}.")
     return rows
 
 
@@ -230,15 +229,15 @@ def pipeline(lecture: Demo) -> list[VotesRow]:
 
 
 # %%
-def secret_epsilon(lecture: Demo) -> tuple[float, float, float]:
+def secret_epsilon(demo: Demo) -> tuple[float, float, float]:
     """Return the two epsilons of a pair, and the standard deviation of the noise for a private release."""
     base = GNMax(40.0, n_queries=200)
     broken, right = EpsilonOfVotes(base), PrivateEpsilon(base)
     pair = broken.worst_case()
     first, second = broken.epsilon(pair.d0), broken.epsilon(pair.d1)
     deviation = right.deviation(pair.d0)
-    lecture.chapter("3. The data-dependent epsilon")
-    lecture.say(
+    demo.chapter("3. The data-dependent epsilon")
+    demo.say(
         f"""
         "Our answers had epsilon {first:.3f}." If one teacher had voted differently, it would have been {second:.3f}: an
         attacker who knows all records except one can distinguish the two. By the smooth sensitivity at order
@@ -254,15 +253,15 @@ def secret_epsilon(lecture: Demo) -> tuple[float, float, float]:
 
 
 # %%
-def loss_of_the_student(lecture: Demo) -> tuple[float, float, float]:
+def loss_of_the_student(demo: Demo) -> tuple[float, float, float]:
     """Return the claim, and lower bounds from the labels and from the loss of the student on the record."""
     base = GNMax(8.0, n_teachers=20, n_classes=2, n_queries=20)
     options: dict[str, Any] = {"trials": 4_000, "delta": 1e-2, "seed": SEED}
     labels = audit(PATE(base, view="labels"), **options)
     student = audit(PATE(base, steps=5), attack=CanaryLoss(), **options)
     assert labels.claim is not None
-    lecture.chapter("4. Audit of the student")
-    lecture.say(
+    demo.chapter("4. Audit of the student")
+    demo.say(
         f"""
         An audit of the whole pipeline on the worst-case pair, at delta = 0.01: the claim is {labels.claim:.2f}, the
         lower bound from the labels is {labels.bound.epsilon:.2f}, and that from the loss of the student on the record
@@ -289,20 +288,20 @@ def main(out: Path | None = None) -> VotesOfTeachersFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
+    demo = Demo(out=out)
     findings = VotesOfTeachersFindings(
-        one_answer(lecture), pipeline(lecture), secret_epsilon(lecture), loss_of_the_student(lecture)
+        one_answer(demo), pipeline(demo), secret_epsilon(demo), loss_of_the_student(demo)
     )
-    lecture.chapter("Conclusion")
-    lecture.say("A clear majority leaks little, a tie leaks most, and the data-dependent epsilon is itself sensitive.")
-    draw(lecture, findings)
+    demo.chapter("Conclusion")
+    demo.say("A clear majority leaks little, a tie leaks most, and the data-dependent epsilon is itself sensitive.")
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: VotesOfTeachersFindings) -> None:
+def draw(demo: Demo, findings: VotesOfTeachersFindings) -> None:
     """Draw epsilon of a thousand answers against the lead."""
-    lecture.panels(
+    demo.panels(
         "votes-of-teachers",
         lambda ax: _draw_leads(ax, findings),
         title="Epsilon of teachers' votes",

@@ -12,8 +12,7 @@ from ...audit.calibration.methods import BOUND, PEER, UNCORRECTED
 from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from .content import ReportTable
-from .figures import each_caption_once, load
-from .pages import page
+from .pages import load_figures, page, without_repeated_captions
 from .results.formatting import number
 
 KIND_WORDS = {BOUND: "bound", UNCORRECTED: "no correction", PEER: "another library"}
@@ -35,7 +34,7 @@ def write_certificate(
         command: command line that reproduces the numbers.
         versions: versions of the software on which the numbers depend.
     """
-    drawn = load(figures)
+    drawn = load_figures(figures)
     misses = [figure for name, figure in drawn.items() if name.startswith("misses")]
     power = [figure for name, figure in drawn.items() if name.startswith("power")]
     text = page(
@@ -48,8 +47,8 @@ def write_certificate(
         significance=percent(1.0 - max(_confidences(certificate))),
         summary=summary_table(certificate),
         failures=_failures(certificate),
-        misses=each_caption_once([misses])[0],
-        power=each_caption_once([[figure] for figure in power]),
+        misses=without_repeated_captions([misses])[0],
+        power=without_repeated_captions([[figure] for figure in power]),
         means=mean_tables(certificate),
         places=[(percent(c), place_table(certificate, c)) for c in _confidences(certificate)],
         n_audits=f"{sum(_audits(certificate).values()):,}",

@@ -14,8 +14,7 @@ from ...audit.results.text import percent
 from ...audit.trials.folder import write_atomically
 from ...mechanisms.core.errors import plural
 from .content import ReportTable
-from .figures import load
-from .pages import CI_ROWS, markdown_page, page, versions_of
+from .pages import CI_ROWS, load_figures, markdown_page, page, versions_of
 from .results.formatting import cut
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def write_membership(
         **variables,
         paragraphs=[part for part in config.description.strip().split("\n\n") if part],
         verdict="underpowered" if result.confounded else "plain",
-        figures=list(load(figures).values()),
+        figures=list(load_figures(figures).values()),
         name=name,
         groups=[(m.attack, _groups(m.groups)) for m in result.attacks if m.groups],
         confidence=percent(result.confidence),

@@ -1,24 +1,25 @@
-"""Report pages of an experiment: report.html and report.md."""
+"""Report pages of an experiment, report.html and report.md, and the figures inside all pages.
+
+A figure is one SVG element, in the theme of the page, with a caption.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from ...audit.trials.folder import Folder, write_atomically
 from ...mechanisms.core.printable import fenced, html, markdown
 from .content import content
-from .figures import each_caption_once, load, of_audit
-from .plots.style.palette import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules
-from .results import times
-from .results.provenance import environment
+from .plots.style import AMBER, BLUE, GREEN, INK, MUTED, PAGE, RULE, VERMILION, dark_rules, described
+from .results.provenance import environment, read_times
 from .results.sweep import SweepResult
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -26,6 +27,8 @@ CI_ROWS = 20
 """Number of rows of the table in the Markdown summary; violations come first."""
 CI_EVIDENCE = 3
 """Number of violations with evidence in the Markdown summary, and of notes on the table."""
+FITS_A_TELEPHONE = 400.0
+"""Width in points; wider figures scroll on a narrow screen, where their text would otherwise be too small to read."""
 _THEME = {
     "ink": INK,
     "muted": MUTED,
@@ -53,7 +56,7 @@ def write(
         sweep: the result.
         directory: the run directory. The page shows the versions in its `environment.json`, else the installed
             versions, and the durations in its `times.json`.
-        figures: files that `dpassay.experiments.report.plots.draw_all` returned; the SVG files are embedded in the page.
+        figures: files that `dpassay.experiments.report.plots.draw_all` returned; the page embeds the SVG files.
         command: command line that reproduces the numbers.
         config: text of the config.toml that the command reads, printed in full; None if it reads none.
         assumed: assumptions of the bounds, in sentences; None for the assumptions of the games.
@@ -61,15 +64,19 @@ def write(
     Returns:
         The two files. The page is self-contained and needs no network.
     """
-    report = content(sweep, times.read(directory))
+    report = content(sweep, read_times(directory))
     report = report if assumed is None else replace(report, assumed=assumed)
-    drawn = load(figures)
+    drawn = load_figures(figures)
     text = page(
         "report.html.j2",
         report=report,
         overviews=[drawn[name] for name in ("bound-claim", "success") if name in drawn],
         audits=list(
-            zip(report.audits, each_caption_once([of_audit(drawn, a.number) for a in report.audits]), strict=True)
+            zip(
+                report.audits,
+                without_repeated_captions([of_audit(drawn, a.number) for a in report.audits]),
+                strict=True,
+            )
         ),
         config="" if config is None else escape(html(config)),
         command=escape(html(command)),
@@ -140,3 +147,54 @@ def versions_of(directory: Path) -> str:
         return versions_text(json.loads(Folder(directory).read("environment.json")))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return versions_text(environment())
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Figure of a report.
+
+    Args:
+        name: name of the file, such as "bound-claim" or "audit-01-scores".
+        svg: the SVG element for a page.
+        title, caption: title and explanation of the figure.
+    """
+
+    name: str
+    svg: Markup
+    title: str
+    caption: str
+
+
+def load_figures(files: Iterable[Path]) -> dict[str, Figure]:
+    """Return the figures in the SVG files among `files`, by name."""
+    return {path.stem: _figure(path) for path in files if path.suffix == ".svg"}
+
+
+def of_audit(figures: dict[str, Figure], number: int) -> list[Figure]:
+    """Return the figures of audit `number`, counted from 1."""
+    return [figure for name, figure in figures.items() if re.match(rf"audit-0*{number}-", name)]
+
+
+def without_repeated_captions(groups: list[list[Figure]]) -> list[list[Figure]]:
+    """Return the figures without captions that already occur further up the page."""
+    captions: set[str] = set()
+    figures = []
+    for group in groups:
+        figures.append([replace(figure, caption="") if figure.caption in captions else figure for figure in group])
+        captions.update(figure.caption for figure in group)
+    return figures
+
+
+def _figure(path: Path) -> Figure:
+    """Return the element without styles, title and size, which the page sets; its ids begin with the file's name."""
+    text = path.read_text(encoding="utf-8")
+    title, caption = described(text)
+    opening, _, body = text.partition(">")
+    body = re.sub(r"<(title|desc|style)\b.*?</\1>", "", body, flags=re.DOTALL)
+    body = re.sub(r"""(\bid="|url\(#|href="#)""", rf"\g<1>{path.stem}-", body)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', opening)
+    label = Markup.escape(title)
+    width = f' style="--width:{box[1]}"' if box and float(box[1]) > FITS_A_TELEPHONE else ""
+    size = f'viewBox="0 0 {box[1]} {box[2]}"{width}' if box else ""
+    head = f'<svg {size} class="dpassay-figure" role="img" aria-label="{label}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    return Figure(path.stem, Markup(head + body), title, caption)

@@ -1,11 +1,10 @@
-"""Experiments that run: from a configuration to a directory with results, figures and reports.
+"""Runs of experiments: from a configuration to a directory with results, figures and reports.
 
-calibration.py   `dpassay calibrate`: do the bounds keep their word, and how close do they come?
-directory.py     the folder that an experiment is run in: who may use it, and how files get there
-judged.py        scores of other code, judged, in a directory like that of a run
-limits.py        what a configuration asks for beyond what there is: memory, time
-record.py        environment.json: what a run was computed with and when, and what it left
-runner.py        from a configuration to a run directory
+calibration.py   `dpassay calibrate`: coverage and power of all bounds
+directory.py     the run directory of an experiment: its owner, and its files
+limits.py        limits on the resources of a configuration: memory, time
+record.py        environment.json: versions, times and file digests of a run
+runner.py        run of a configuration, or of judged scores, in a run directory
 """
 
 from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate

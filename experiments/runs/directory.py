@@ -75,20 +75,20 @@ class RunDirectory:
             self.write("config.toml", config.to_toml())
         return before
 
-    def claim_judged(self, asked: str) -> None:
-        """Make this the directory of external scores: `asked` describes the scores and the claim.
+    def claim_judged(self, request: str) -> None:
+        """Make this the directory of external scores: `request` describes the scores and the claim.
 
         Raises:
             FingerprintError: the directory has another result.
             StoreError: it is not such a directory and not empty, or it cannot be read or written.
         """
         with self.disk():
-            if self._begin(JUDGED) and self.read(JUDGED) != asked:
+            if self._begin(JUDGED) and self.read(JUDGED) != request:
                 raise FingerprintError(
                     f"{self.path} has other scores, or the same scores with other options: see {JUDGED} in it. Choose "
                     "another directory with --out, or remove this one to start over."
                 )
-            self.write(JUDGED, asked)
+            self.write(JUDGED, request)
 
     def journals(self) -> dict[str, str]:
         """Return path -> SHA-256 of each existing journal of trials; a journal has the SHA-256 of its chunks."""

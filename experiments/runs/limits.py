@@ -55,15 +55,17 @@ def within_limits(config: Config) -> Iterator[None]:
 
 
 @contextmanager
-def announced(what: str, config: Config, tell: Callable[[str], None] | None, bar: Bar | bool = False) -> Iterator[None]:
+def announced(
+    what: str, config: Config, report_line: Callable[[str], None] | None, bar: Bar | bool = False
+) -> Iterator[None]:
     """Announce a step that takes longer than `SECONDS`, unless its progress bar has moved."""
 
     def announce() -> None:
-        if tell is None or (isinstance(bar, Bar) and bar.moved):
+        if report_line is None or (isinstance(bar, Bar) and bar.moved):
             return
         extreme = extremes(config.resolved())
         numbers = f" Extreme numbers in the configuration: {', '.join(extreme)}." if extreme else ""
-        tell(f"{what}: still running after {SECONDS:g} seconds.{numbers}")
+        report_line(f"{what}: still running after {SECONDS:g} seconds.{numbers}")
 
     timer = threading.Timer(SECONDS, announce)
     timer.daemon = True

@@ -3,6 +3,7 @@
     config -> tasks -> audits -> results.json, results.csv -> figures -> report
 
 `results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
+`keep_judged` writes the result for scores of other code into a directory like that of a run.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from ...mechanisms.core.errors import ResultError, StoreError
 from ...mechanisms.core.printable import csv_cell
 from ..config.schema import Config
 from ..config.source import Source
-from ..report.results import times
+from ..config.toml_text import to_toml
 from ..report.results.formatting import cut, parameters_text
+from ..report.results.provenance import TIMES, read_times, times_text
 from ..report.results.sweep import SweepResult, corrected
 from .directory import RunDirectory
 from .limits import announced, within_limits
@@ -69,7 +71,7 @@ def run(
     out: Path | str | None = None,
     n_jobs: int | None = 1,
     progress: bool = False,
-    tell: Callable[[str], None] | None = None,
+    report_line: Callable[[str], None] | None = None,
 ) -> ConfigRun:
     """Run an experiment, or continue an interrupted one.
 
@@ -79,7 +81,7 @@ def run(
         out: the run directory; None is runs/NAME.
         n_jobs: workers, as for `dpassay.audit.audit`; the numbers do not depend on it.
         progress: whether to show a progress bar, when stderr is a terminal.
-        tell: receives a line on each finished audit.
+        report_line: receives a line on each finished audit.
 
     Returns:
         The result, and its directory. A run that the same code finished is loaded, not repeated.
@@ -94,11 +96,11 @@ def run(
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
     reads_csv = "'csv'" in repr(config.question)  # the file may have changed since
     if not reads_csv and (done := finished(directory, config)) is not None:
-        return _reused(done, config, source.name, directory, tell)
+        return _reused(done, config, source.name, directory, report_line)
     prepare = _audits if config.membership is None else _study
     with within_limits(config):
-        with announced("checking the configuration", config, tell):
-            compute = prepare(config, source, n_jobs, progress, tell)
+        with announced("checking the configuration", config, report_line):
+            compute = prepare(config, source, n_jobs, progress, report_line)
         directory.claim(config)
         with session(directory, config.seed, n_jobs):
             result = compute(directory)
@@ -124,11 +126,13 @@ def session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[
 
 
 def _reused(
-    done: Finished, config: Config, name: str, directory: RunDirectory, tell: Callable[[str], None] | None
+    done: Finished, config: Config, name: str, directory: RunDirectory, report_line: Callable[[str], None] | None
 ) -> ConfigRun:
     """Return a finished run from its numbers; missing or changed figures and reports are drawn again."""
-    if tell is not None:
-        tell(f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out.")
+    if report_line is not None:
+        report_line(
+            f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
+        )
     result = _read(done.results, config, directory)
     if done.complete:
         files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
@@ -143,7 +147,7 @@ Answer = Callable[[RunDirectory], SweepResult | MembershipResult]
 
 
 def _audits(
-    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+    config: Config, source: Source, n_jobs: int | None, progress: bool, report_line: Callable[[str], None] | None
 ) -> Answer:
     """Plan and check the audits; return the function that runs them and computes the verdict."""
     from ..config.tasks.planning import plan_tasks
@@ -155,17 +159,19 @@ def _audits(
         began = time.monotonic()
         for place, task in enumerate(tasks, start=1):
             number = f"[{place}/{len(tasks)}]"
-            results.append(_run_task(task, config, directory, n_jobs, progress, tell, number, len(tasks)))
+            results.append(_run_task(task, config, directory, n_jobs, progress, report_line, number, len(tasks)))
             remaining = (time.monotonic() - began) * (len(tasks) - 1)
-            if tell is not None and place == 1 and remaining >= LONG_SECONDS:
-                tell(f"about {in_words(remaining)} left for the other {len(tasks) - 1} audits, if they take as long")
+            if report_line is not None and place == 1 and remaining >= LONG_SECONDS:
+                report_line(
+                    f"about {in_words(remaining)} left for the other {len(tasks) - 1} audits, if they take as long"
+                )
         return _conclude(config, source.name, tasks, results)
 
     return compute
 
 
 def _study(
-    config: Config, source: Source, n_jobs: int | None, progress: bool, tell: Callable[[str], None] | None
+    config: Config, source: Source, n_jobs: int | None, progress: bool, report_line: Callable[[str], None] | None
 ) -> Answer:
     """Plan and check membership attacks; return the function that trains the shadow models and measures."""
     from ...attacks.membership.synthetic_data.shadows import ShadowTables
@@ -176,10 +182,10 @@ def _study(
 
     def compute(directory: RunDirectory) -> MembershipResult:
         step = "generating" if kind == "tables" else "training"
-        if tell is not None:
-            tell(f"{step} {task.section.n_models} {kind}, then attacking them")
+        if report_line is not None:
+            report_line(f"{step} {task.section.n_models} {kind}, then attacking them")
         bar = Bar(f"shadow {kind}:") if progress else False
-        with announced(f"{step} {kind}", config, tell, bar):
+        with announced(f"{step} {kind}", config, report_line, bar):
             return task.answer(n_jobs=n_jobs, store=directory.trials(SHADOWS), progress=bar)
 
     return compute
@@ -247,17 +253,17 @@ def _run_task(
     directory: RunDirectory,
     n_jobs: int | None,
     progress: bool,
-    tell: Callable[[str], None] | None,
+    report_line: Callable[[str], None] | None,
     place: str,
     n_hypotheses: int,
 ) -> AuditResult:
     """Run one of `n_hypotheses` audits, with a separate folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
-    with _timed(directory, task.folder), announced(f"{place} {cut(point, 40)}", config, tell, bar):
+    with _timed(directory, task.folder), announced(f"{place} {cut(point, 40)}", config, report_line, bar):
         result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
-    if tell is not None:
-        tell(f"{place} {point or result.mechanism}: {_outcome(result)}")
+    if report_line is not None:
+        report_line(f"{place} {point or result.mechanism}: {_outcome(result)}")
     return result
 
 
@@ -268,10 +274,10 @@ def _timed(directory: RunDirectory, point: str) -> Iterator[None]:
     try:
         yield
     finally:
-        seconds = times.read(directory.path)
+        seconds = read_times(directory.path)
         seconds[point] = seconds.get(point, 0.0) + time.monotonic() - clock
         with suppress(StoreError):  # a full disk must not hide the error that ended the audit
-            directory.write(times.NAME, times.written(seconds))
+            directory.write(TIMES, times_text(seconds))
 
 
 def _outcome(result: AuditResult) -> str:
@@ -295,3 +301,47 @@ def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditR
         verdict=verdict,
         ledger=(entry,),
     )
+
+
+def keep_judged(
+    result: AuditResult, out: Path, *, name: str, request: Mapping[str, Any], assumed: str, command: str
+) -> ConfigRun:
+    """Write the result of `audit_scores`, its figures and its report.
+
+    Args:
+        result: one audit.
+        out: a new or empty directory, or that of an earlier result for the same scores.
+        name: display name of the scores.
+        request: the scores, the claim and the options; plain values, None for omitted ones.
+        assumed: the assumptions of the bounds, in sentences.
+        command: reproduces the numbers.
+
+    Raises:
+        FingerprintError, StoreError: the directory has another result, or cannot be written.
+    """
+    from ..report import write
+    from ..report.plots import draw_all
+
+    directory = RunDirectory(out)
+    directory.claim_judged(to_toml({key: value for key, value in request.items() if value is not None}))
+    points, verdict, entry = corrected([{}], [result], confidence=result.confidence)
+    sweep = SweepResult(
+        name=name,
+        title=f"Scores in {name}",
+        description="",
+        fingerprint=result.fingerprint,
+        seed=result.seed,
+        confidence=result.confidence,
+        points=points,
+        verdict=verdict,
+        ledger=(entry,),
+    )
+    with session(directory, result.seed, None):
+        write_numbers(sweep, directory)
+        with directory.disk():
+            figures = draw_all(sweep, directory.figures())
+            pages = write(sweep, directory.path, figures, command=command, assumed=assumed)
+    return ConfigRun(directory.path, sweep, (*figures, *pages))
+
+
+__all__ = ["keep_judged"]

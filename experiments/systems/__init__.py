@@ -1,9 +1,7 @@
-"""The systems that the literature describes, as data: what each promises, and what implements, tests and shows it.
+"""Systems of the literature, as data: what each guarantees, what implements it, and what shows it.
 
-table.py   System, load: the reader
-*.toml     the families
-
-One TOML file a family, one table a system; `dpassay list systems` and docs/systems.md show them.
+table.py   System and load(), which reads the tables
+*.toml     the systems of a family, one table each; `dpassay list systems` and docs/systems.md show them
 """
 
 from .table import FAMILIES as FAMILIES, System as System, load as load

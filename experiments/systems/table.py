@@ -9,25 +9,25 @@ from pathlib import Path
 from ...mechanisms.core.errors import ConfigError
 
 FAMILIES = {
-    "a": "Definitions and conversions",
-    "b": "Local randomisers",
-    "c": "Additive noise",
-    "d": "Selection",
-    "e": "Composition",
-    "f": "Amplification",
-    "g": "Private learning",
-    "h": "Histograms and query release",
-    "i": "Synthetic data",
-    "j": "Attacks",
-    "k": "Deployment and limits",
-    "beside": "Other systems",
+    "definitions": "Definitions and conversions",
+    "local_randomisers": "Local randomisers",
+    "additive_noise": "Additive noise",
+    "selection": "Selection",
+    "composition": "Composition",
+    "amplification": "Amplification",
+    "private_learning": "Private learning",
+    "query_release": "Histograms and query release",
+    "synthetic_data": "Synthetic data",
+    "attacks": "Attacks",
+    "deployment": "Deployment and limits",
+    "further": "Other systems",
 }
-"""Titles by file, in the order of the numbers; systems without a number are in the last file."""
+"""File name -> title, in the order of the numbers; systems without a number are in the last file."""
 
 
 @dataclass(frozen=True)
 class System:
-    """One system of the list, with its guarantee and its test.
+    """One system of the literature, with its guarantee and what shows it.
 
     Args:
         family: one of `FAMILIES`.
@@ -35,7 +35,6 @@ class System:
         implementation: "package.module:object", one or several.
         guarantee: its guarantee, in a few words; "none" for an attack.
         relation: the neighbouring relation of the guarantee.
-        test: "tests/FILE.py::TEST": a test that verifies the row.
         shown_by: "dpassay run NAME", "dpassay demo NAME" or a page of docs/ with a running example.
         number: its number in the list of systems; None for a system without a number.
     """
@@ -45,7 +44,6 @@ class System:
     implementation: tuple[str, ...]
     guarantee: str
     relation: str
-    test: str
     shown_by: str
     number: int | None = None
 

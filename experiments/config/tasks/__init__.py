@@ -1,15 +1,14 @@
-"""What an experiment runs: its audits or its membership study, built and checked before anything runs.
+"""Tasks of an experiment: audits, or a membership study, built and checked before the first run.
 
-base.py             Task: one audit, ready to run; read this first
-build.py            what a configuration names, built: datasets, mechanisms, attacks, bounds, claims
-membership.py       membership attacks on shadow models, asked by a configuration: metrics, where no claim is audited
-one_run.py          [game] name = "one-run": its keys, its plan, its task
+base.py             interface of a task: one audit, ready to run; read this first
+build.py            construction of the objects of a configuration: datasets, mechanisms, attacks, bounds, claims
+membership.py       [membership]: metrics of membership attacks on shadow models, instead of an audit of a claim
+one_run.py          [game] name = "one-run": one run, or a few, with a coin for each of many canaries
 pair.py             without [game]: many runs on each of two datasets
-search.py           with [search]: the pair is looked for in a domain, then confirmed
-planning.py         the audits of an experiment, checked before the first trial of the first one runs
-reconstruction.py   [game] name = "reconstruction": its keys, its plan, its task
-shadow_tables.py    membership attacks on synthetic tables, where the mechanism of [membership] is a synthesiser
-secrets.py          its secret: values, one of several records, or bits
+planning.py         the audits of an experiment, checked before the first trial; catalogue of the games
+reconstruction.py   [game] name = "reconstruction": rounds that draw a secret and guess it
+search.py           [search]: a search for the pair in a domain, then a confirmation on fresh trials
+shadow_tables.py    [membership] of a synthesiser: membership attacks on synthetic tables
 """
 
 from .base import Task as Task

@@ -1,7 +1,6 @@
 """The interface of a task of an experiment: one audit, built and checked, ready to run. Read this first.
 
 Task          one audit
-  section       the keys of its [game]; None for a task without [game]
   makes         the evidence that its game makes
   counted       the configuration key for the number of runs
   plan          the task of a configuration, with its parts checked against each other
@@ -24,7 +23,6 @@ from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import DpassayError
 from ....mechanisms.core.guarantee import Guarantee
 from ..schema import Config
-from ..sections import GameSection
 from ..source import Source
 from ..sweep import folder_name, point_text
 
@@ -40,7 +38,6 @@ class Task(ABC):
         estimates: names for `dpassay.audit.results.with_estimates.with_estimates`.
     """
 
-    section: ClassVar[type[GameSection] | None] = None
     makes: ClassVar[type[Evidence]]
     counted: ClassVar[str]
 
@@ -54,19 +51,19 @@ class Task(ABC):
     estimates: tuple[str, ...] = ()
 
     @classmethod
-    def makes_here(cls, here: Config) -> type[Evidence]:
+    def evidence_type(cls, config: Config) -> type[Evidence]:
         """Return the type of evidence that the game makes with this configuration."""
         return cls.makes
 
     @classmethod
     @abstractmethod
     def plan(
-        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
         """Build the task at one point of an experiment.
 
         Args:
-            here: the configuration of the point.
+            config: the configuration of the point.
             source: locates keys in error messages.
             mechanism, data: built from the configuration.
             shared: the common fields of all tasks, except the mechanism.

@@ -10,21 +10,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ....attacks.base import Attack
-from ....attacks.canaries.base import Canary
-from ....attacks.canaries.catalogue import catalogue as canaries
 from ....attacks.canaries.initial import worst_case_initial
-from ....attacks.catalogue import catalogue as attacks
-from ....attacks.membership.base import MembershipAttack
-from ....attacks.membership.catalogue import catalogue as membership_attacks
-from ....attacks.reconstruction.base import Reconstructor
-from ....attacks.reconstruction.catalogue import catalogue as reconstructors
-from ....audit.bounds.base import Bound
-from ....audit.bounds.catalogue import catalogue as bounds
 from ....mechanisms.catalogue import catalogue as mechanisms
 from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import ParameterError, unknown_name_message
-from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsInitialParameters
 from ....mechanisms.learning.dp_sgd.catalogue import models, samplings, schedules
@@ -127,43 +116,29 @@ def train_initial(model: Model, options: Mapping[str, Any], public: Dataset) -> 
     return worst_case_initial(model, X, y, **options)
 
 
-def build_claim(section: Named | None) -> Guarantee | None:
-    """Build the guarantee of [claim]; None for the guarantee of the mechanism."""
-    return None if section is None else guarantees.build(section.name, **section.options)
+def build_entry(section: Named, catalogue: Catalogue) -> Any:
+    """Build the entry of a catalogue that a table names, with the options of the table."""
+    return catalogue.build(section.name, **_options(section.options))
 
 
-def build_attack(section: Named) -> str | Attack:
-    """Build the attack of [attack]; "auto" is resolved by `audit`."""
-    if section.name == "auto":
-        if section.options:
-            raise ParameterError(
-                f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.",
-                argument="attack",
-            )
-        return "auto"
-    attack: Attack = attacks.build(section.name, **_options(section.options))
-    return attack
+def build_attack(section: Named, catalogue: Catalogue) -> Any:
+    """Build the attack of [attack]; "auto" is resolved by the audit, or by the game."""
+    if section.name != "auto":
+        return build_entry(section, catalogue)
+    if section.options:
+        raise ParameterError(
+            f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.", argument="attack"
+        )
+    return "auto"
 
 
-def build_reconstructor(section: Named) -> str | Reconstructor:
-    """Build the reconstruction attack of [attack]; "auto" is resolved by the game."""
-    if section.name == "auto":
-        if section.options:
-            raise ParameterError(
-                f"attack 'auto' has no options, but {', '.join(section.options)} is set. Name an attack.",
-                argument="attack",
-            )
-        return "auto"
-    attack: Reconstructor = reconstructors.build(section.name, **_options(section.options))
-    return attack
-
-
-def build_bound(entry: Any) -> str | Bound[Any]:
-    """Build a bound of [audit] from a name, or a table with a name and options; "auto" is resolved by `audit`."""
-    if entry == "auto":
-        return "auto"
-    bound: Bound[Any] = build_listed("bounds", entry, bounds)
-    return bound
+def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
+    """Build an entry of the list `key` from a name, or a table with a name and options."""
+    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ParameterError(f"{key} must contain names, or tables with a name, but contain {entry!r}.", argument=key)
+    return catalogue.build(name, **_options(options))
 
 
 def load_data(section: DataSection) -> Dataset:
@@ -207,27 +182,6 @@ def load_rest(section: DataSection, *, n: int | None = None) -> Dataset:
         )
     rest = slice(section.n_records, None if n is None else n_available - n_rest + n)
     return (data[0][rest], data[1][rest]) if isinstance(data, tuple) else data[rest]
-
-
-def build_canary(section: Named) -> Canary:
-    """Build the canary of [neighbours]."""
-    canary: Canary = canaries.build(section.name, **_options(section.options))
-    return canary
-
-
-def build_member_attack(entry: Any) -> MembershipAttack:
-    """Build an attack of [membership] from a name, or a table with a name and options."""
-    attack: MembershipAttack = build_listed("attacks", entry, membership_attacks)
-    return attack
-
-
-def build_listed(key: str, entry: Any, catalogue: Catalogue) -> Any:
-    """Build an entry of the list `key` from a name, or a table with a name and options."""
-    options = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
-    name = options.pop("name", None)
-    if not isinstance(name, str):
-        raise ParameterError(f"{key} must contain names, or tables with a name, but contain {entry!r}.", argument=key)
-    return catalogue.build(name, **_options(options))
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ....attacks.membership.base import MembershipAttack
+from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate
 from ....audit.metrics.membership.result import MembershipResult
@@ -92,7 +93,7 @@ def study(config: Config, source: Source) -> MembershipStudy:
                 f"{section.n_models + 1}, or design = 'bernoulli'.",
                 argument="n_models",
             )
-    prepare = shadow_tables.asked if tables else _model_fields
+    prepare = shadow_tables.table_fields if tables else _model_fields
     study_fields = prepare(mechanism, section, data, source)
     with pointing_at(source, "membership", section):
         for attack in sorted(study_fields["attacks"] or (), key=lambda attack: -attack.minimum_references):
@@ -107,7 +108,11 @@ def _model_fields(learner: Any, section: MembershipSection, data: DataSection, s
     with pointing_at(source, "membership", section):
         for entry in section.attacks or ():
             shadow_tables.check_model_attack(entry)
-        attacks = None if section.attacks is None else tuple(map(build.build_member_attack, section.attacks))
+        attacks = (
+            None
+            if section.attacks is None
+            else tuple(build.build_listed("attacks", entry, membership_attacks) for entry in section.attacks)
+        )
         if section.by_attribute is not None:
             raise ParameterError(
                 "by_attribute is for synthetic tables; models have by_label = true, a row for each label.",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
-
+from ....attacks.canaries.base import Canary
+from ....attacks.canaries.catalogue import catalogue as canary_kinds
 from ....attacks.membership.base import MembershipAttack
+from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores
 from ....audit.games.canaries import check_relation, gradient_canary_game, membership_game
@@ -17,19 +18,10 @@ from ....mechanisms.learning.base import Learner, TrainingData
 from ....mechanisms.learning.dp_sgd.capabilities import SupportsCanaries, has_capability
 from ..config_errors import pointing_at
 from ..schema import Config
-from ..sections import GameSection, Named, NeighboursSection, Whole
+from ..sections import Named, NeighboursSection, OneRunSection
 from ..source import Source
 from . import build
 from .base import PlayedTask
-
-
-class OneRunSection(GameSection):
-    """[game] name = "one-run"."""
-
-    name: Literal["one-run"] = Field(description="'one-run'; leave [game] out for runs on a pair of datasets")
-    n_canaries: Whole = Field(ge=1, description="a whole number >= 1")
-    n_runs: Whole = Field(default=1, ge=1, description="a whole number >= 1")
-    n_references: Whole = Field(default=0, ge=0, description="a whole number >= 0: runs that an attack may learn from")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,7 +35,6 @@ class OneRunTask(PlayedTask):
         n_runs, n_references: as for `dpassay.audit.games.membership_game`.
     """
 
-    section: ClassVar[type[GameSection] | None] = OneRunSection
     makes: ClassVar[type[Evidence]] = BitScores
     counted: ClassVar[str] = "n_runs"
 
@@ -55,14 +46,15 @@ class OneRunTask(PlayedTask):
 
     @classmethod
     def plan(
-        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
         """Build the learner, its canaries, and an attack with enough references."""
-        game: Any = here.game
+        game = config.game
+        assert isinstance(game, OneRunSection)
         with pointing_at(source, "game", game):
-            canaries, records = _canaries(game, here.neighbours, data, mechanism)
-        with pointing_at(source, "attack", here.attack):
-            attack = _attack(here.attack, canaries, game.n_references)
+            canaries, records = _canaries(game, config.neighbours, data, mechanism)
+        with pointing_at(source, "attack", config.attack):
+            attack = _attack(config.attack, canaries, game.n_references)
         return cls(
             **shared,
             mechanism=mechanism,
@@ -109,7 +101,8 @@ def _canaries(
             "canary selects its records: set record inside its table, and no replacement, d0 or d1.",
             argument="canary",
         )
-    canaries, records = build.build_canary(section.canary).several(data, mechanism, game.n_canaries)
+    canary: Canary = build.build_entry(section.canary, canary_kinds)
+    canaries, records = canary.several(data, mechanism, game.n_canaries)
     view = "noisy_gradients" if canaries.n_gradients else "final"
     trainer: Any = mechanism
     if trainer.view != view:
@@ -142,7 +135,8 @@ def _attack(section: Named, canaries: TrainingData, n_references: int) -> Member
                 argument="name",
             )
         return None
-    attack = build.build_member_attack({"name": "loss" if section.name == "auto" else section.name, **section.options})
+    named = section.model_copy(update={"name": "loss"}) if section.name == "auto" else section
+    attack: MembershipAttack = build.build_entry(named, membership_attacks)
     if n_references < attack.minimum_references:
         raise ParameterError(
             f"name is {section.name!r}, an attack that needs {attack.minimum_references} other models or more: set "
@@ -152,4 +146,4 @@ def _attack(section: Named, canaries: TrainingData, n_references: int) -> Member
     return attack
 
 
-__all__ = ["OneRunSection", "OneRunTask"]
+__all__ = ["OneRunTask"]

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ....attacks.base import Attack, Target
+from ....attacks.canaries.base import Canary
 from ....attacks.canaries.catalogue import catalogue as canaries
-from ....attacks.catalogue import choose
+from ....attacks.catalogue import catalogue as attacks, choose
 from ....audit.api import audit
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
@@ -53,17 +54,17 @@ class PairTask(Task):
 
     @classmethod
     def plan(
-        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
         """Build the pair, and an attack that is applicable to it."""
-        with pointing_at(source, "attack", here.attack):
-            attack = build.build_attack(here.attack)
-        with pointing_at(source, "neighbours", here.neighbours):
-            mechanism, neighbours = build_stage(here.neighbours, data, mechanism)
+        with pointing_at(source, "attack", config.attack):
+            attack = build.build_attack(config.attack, attacks)
+        with pointing_at(source, "neighbours", config.neighbours):
+            mechanism, neighbours = build_stage(config.neighbours, data, mechanism)
             pair = mechanism.worst_case() if neighbours is None else neighbours
             fitted = mechanism.bind(pair)
         with pointing_at(source, "audit.trials"):
-            whole(MINIMUM_TRIALS, trials=here.audit.trials)
+            whole(MINIMUM_TRIALS, trials=config.audit.trials)
         with pointing_at(source, "attack"):
             choose(attack, Target(fitted, pair))
         return cls(
@@ -71,8 +72,8 @@ class PairTask(Task):
             mechanism=mechanism,
             neighbours=neighbours,
             attack=attack,
-            trials=here.audit.trials,
-            stop=here.audit.stop,
+            trials=config.audit.trials,
+            stop=config.audit.stop,
         )
 
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:
@@ -110,7 +111,8 @@ def build_stage(
     if data is None:
         raise ParameterError("canary needs a dataset to insert it into: add [data].", argument="canary")
     _check_relation(section, mechanism)
-    return build.build_canary(section.canary).stage(data, mechanism)
+    canary: Canary = build.build_entry(section.canary, canaries)
+    return canary.stage(data, mechanism)
 
 
 def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mechanism) -> Neighbours | None:

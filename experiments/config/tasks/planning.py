@@ -12,14 +12,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from ....audit.bounds.catalogue import choose_bounds
+from ....audit.bounds.base import Bound
+from ....audit.bounds.catalogue import catalogue as bound_methods, choose_bounds
 from ....audit.evidence.statement import Statement
 from ....audit.results.with_estimates import check_estimates
 from ....mechanisms.core.base import Dataset
 from ....mechanisms.core.errors import DpassayError, RelationError
+from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.models.base import Model
 from ..config_errors import at, pointing_at
-from ..games import catalogue as games
 from ..overrides import apply
 from ..schema import Config
 from ..sections import AuditSection, DataSection
@@ -31,6 +32,14 @@ from .pair import PairTask
 from .search import SearchTask
 
 T = TypeVar("T")
+games = Catalogue(
+    "game",
+    {
+        "one-run": "dpassay.experiments.config.tasks.one_run:OneRunTask",
+        "reconstruction": "dpassay.experiments.config.tasks.reconstruction:ReconstructionTask",
+    },
+)
+"""Tasks of the games of [game]; their keys are in `sections.GAMES`. Without [game] the task is `PairTask`."""
 
 
 def plan_tasks(config: Config, source: Source) -> list[Task]:
@@ -62,50 +71,58 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
     source = replace(source, swept=places(config.sweep, parameters))
     with at(parameters):
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
-        here = Config.check(apply(table, settings(parameters)), source)
-        with pointing_at(source, "mechanism", here.mechanism):
-            train = None if here.data is None else partial(load.worst_case_initial, here.data)
-            rest = None if here.data is None else partial(load.rest, here.data)
-            mechanism = build.build_mechanism(here.mechanism, train, rest)
-        kind = _kind(here)
-        if here.game is not None and here.audit.stop is not None:
+        point = Config.check(apply(table, settings(parameters)), source)
+        with pointing_at(source, "mechanism", point.mechanism):
+            train = None if point.data is None else partial(load.worst_case_initial, point.data)
+            rest = None if point.data is None else partial(load.rest, point.data)
+            mechanism = build.build_mechanism(point.mechanism, train, rest)
+        kind = _kind(point)
+        if point.game is not None and point.audit.stop is not None:
             raise source.error(
-                ("audit", "stop"), f"[audit] stop is not used in the game {here.game.name!r}: leave it out."
+                ("audit", "stop"), f"[audit] stop is not used in the game {point.game.name!r}: leave it out."
             )
         with pointing_at(source, "audit.bounds"):
-            bounds = tuple(build.build_bound(entry) for entry in here.audit.bounds)
-            choose_bounds(bounds, reads=kind.makes_here(here), stop=here.audit.stop)
+            bounds = tuple(_bound(entry) for entry in point.audit.bounds)
+            choose_bounds(bounds, reads=kind.evidence_type(point), stop=point.audit.stop)
         with pointing_at(source, "audit.estimates"):
-            estimates = check_estimates(here.audit.estimates)
-        with pointing_at(source, "claim", here.claim):
-            claim = build.build_claim(here.claim)
-        with pointing_at(source, "data", here.data):
-            data = None if here.data is None else load(here.data)
+            estimates = check_estimates(point.audit.estimates)
+        with pointing_at(source, "claim", point.claim):
+            claim = None if point.claim is None else build.build_entry(point.claim, build.guarantees)
+        with pointing_at(source, "data", point.data):
+            data = None if point.data is None else load(point.data)
         shared = {
             "parameters": parameters,
             "seed": point_seed(config.seed, parameters),
             "bounds": bounds,
             "claim": claim,
-            "delta": here.audit.delta,
-            "confidence": here.audit.confidence,
+            "delta": point.audit.delta,
+            "confidence": point.audit.confidence,
             "estimates": estimates,
         }
-        task = kind.plan(here, source, mechanism, data, shared)
-        _check_claim(task, here, source, n_hypotheses)
+        task = kind.plan(point, source, mechanism, data, shared)
+        _check_claim(task, point, source, n_hypotheses)
         return task
 
 
-def _kind(here: Config) -> type[Task]:
+def _bound(entry: Any) -> str | Bound[Any]:
+    """Build a bound of [audit]; "auto" is resolved by `audit`."""
+    if entry == "auto":
+        return "auto"
+    bound: Bound[Any] = build.build_listed("bounds", entry, bound_methods)
+    return bound
+
+
+def _kind(point: Config) -> type[Task]:
     """Return the type of task for a configuration."""
-    if here.search is not None:
+    if point.search is not None:
         return SearchTask
-    kind: type[Task] = PairTask if here.game is None else games.get(here.game.name)
+    kind: type[Task] = PairTask if point.game is None else games.get(point.game.name)
     return kind
 
 
-def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) -> None:
+def _check_claim(task: Task, point: Config, source: Source, n_hypotheses: int) -> None:
     """Raise `ConfigError` for a claim that cannot be tested with this configuration."""
-    with pointing_at(source, "mechanism", here.mechanism):
+    with pointing_at(source, "mechanism", point.mechanism):
         task.mechanism.guarantee()
     try:
         Statement.about(
@@ -120,7 +137,7 @@ def _check_claim(task: Task, here: Config, source: Source, n_hypotheses: int) ->
         with pointing_at(source, "claim"):
             raise
     except DpassayError:
-        with pointing_at(source, "audit", here.audit):
+        with pointing_at(source, "audit", point.audit):
             raise
 
 

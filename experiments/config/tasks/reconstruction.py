@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
+import numpy as np
 
-from ....attacks.reconstruction.base import Reconstructor, Secret, SecretTarget
-from ....attacks.reconstruction.catalogue import choose
+from ....attacks.reconstruction.base import FairBits, OneOf, Reconstructor, Secret, SecretTarget
+from ....attacks.reconstruction.catalogue import catalogue as reconstructors, choose
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import BitScores, Successes
 from ....audit.games.reconstruction import reconstruction_game
 from ....mechanisms.core.base import Dataset, Mechanism
-from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.errors import ParameterError, plural
+from ....mechanisms.core.record_edits import is_pandas
 from ....mechanisms.core.records import n_records
+from ....mechanisms.local.base import LocalMechanism
 from ..config_errors import pointing_at
 from ..schema import Config
-from ..sections import GameSection, NeighboursSection, Whole
+from ..sections import NeighboursSection, ReconstructionSection, SecretSection
 from ..source import Source
 from . import build
 from .base import PlayedTask
-from .secrets import SecretSection, build_secret
-
-
-class ReconstructionSection(GameSection):
-    """[game] name = "reconstruction"."""
-
-    name: Literal["reconstruction"] = Field(description="'reconstruction'")
-    n_rounds: Whole = Field(
-        ge=1, description="a whole number >= 1: each round draws a secret, runs once and guesses once"
-    )
-    secret: SecretSection | None = Field(
-        default=None, description="a table with values, candidates or bits; by default the category of a record"
-    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +35,6 @@ class ReconstructionTask(PlayedTask):
         attack_name, attack: name and object of the attack.
     """
 
-    section: ClassVar[type[GameSection] | None] = ReconstructionSection
     makes: ClassVar[type[Evidence]] = Successes
     counted: ClassVar[str] = "n_rounds"
 
@@ -55,26 +44,27 @@ class ReconstructionTask(PlayedTask):
     n_rounds: int
 
     @classmethod
-    def makes_here(cls, here: Config) -> type[Evidence]:
+    def evidence_type(cls, config: Config) -> type[Evidence]:
         """Return `BitScores` for a secret of bits, else `Successes`."""
-        secret = getattr(here.game, "secret", None)
+        secret = getattr(config.game, "secret", None)
         return Successes if secret is None or secret.bits is None else BitScores
 
     @classmethod
     def plan(
-        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
         """Build the secret, check that the guarantee holds for all pairs of its values, and build the attack."""
-        game: Any = here.game
-        with pointing_at(source, "neighbours", here.neighbours):
-            record = _record(here.neighbours, data)
+        game = config.game
+        assert isinstance(game, ReconstructionSection)
+        with pointing_at(source, "neighbours", config.neighbours):
+            record = _record(config.neighbours, data)
         with pointing_at(source, "game", game):
             secret = build_secret(game.secret, data, mechanism, record)
         with pointing_at(source, "game"):
             for pair in secret.neighbours(mechanism.relation):
                 mechanism.bind(pair)
-        with pointing_at(source, "attack", here.attack):
-            name, attack = choose(build.build_reconstructor(here.attack), SecretTarget(mechanism, secret))
+        with pointing_at(source, "attack", config.attack):
+            name, attack = choose(build.build_attack(config.attack, reconstructors), SecretTarget(mechanism, secret))
         return cls(**shared, mechanism=mechanism, secret=secret, name=name, attack=attack, n_rounds=game.n_rounds)
 
     @property
@@ -105,4 +95,124 @@ def _record(section: NeighboursSection, data: Dataset | None) -> int:
     return record
 
 
-__all__ = ["ReconstructionSection", "ReconstructionTask"]
+def build_secret(section: SecretSection | None, data: Dataset | None, mechanism: Mechanism, record: int) -> Secret:
+    """Build the secret of a configuration.
+
+    Args:
+        section: None for the category of a local mechanism.
+        data: None without [data].
+        mechanism: defines the categories of a local mechanism.
+        record: index of the record with the secret.
+
+    Raises:
+        ParameterError: the secret is not valid.
+    """
+    if section is None:
+        return _category(data, mechanism, record)
+    build, used = _BUILDERS[section.kind]
+    for key in ("prior", "tolerance", "reference"):
+        if getattr(section, key) is not None and key not in used:
+            raise ParameterError(f"secret has {key}, which {section.kind} do not use: leave it out.", argument="secret")
+    return build(section, data, record)
+
+
+def _category(data: Dataset | None, mechanism: Mechanism, record: int) -> OneOf:
+    """Return the category of a local mechanism as the secret; without [data] there is one record."""
+    if not isinstance(mechanism, LocalMechanism):
+        raise ParameterError(
+            f"secret must be set for {type(mechanism).__name__}, such as "
+            "secret = {values = [0, 1]}, secret = {candidates = 10} or secret = {bits = 100}. Without it the secret is "
+            "the category of a local mechanism, such as k-ary-randomized-response.",
+            argument="name",
+        )
+    dataset = np.zeros(1, dtype=np.int64) if data is None else data
+    return OneOf.in_record(dataset, record, range(mechanism.n_categories))
+
+
+def _bits(section: SecretSection, data: Dataset | None, record: int) -> FairBits:
+    """Return a column of fair coins: the whole dataset, or a column of a table."""
+    bits = section.bits
+    if isinstance(bits, int):
+        if data is not None:
+            raise ParameterError(
+                f"secret has bits = {bits}, a column of coins that is the whole dataset: leave [data] out. For coins "
+                'in one column of a table: bits = "COLUMN NAME".',
+                argument="secret",
+            )
+        return FairBits.column(bits)
+    known = [str(column) for column in getattr(data, "columns", ())]
+    if data is None or bits not in known:
+        reason = (
+            "there is no [data]" if data is None else f"that has {', '.join(known)}" if known else "that is not a table"
+        )
+        keep = " (leave `column` out of [data], which selects a single column, or set `columns`)"
+        raise ParameterError(
+            f"secret has bits = {bits!r}, which must be a column of the table in [data], but {reason}"
+            f"{'' if known or data is None else keep}. For a dataset of 100 coins: leave [data] out, "
+            "and set bits = 100.",
+            argument="secret",
+        )
+    table: Any = data
+    return FairBits(table.assign(**{str(bits): 0}), table.assign(**{str(bits): 1}))
+
+
+def _one_value(section: SecretSection, data: Dataset | None, record: int) -> OneOf:
+    """Return one of the values as the secret, in a record of the data, or as the whole dataset."""
+    values: Any = section.values
+    duplicate = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    if duplicate is not None:
+        raise ParameterError(
+            f"secret has {duplicate!r} twice among its values, which must be distinct: list each once.",
+            argument="secret",
+        )
+    close = None if section.tolerance is None else _within(values, section.tolerance)
+    if data is None:
+        reference = None if section.reference is None else np.asarray(section.reference)
+        return OneOf(tuple(np.asarray(value) for value in values), section.prior, close, reference=reference)
+    if section.reference is not None:
+        raise ParameterError("secret has reference, which is for values without [data].", argument="secret")
+    records = [tuple(value) for value in values] if isinstance(data, tuple) else list(values)
+    return OneOf.in_record(data, record, records, prior=section.prior, close=close)
+
+
+def _within(values: Any, tolerance: float) -> Any:
+    """Return the matrix of pairs of values within the tolerance, in the largest of their coordinates."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            "secret has tolerance, which is for values that are numbers.", argument="secret"
+        ) from error
+    return np.abs(numbers[:, None] - numbers[None, :]).max(axis=2) <= tolerance
+
+
+def _one_record(section: SecretSection, data: Dataset | None, record: int) -> OneOf:
+    """Return one of the first records as the secret, together with all records after them."""
+    k, n = int(section.candidates or 0), n_records(data) or 0
+    if n < k:
+        reason = "there is no [data]" if data is None else f"[data] has {n}"
+        raise ParameterError(
+            f"secret needs {plural(k, 'record')} of [data] as candidates, but {reason}.", argument="secret"
+        )
+    rows = [[place, *range(k, n)] for place in range(k)]
+    whole: Any = data if isinstance(data, tuple) else (data,)
+    datasets = [tuple(_take(part, indices) for part in whole) for indices in rows]
+    candidates = tuple(datasets) if isinstance(data, tuple) else tuple(dataset for (dataset,) in datasets)
+    return OneOf(candidates, section.prior, record=0)
+
+
+def _take(part: Any, rows: list[int]) -> Any:
+    """Return these rows of a column."""
+    if is_pandas(part):
+        return part.iloc[rows]
+    return part[rows] if isinstance(part, np.ndarray) else [part[row] for row in rows]
+
+
+_BUILDERS: dict[str, tuple[Callable[[SecretSection, Dataset | None, int], Secret], tuple[str, ...]]] = {
+    "values": (_one_value, ("prior", "tolerance", "reference")),
+    "candidates": (_one_record, ("prior",)),
+    "bits": (_bits, ()),
+}
+"""Kind of a secret -> function that builds it, and the other keys that it uses."""
+
+__all__ = ["ReconstructionTask", "build_secret"]

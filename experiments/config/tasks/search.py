@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ....attacks.base import Attack, Target
-from ....attacks.catalogue import choose
+from ....attacks.catalogue import catalogue as attacks, choose
 from ....audit.bounds.base import Evidence
 from ....audit.evidence.scores import PairScores
 from ....audit.results.audit_result import AuditResult
@@ -45,24 +45,24 @@ class SearchTask(Task):
 
     @classmethod
     def plan(
-        cls, here: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
+        cls, config: Config, source: Source, mechanism: Mechanism, data: Dataset | None, shared: dict[str, Any]
     ) -> Self:
         """Build the domain, and an attack that is applicable to its first pair."""
-        section = here.search
+        section = config.search
         assert section is not None
         for key in ("data", "game", "neighbours"):
-            if getattr(here, key) not in (None, NeighboursSection()):
+            if getattr(config, key) not in (None, NeighboursSection()):
                 raise source.error(
                     (key,), f"[{key}] cannot be combined with [search], which chooses the pair. Leave it out."
                 )
-        with pointing_at(source, "attack", here.attack):
-            attack = build.build_attack(here.attack)
+        with pointing_at(source, "attack", config.attack):
+            attack = build.build_attack(config.attack, attacks)
         with pointing_at(source, "search", section):
             domain = domain_from(section.domain)
             pair = first_pair(mechanism, domain)
             whole(section.explore, budget=section.explore if section.budget is None else section.budget)
         with pointing_at(source, "audit.trials"):
-            whole(MINIMUM_TRIALS, trials=here.audit.trials)
+            whole(MINIMUM_TRIALS, trials=config.audit.trials)
         with pointing_at(source, "attack"):
             choose(attack, Target(mechanism.bind(pair), pair))
         return cls(
@@ -72,8 +72,8 @@ class SearchTask(Task):
             explore=section.explore,
             budget=section.budget,
             attack=attack,
-            trials=here.audit.trials,
-            stop=here.audit.stop,
+            trials=config.audit.trials,
+            stop=config.audit.stop,
         )
 
     def _audited(self, stated: dict[str, Any], options: dict[str, Any]) -> AuditResult:

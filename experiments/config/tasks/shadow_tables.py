@@ -1,7 +1,7 @@
 """Membership attacks on synthetic tables for [membership]: every shadow model is a table of half of the records.
 
 makes_tables          True for a synthesiser
-asked                 shadow tables, records, attacks, population and groups
+table_fields          shadow tables, records, attacks, population and groups
 check_model_attack    check that an attack applies to models that predict labels
 """
 
@@ -51,7 +51,7 @@ def makes_tables(mechanism: Any) -> bool:
     return True
 
 
-def asked(mechanism: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
+def table_fields(mechanism: Any, section: MembershipSection, data: DataSection, source: Source) -> dict[str, Any]:
     """Return the fields of a `Study` that are specific to tables; raise `ConfigError` if it cannot be run."""
     with pointing_at(source, "membership", section):
         attacks = _attacks(section)
@@ -116,7 +116,7 @@ def _attack(entry: Any) -> MembershipAttack:
         readers = [reader for reader in membership_attacks if hasattr(membership_attacks.get(reader), "signal")]
         message = unknown_name_message("attack on tables", name, [*GROUNDHOG, *SIGNALS, *readers])
         raise ParameterError(message, argument="attacks", value=name)
-    attack = build.build_member_attack(entry)
+    attack: MembershipAttack = build.build_listed("attacks", entry, membership_attacks)
     if isinstance(entry, Mapping) and entry.get("signal", "density") not in SIGNALS:
         message = unknown_name_message(f"signal of tables in {name!r}:", entry["signal"], SIGNALS)
         raise ParameterError(message, argument="attacks", value=entry["signal"])

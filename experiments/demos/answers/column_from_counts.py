@@ -21,8 +21,7 @@ from matplotlib.axes import Axes
 from ....attacks.reconstruction.answers import BoxedLeastSquares, L1Decoding, SubsetQueryAttack, least_squares_accuracy
 from ....mechanisms import Gaussian
 from ....mechanisms.noise.counts import Answerer, GaussianSubsetCounts, LaplaceSubsetCounts, SubsetCounts
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 2003
@@ -50,26 +49,26 @@ def decoded(mechanism: SubsetCounts, seed: int) -> float:
 
 
 # %%
-def many_counts(lecture: Demo) -> dict[tuple[float, int], float]:
+def many_counts(demo: Demo) -> dict[tuple[float, int], float]:
     """Return the share of correct bits for each noise and number of queries."""
     accuracies = {
         (noise, m): decoded(GaussianSubsetCounts(N_PEOPLE, m, standard_deviation=noise), m)
         for noise in NOISES
         for m in QUERIES
     }
-    lecture.chapter("1. Many counts with small noise")
-    lecture.say(
+    demo.chapter("1. Many counts with small noise")
+    demo.say(
         f"""
         Each of {N_PEOPLE} people has a secret bit. The system returns the number of ones in any subset, plus noise of
         standard deviation 2, 4 or 8. The attack queries random halves, and finds the column that fits best. Share of
         correct bits:
         """
     )
-    lecture.table(
+    demo.table(
         ["noise", *(f"{m:,} queries" for m in QUERIES)],
         [[f"{noise:g}", *(f"{accuracies[noise, m]:.3f}" for m in QUERIES)] for noise in NOISES],
     )
-    lecture.say(
+    demo.say(
         f"""
         An error of 4 in a count of fifty people seems safe, but five hundred such counts reveal
         {accuracies[4.0, 500]:.0%} of the bits. The formula Phi(1 / (2 noise sqrt(4 / (m - n)))) predicts
@@ -86,7 +85,7 @@ def many_counts(lecture: Demo) -> dict[tuple[float, int], float]:
 
 
 # %%
-def wrong_answers(lecture: Demo) -> dict[float, tuple[float, float]]:
+def wrong_answers(demo: Demo) -> dict[float, tuple[float, float]]:
     """Return the shares of correct bits of L1 decoding and of least squares, if some answers are arbitrary."""
     rng = np.random.default_rng([SEED, 2])
     queries = rng.integers(0, 2, (500, N_PEOPLE))
@@ -98,13 +97,13 @@ def wrong_answers(lecture: Demo) -> dict[float, tuple[float, float]]:
         answers[wrong] = rng.integers(0, N_PEOPLE, len(wrong))
         l1, squares = (d.decode(queries, answers).accuracy(bits)[0] for d in (L1Decoding(), BoxedLeastSquares()))
         accuracies[share] = (float(l1), float(squares))
-    lecture.chapter("2. Arbitrary answers")
-    lecture.say("The answers are exact, except that some are replaced by arbitrary numbers. Share of correct bits:")
-    lecture.table(
+    demo.chapter("2. Arbitrary answers")
+    demo.say("The answers are exact, except that some are replaced by arbitrary numbers. Share of correct bits:")
+    demo.table(
         ["wrong answers", "L1 decoding", "least squares"],
         [[f"{share:.0%}", *(f"{value:.2f}" for value in row)] for share, row in accuracies.items()],
     )
-    lecture.say("Least squares is sensitive to the arbitrary answers; L1 decoding is robust.")
+    demo.say("Least squares is sensitive to the arbitrary answers; L1 decoding is robust.")
     return accuracies
 
 
@@ -116,15 +115,15 @@ def wrong_answers(lecture: Demo) -> dict[float, tuple[float, float]]:
 
 
 # %%
-def careful_system(lecture: Demo, n_people: int = 120) -> float:
+def careful_system(demo: Demo, n_people: int = 120) -> float:
     """Return the share of correct bits against sticky noise of standard deviation 4 and suppression below 4."""
     rng = np.random.default_rng([SEED, 3])
     bits = rng.integers(0, 2, n_people)
     noise = Gaussian(noise_multiplier=4.0)
     desk = Answerer(bits, rng, noise=noise, memory="sticky", suppressed_below=4.0)
     share = SubsetQueryAttack(n_primes=40).attack(desk, np.arange(3000, 3000 + n_people)).accuracy(bits)[0]
-    lecture.chapter("3. A system with heuristic defences")
-    lecture.say(
+    demo.chapter("3. A system with heuristic defences")
+    demo.say(
         f"""
         Now the same set always gets the same noise (averaging has no effect), counts below 4 are suppressed, and sets
         must be described by a condition, such as "the fractional part of 10 sqrt(7 id) is below one half". With
@@ -141,21 +140,21 @@ def careful_system(lecture: Demo, n_people: int = 120) -> float:
 
 
 # %%
-def a_budget(lecture: Demo) -> dict[float, float]:
+def a_budget(demo: Demo) -> dict[float, float]:
     """Return the share of correct bits from 500 answers with one epsilon in total."""
     accuracies = {e: decoded(LaplaceSubsetCounts(e, N_PEOPLE, 500), 4) for e in EPSILONS}
-    lecture.chapter("4. A privacy budget")
-    lecture.say(
+    demo.chapter("4. A privacy budget")
+    demo.say(
         f"""
         Noise that grows with the number of answers prevents these attacks. Laplace noise on 500 counts of
         {N_PEOPLE} people, with one epsilon for all answers:
         """
     )
-    lecture.table(
+    demo.table(
         ["epsilon of all answers", "correct bits", "ceiling of any attack"],
         [[f"{e:g}", f"{value:.3f}", f"{1 / (1 + math.exp(-e)):.3f}"] for e, value in accuracies.items()],
     )
-    lecture.say("At epsilon 1, all answers are released, and they do not reveal the column.")
+    demo.say("At epsilon 1, all answers are released, and they do not reveal the column.")
     return accuracies
 
 
@@ -176,22 +175,18 @@ def main(out: Path | None = None) -> ColumnFromCountsFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = ColumnFromCountsFindings(
-        many_counts(lecture), wrong_answers(lecture), careful_system(lecture), a_budget(lecture)
-    )
-    lecture.chapter("Conclusion")
-    lecture.say(
-        "Overly accurate answers to too many queries destroy privacy. A privacy budget accounts for all of them."
-    )
-    draw(lecture, findings)
+    demo = Demo(out=out)
+    findings = ColumnFromCountsFindings(many_counts(demo), wrong_answers(demo), careful_system(demo), a_budget(demo))
+    demo.chapter("Conclusion")
+    demo.say("Overly accurate answers to too many queries destroy privacy. A privacy budget accounts for all of them.")
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: ColumnFromCountsFindings) -> None:
+def draw(demo: Demo, findings: ColumnFromCountsFindings) -> None:
     """Draw two panels: correct bits against the number of queries, and against the epsilon of all answers."""
-    lecture.panels(
+    demo.panels(
         "column-from-counts",
         lambda ax: _draw_queries(ax, findings),
         lambda ax: _draw_budget(ax, findings),

@@ -22,8 +22,7 @@ from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Relation
 from ....mechanisms.noise.queries import Domain, Workload
 from ....mechanisms.query_release.multiplicative_weights import MWEM
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 2012
@@ -63,22 +62,22 @@ def mwem_error(epsilon: float, rounds: int, synthetic: str = "last") -> float:
 
 
 # %%
-def against_rounds(lecture: Demo) -> dict[tuple[float, int], float]:
+def against_rounds(demo: Demo) -> dict[tuple[float, int], float]:
     """Return the worst error for some epsilons and numbers of rounds."""
     worst_errors = {(e, t): mwem_error(e, t) for e in (0.3, 1.0, 10.0) for t in ROUNDS}
-    lecture.chapter("1. Number of rounds")
-    lecture.say(
+    demo.chapter("1. Number of rounds")
+    demo.say(
         f"""
         {PEOPLE:,} people with {ATTRIBUTES} bits each, and the {WORKLOAD.n_answers} counts of all tables of three bits.
         In each round, MWEM selects a count on which its distribution has a large error, measures it with noise, and
         updates the distribution. The worst error of all {WORKLOAD.n_answers} counts, as a share of the people:
         """
     )
-    lecture.table(
+    demo.table(
         ["epsilon", *(f"{t} rounds" for t in ROUNDS)],
         [[f"{e:g}", *(f"{worst_errors[e, t]:.3f}" for t in ROUNDS)] for e in (0.3, 1.0, 10.0)],
     )
-    lecture.say("With a small budget, the last rounds do not reduce the error. With a large one, they do.")
+    demo.say("With a small budget, the last rounds do not reduce the error. With a large one, they do.")
     return worst_errors
 
 
@@ -89,7 +88,7 @@ def against_rounds(lecture: Demo) -> dict[tuple[float, int], float]:
 
 
 # %%
-def against_epsilon(lecture: Demo) -> dict[float, tuple[float, float, float]]:
+def against_epsilon(demo: Demo) -> dict[float, tuple[float, float, float]]:
     """Return the worst errors at each epsilon: MWEM with 8 and 32 rounds, and noise on every answer."""
     data, worst_errors = people(), {}
     exact = WORKLOAD(data)
@@ -98,12 +97,12 @@ def against_epsilon(lecture: Demo) -> dict[float, tuple[float, float, float]]:
         noise = Laplace(epsilon, sensitivity=sensitivity, n_queries=len(exact), relation=Relation.REPLACE_ONE)
         plain = worst_error(noise.release(exact, RUNS, np.random.default_rng([SEED, 2])).values, exact)
         worst_errors[epsilon] = (mwem_error(epsilon, 8), mwem_error(epsilon, 32), plain)
-    lecture.chapter("2. Comparison with noise on every answer")
-    lecture.table(
+    demo.chapter("2. Comparison with noise on every answer")
+    demo.table(
         ["epsilon", "MWEM, 8 rounds", "MWEM, 32 rounds", "Laplace on all"],
         [[f"{e:g}", *(f"{value:.3f}" for value in row)] for e, row in worst_errors.items()],
     )
-    lecture.say(
+    demo.say(
         """
         Noise on every answer divides the budget among all of them; MWEM divides it among the few that it measures. With
         the largest budget, noise on all answers is better than eight rounds, whose error does not decrease further with
@@ -121,18 +120,18 @@ def against_epsilon(lecture: Demo) -> dict[float, tuple[float, float, float]]:
 
 
 # %%
-def audited(lecture: Demo) -> dict[int, AuditResult]:
+def audited(demo: Demo) -> dict[int, AuditResult]:
     """Audit transcripts at epsilon 2, for some numbers of rounds."""
     audits = {
         rounds: audit(MWEM(TINY, 20, epsilon=2.0, rounds=rounds), trials=20_000, delta=1e-2, seed=SEED)
         for rounds in AUDITED_ROUNDS
     }
-    lecture.chapter("3. Audit of the transcript")
-    lecture.table(
+    demo.chapter("3. Audit of the transcript")
+    demo.table(
         ["rounds", "lower bound", "claimed"],
         [[str(rounds), f"{r.bound.epsilon:.3f}", f"{r.claim:.3f}"] for rounds, r in audits.items()],
     )
-    lecture.say(
+    demo.say(
         """
         The claim adds the worst-case privacy loss of every round. The loss is rarely at its maximum in all rounds, so
         that the lower bound at a positive delta decreases with the number of rounds, while the claim does not: the
@@ -158,18 +157,18 @@ def main(out: Path | None = None) -> ErrorOfMwemFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = ErrorOfMwemFindings(against_rounds(lecture), against_epsilon(lecture), audited(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say("Spend the budget on the queries with the largest error, and infer the other answers from them.")
-    draw(lecture, findings)
+    demo = Demo(out=out)
+    findings = ErrorOfMwemFindings(against_rounds(demo), against_epsilon(demo), audited(demo))
+    demo.chapter("Conclusion")
+    demo.say("Spend the budget on the queries with the largest error, and infer the other answers from them.")
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: ErrorOfMwemFindings) -> None:
+def draw(demo: Demo, findings: ErrorOfMwemFindings) -> None:
     """Draw three panels: error against rounds, error against epsilon, audited epsilon against rounds."""
-    lecture.panels(
+    demo.panels(
         "error-of-mwem",
         lambda ax: _draw_rounds(ax, findings),
         lambda ax: _draw_epsilons(ax, findings),

@@ -26,8 +26,7 @@ from ....mechanisms.noise.queries import Domain, Workload
 from ....mechanisms.query_release.error_bounds import error_rate
 from ....mechanisms.query_release.matrix import GaussianMatrixMechanism, LaplaceMatrixMechanism
 from ....mechanisms.query_release.multiplicative_weights import MWEM, SmallDatabase
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import CLAIM, MUTED, series_colour
+from ...report.plots.style import CLAIM, MUTED, EndLabel, end_labels, logarithmic, series_colour, style_axes
 from ..demo import Demo
 
 SEED = 2010
@@ -83,24 +82,24 @@ def errors(mechanism: Mechanism, queries: Workload, n: int) -> tuple[float, floa
 
 
 # %%
-def measured(lecture: Demo) -> dict[str, list[tuple[float, float]]]:
+def measured(demo: Demo) -> dict[str, list[tuple[float, float]]]:
     """Return the errors of each mechanism at each number of records."""
     queries = workload()
     by_size = {n: mechanisms(queries, n) for n in SIZES}
     by_mechanism = {name: [errors(by_size[n][name][0], queries, n) for n in SIZES] for name in by_size[SIZES[0]]}
-    lecture.chapter("1. Six mechanisms")
-    lecture.say(
+    demo.chapter("1. Six mechanisms")
+    demo.say(
         f"""
         {N_QUERIES} random sets of {N_CELLS} cells: what share of the records lies in each set? All answers together
         have epsilon {EPSILON:g} (Gaussian noise with delta {DELTA:g}) under the relation replace_one. The largest error
         of the {N_QUERIES} answers, averaged over {RUNS} runs:
         """
     )
-    lecture.table(
+    demo.table(
         ["mechanism", *(f"{n:,} records" for n in SIZES)],
         [[name, *(f"{largest:.4f}" for _, largest in rows)] for name, rows in by_mechanism.items()],
     )
-    lecture.say(
+    demo.say(
         """
         Noise on every answer has a large error for few records, and decreases like 1/n. Noise on a strategy decreases
         at the same rate, from a much lower level. MWEM starts from the uniform distribution, so that it is never much
@@ -128,18 +127,18 @@ def rates(n: int) -> dict[tuple[float, bool], float]:
     }
 
 
-def known(lecture: Demo) -> dict[int, dict[tuple[float, bool], float]]:
+def known(demo: Demo) -> dict[int, dict[tuple[float, bool], float]]:
     """Return the four rates at each number of records."""
     known_rates = {n: rates(n) for n in SIZES}
-    lecture.chapter("2. Known rates")
-    lecture.say(
+    demo.chapter("2. Known rates")
+    demo.say(
         """
         The rates omit constants, so that only the slopes can be compared, and they are for the worst-case workload.
         There is a gap in theory between pure and approximate differential privacy; where it is open, the pure row is
         the rate of the best known mechanism:
         """
     )
-    lecture.table(
+    demo.table(
         ["error", "privacy", *(f"{n:,} records" for n in SIZES)],
         [
             [word, "pure" if pure else "approximate", *(f"{known_rates[n][norm, pure]:.4f}" for n in SIZES)]
@@ -165,21 +164,21 @@ def main(out: Path | None = None) -> QueryReleaseFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = QueryReleaseFindings(measured(lecture), known(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    findings = QueryReleaseFindings(measured(demo), known(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         "The choice of measured queries matters: at equal epsilon, the error is a fifteenth of that of noise on every "
         "answer, or less."
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: QueryReleaseFindings) -> None:
+def draw(demo: Demo, findings: QueryReleaseFindings) -> None:
     """Draw two panels: both errors against the number of records."""
-    lecture.panels(
+    demo.panels(
         "query-release",
         lambda ax: _draw_errors(ax, findings, 0),
         lambda ax: _draw_errors(ax, findings, 1),

@@ -24,8 +24,7 @@ from ....attacks.reconstruction.answers import Averaging
 from ....audit import AuditResult, audit
 from ....mechanisms import Laplace, Neighbours, PureDP, Relation, Repeated
 from ....mechanisms.noise.counts import Answerer
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN, VIOLATION
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, VIOLATION, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 119
@@ -54,7 +53,7 @@ class Spreads:
     formula: tuple[float, ...]
 
 
-def the_mean(lecture: Demo) -> Spreads:
+def the_mean(demo: Demo) -> Spreads:
     """Measure the mean with fresh noise, sticky noise, and noise scaled to the number of answers."""
     people = np.tile(np.arange(N_PEOPLE) % 4 == 0, (N_DESKS, 1))
     everyone = np.ones(N_PEOPLE)
@@ -69,19 +68,19 @@ def the_mean(lecture: Demo) -> Spreads:
     scaled = tuple(spread(k, EPSILON / k, "fresh") for k in ANSWERS)
     formula = tuple(math.sqrt(2.0 / k) / EPSILON for k in ANSWERS)
     spreads = Spreads(ANSWERS, fresh, sticky, scaled, formula)
-    lecture.chapter("1. The mean of K answers")
-    lecture.say(
+    demo.chapter("1. The mean of K answers")
+    demo.say(
         f"""
         "How many of these {N_PEOPLE} people are ill?" The system adds Laplace noise of scale 1 and returns 11.3. Each
         such answer is private, with epsilon 1. We repeat the query, and take the mean. Standard deviation of the mean,
         over {N_DESKS:,} systems:
         """
     )
-    lecture.table(
+    demo.table(
         ["answers", "fresh noise", "sqrt(2) / sqrt(K)"],
         [[k, f"{s:.4f}", f"{f:.4f}"] for k, s, f in zip(ANSWERS, fresh, formula, strict=True)],
     )
-    lecture.say(
+    demo.say(
         """
         A hundred answers reduce the error by a factor of ten, from 1.4 to 0.14. This reveals the presence of one
         person.
@@ -110,7 +109,7 @@ class Guesses:
     optimum: tuple[float, ...]
 
 
-def is_bob_ill(lecture: Demo, n_games: int = 20_000) -> Guesses:
+def is_bob_ill(demo: Demo, n_games: int = 20_000) -> Guesses:
     """Measure three rules on the same answers, and return them with the exact optimum."""
     rng = np.random.default_rng([SEED, 2])
     rows = []
@@ -125,18 +124,18 @@ def is_bob_ill(lecture: Demo, n_games: int = 20_000) -> Guesses:
         rows.append((*success, 0.5 + 0.5 * float(exact.delta(0.0))))
     mean, median, ratio, optimum = zip(*rows, strict=True)
     guesses = Guesses(ANSWERS, mean, median, ratio, optimum)
-    lecture.chapter("2. Is Bob ill?")
-    lecture.say(
+    demo.chapter("2. Is Bob ill?")
+    demo.say(
         f"""
         An attacker who knows the other {N_PEOPLE - 1} people can subtract them. Bob's bit is a fair coin; how often is
         it guessed correctly? Epsilon 1 allows at most e / (1 + e) = 0.731:
         """
     )
-    lecture.table(
+    demo.table(
         ["answers", "by the mean", "by the median", "by the likelihood ratio", "optimum"],
         [[k, *(f"{value:.4f}" for value in row)] for k, row in zip(ANSWERS, rows, strict=True)],
     )
-    lecture.say(
+    demo.say(
         """
         One answer satisfies this limit. Sixteen answers exceed it with every rule, and the likelihood ratio reaches the
         optimum given by composition theory, within sampling error.
@@ -157,25 +156,25 @@ def _likelier_one(answers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 # %%
-def the_remedies(lecture: Demo, spreads: Spreads) -> float:
+def the_remedies(demo: Demo, spreads: Spreads) -> float:
     """Show the error of the mean under each defence, and return the number of answers within a budget of 3."""
     desk = Answerer(np.ones(N_PEOPLE), np.random.default_rng([SEED, 3]), noise=Laplace(EPSILON), budget=3.0)
     n_answered = float(np.count_nonzero(~np.isnan(desk.ask_again(np.ones(N_PEOPLE), 100))))
-    lecture.chapter("3. Defences")
-    lecture.say(
+    demo.chapter("3. Defences")
+    demo.say(
         """
         Sticky noise: the noise is drawn once for each set of people. Or a budget: K answers get epsilon / K each, so
         that all of them together are private. Standard deviation of the mean:
         """
     )
-    lecture.table(
+    demo.table(
         ["answers", "fresh noise", "sticky noise", "epsilon / K each"],
         [
             [k, *(f"{v:.4f}" for v in row)]
             for k, *row in zip(ANSWERS, spreads.fresh, spreads.sticky, spreads.scaled, strict=True)
         ],
     )
-    lecture.say(
+    demo.say(
         f"""
         With a budget, more answers make the mean worse, because they share the budget. A system with a total budget of
         epsilon 3 gave {n_answered:.0f} of 100 answers. Sticky noise prevents averaging of one query, but two sets that
@@ -198,13 +197,13 @@ def forgetful_desk(dataset: NDArray[np.float64], size: int, rng: np.random.Gener
     return np.asarray(np.round(np.sum(dataset) + noise.mean(axis=1), 2))
 
 
-def the_audit(lecture: Demo, trials: int = 20_000) -> AuditResult:
+def the_audit(demo: Demo, trials: int = 20_000) -> AuditResult:
     """Audit the claim of one answer on the mean of sixteen answers."""
     pair = Neighbours(np.ones(3), np.ones(4), Relation.ADD_REMOVE)
     result = audit(forgetful_desk, neighbours=pair, claim=PureDP(EPSILON), trials=trials, seed=SEED)
-    lecture.chapter("4. The audit")
-    lecture.say("The mean of 16 answers, with the claim of one answer:")
-    lecture.show(result.evidence())
+    demo.chapter("4. The audit")
+    demo.say("The mean of 16 answers, with the claim of one answer:")
+    demo.show(result.evidence())
     return result
 
 
@@ -225,19 +224,19 @@ def main(out: Path | None = None) -> RepeatedAnswersFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    spreads = the_mean(lecture)
-    findings = RepeatedAnswersFindings(spreads, is_bob_ill(lecture), the_remedies(lecture, spreads), the_audit(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say("Independent noise can be averaged out. A privacy budget has to account for every answer.")
-    draw(lecture, findings)
+    demo = Demo(out=out)
+    spreads = the_mean(demo)
+    findings = RepeatedAnswersFindings(spreads, is_bob_ill(demo), the_remedies(demo, spreads), the_audit(demo))
+    demo.chapter("Conclusion")
+    demo.say("Independent noise can be averaged out. A privacy budget has to account for every answer.")
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: RepeatedAnswersFindings) -> None:
+def draw(demo: Demo, findings: RepeatedAnswersFindings) -> None:
     """Draw two panels: error of the mean and success rate of guesses, against the number of answers."""
-    lecture.panels(
+    demo.panels(
         "repeated-answers",
         lambda ax: _draw_spreads(ax, findings.spreads),
         lambda ax: _draw_guesses(ax, findings.guesses),

@@ -23,8 +23,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import NeighboursError
 from ....mechanisms.query_release.top_down import LEVELS, GaussianTopDown, GeometricTopDown, Invariant, LevelQuery
 from ...data.people import place_sizes
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import series_colour
+from ...report.plots.style import EndLabel, end_labels, logarithmic, series_colour, style_axes
 from ..demo import Demo
 
 SEED = 2020
@@ -79,7 +78,7 @@ class Errors:
     bias: Floats
 
 
-def errors(lecture: Demo) -> Errors:
+def errors(demo: Demo) -> Errors:
     """Measure the errors of the tables over `RUNS` releases."""
     people = nation()
     mechanism = GaussianTopDown(RHO, geography=COUNTIES)  # type: ignore[arg-type]
@@ -97,14 +96,14 @@ def errors(lecture: Demo) -> Errors:
     bias = [(tables[step]["county"] - exact).sum(axis=2).mean(axis=0) for step in ("least-squares", "whole")]
     predicted = {level: float(np.sqrt(variances.mean())) for level, variances in mechanism.variances().items()}
     result = Errors(root_mean_square, predicted, exact.sum(axis=1), np.array(bias))
-    _print_errors(lecture, result, mechanism)
-    _print_bias(lecture, result)
+    _print_errors(demo, result, mechanism)
+    _print_bias(demo, result)
     return result
 
 
-def _print_errors(lecture: Demo, errors: Errors, mechanism: GaussianTopDown) -> None:
-    lecture.chapter("1. Errors by level")
-    lecture.say(
+def _print_errors(demo: Demo, errors: Errors, mechanism: GaussianTopDown) -> None:
+    demo.chapter("1. Errors by level")
+    demo.say(
         f"""
         {N_PEOPLE:,} synthetic people in {len(COUNTIES)} states with {sum(COUNTIES)} counties, and a table of
         {len(mechanism.plan.cells)} cells for each county: relationship, age and race. The mechanism measures the table
@@ -113,7 +112,7 @@ def _print_errors(lecture: Demo, errors: Errors, mechanism: GaussianTopDown) -> 
         each state, householders of each county). Root mean square error of a cell, over {RUNS} releases:
         """
     )
-    lecture.table(
+    demo.table(
         ["level", "noise", "least squares", "predicted", "non-negative", "integer"],
         [
             [
@@ -134,17 +133,17 @@ def _print_errors(lecture: Demo, errors: Errors, mechanism: GaussianTopDown) -> 
 
 
 # %%
-def _print_bias(lecture: Demo, errors: Errors) -> None:
+def _print_bias(demo: Demo, errors: Errors) -> None:
     order = np.argsort(errors.sizes)
-    lecture.chapter("2. Bias of small counties")
-    lecture.say(
+    demo.chapter("2. Bias of small counties")
+    demo.say(
         """
         The error of an empty cell cannot be negative. The smallest counties consist of such cells, and have a positive
         bias; as the totals of the states are invariant, large counties have a negative bias. Least squares alone are
         unbiased, but give negative counts. Mean error of the number of people of a county:
         """
     )
-    lecture.table(
+    demo.table(
         ["people of the county", "least squares", "integer tables"],
         [[f"{errors.sizes[c]:,.0f}", *(f"{errors.bias[step, c]:+.1f}" for step in (0, 1))] for c in order],
     )
@@ -175,7 +174,7 @@ class Audits:
     tables: AuditResult
 
 
-def audits(lecture: Demo) -> Audits:
+def audits(demo: Demo) -> Audits:
     """Run four audits, and show the rejection of a pair."""
     keeps, forgets = GeometricTopDown(1.0), InvariantsIgnored(1.0)
     try:
@@ -185,8 +184,8 @@ def audits(lecture: Demo) -> Audits:
         refused = str(error)
     kept = audit(keeps, trials=40_000, seed=SEED, confidence=0.9999)
     forgotten = audit(forgets, trials=4_000, seed=SEED, confidence=0.9999)
-    lecture.chapter("3. The leak through invariants")
-    lecture.say(
+    demo.chapter("3. The leak through invariants")
+    demo.say(
         f"""
         Epsilon = 1 with geometric noise. For a person who stays in a state and does not become a householder, the lower
         bound is {kept.bound.epsilon:.2f}: {kept.verdict.value}. If the person becomes a householder, the published
@@ -194,9 +193,9 @@ def audits(lecture: Demo) -> Audits:
         The correct mechanism rejects such a pair:
         """
     )
-    lecture.say(refused)
+    demo.say(refused)
     measurements, tables = (_small(view) for view in ("measurements", "tables"))
-    lecture.say(
+    demo.say(
         f"""
         Tables are computed from the measurements, so they cannot leak more. On a small release of two states, three
         counties and two sexes with rho = 2, the lower bound of {tables.bound.n_trials:,} trials at delta 0.01 is
@@ -241,18 +240,18 @@ def main(out: Path | None = None) -> TopDownFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = TopDownFindings(errors(lecture), audits(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say("A claim with invariants must state them: it does not protect the information that they contain.")
-    draw(lecture, findings)
+    demo = Demo(out=out)
+    findings = TopDownFindings(errors(demo), audits(demo))
+    demo.chapter("Conclusion")
+    demo.say("A claim with invariants must state them: it does not protect the information that they contain.")
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: TopDownFindings) -> None:
+def draw(demo: Demo, findings: TopDownFindings) -> None:
     """Draw two panels: errors by level, and the bias of counties against their size."""
-    lecture.panels(
+    demo.panels(
         "top-down",
         lambda ax: _draw_errors(ax, findings.errors),
         lambda ax: _draw_bias(ax, findings.errors),

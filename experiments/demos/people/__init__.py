@@ -1,7 +1,7 @@
-"""Lectures on what is learned about people from studies, models and visits.
+"""Demos on information about people in studies, models and visits.
 
-in_this_study.py         one row against published means: exact, rounded, private
-medical_visits.py        visits without names: linked, k-anonymous and intersected, and the cure
-row_of_a_regression.py   a patient from the coefficients of a regression, and what rounding and noise do
-leave_one_out.py         learners of equal accuracy, of which one gives an outlier away
+in_this_study.py         membership inference from one row and published means: exact, rounded, private
+leave_one_out.py         learners of equal accuracy, one of which leaks an outlier
+medical_visits.py        visits without names: linkage, k-anonymity, intersection, and a defence
+row_of_a_regression.py   reconstruction of a patient from regression coefficients: exact, rounded, noisy
 """

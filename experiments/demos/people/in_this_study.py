@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 
 from ....attacks.membership.tracing import InnerProduct, Traced, expected_z, power, trace
 from ....mechanisms.noise.studies import ColumnMeans, Genomes, Study, Uniform
-from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, GREEN
+from ...report.plots.style import AMBER, BLUE, GREEN, EndLabel, end_labels, style_axes
 from ..demo import Demo
 
 SEED = 2008
-PATIENTS, VARIANTS, STRANGERS = 100, 5_000, 1_000
+PATIENTS, VARIANTS, N_NON_MEMBERS = 100, 5_000, 1_000
 POPULATION = Uniform(low=0.05, high=0.95, seed=SEED)
 RELEASES = {
     "exact": {"noise": "none"},
@@ -60,17 +59,17 @@ def publisher(release: str, n_attributes: int = VARIANTS) -> ColumnMeans:
 
 
 # %%
-def you_and_your_neighbour(lecture: Demo) -> dict[str, Traced]:
+def you_and_your_neighbour(demo: Demo) -> dict[str, Traced]:
     """Trace all members and a thousand non-members, with each of the releases."""
     rng = np.random.default_rng([SEED, 1])
-    people = POPULATION.people(PATIENTS + STRANGERS, VARIANTS, rng)
+    people = POPULATION.people(PATIENTS + N_NON_MEMBERS, VARIANTS, rng)
     p = POPULATION.frequencies(VARIANTS)
     traced = {}
     for name in RELEASES:
         released = publisher(name).release(people[:PATIENTS], 1, rng).values[0]
         traced[name] = trace(released, people, frequencies=p)
-    lecture.chapter("1. You and your neighbour")
-    lecture.say(
+    demo.chapter("1. You and your neighbour")
+    demo.say(
         f"""
         A study of {PATIENTS} patients publishes the share of them who have each of {VARIANTS:,} genetic variants. You
         know your row and the frequency of each variant. You are in the study, your neighbour is not. The score of both,
@@ -82,8 +81,8 @@ def you_and_your_neighbour(lecture: Demo) -> dict[str, Traced]:
         [name, *(f"{t.scores[i]:.1f}" for i in (you, neighbour)), *(f"{t.p_values[i]:.1g}" for i in (you, neighbour))]
         for name, t in traced.items()
     ]
-    lecture.table(["means", "your score", "neighbour's score", "your p-value", "neighbour's p-value"], rows)
-    lecture.say(
+    demo.table(["means", "your score", "neighbour's score", "your p-value", "neighbour's p-value"], rows)
+    demo.say(
         """
         Exact means reveal your membership with certainty. Rounding them to multiples of 10 % changes little: the
         rounding errors of 5,000 columns average out. Noise calibrated to the number of columns protects you.
@@ -100,21 +99,21 @@ def you_and_your_neighbour(lecture: Demo) -> dict[str, Traced]:
 
 
 # %%
-def everybody(lecture: Demo, by_release: dict[str, Traced]) -> dict[str, tuple[int, int]]:
+def all_people(demo: Demo, by_release: dict[str, Traced]) -> dict[str, tuple[int, int]]:
     """Return the numbers of named members and non-members, by release."""
     named = {}
     for name, traced in by_release.items():
         rejected = traced.holm() <= 0.001
         named[name] = int(rejected[:PATIENTS].sum()), int(rejected[PATIENTS:].sum())
-    lecture.chapter("2. Many people at once")
-    lecture.say(
+    demo.chapter("2. Many people at once")
+    demo.say(
         f"""
-        An attacker tests the rows of all {PATIENTS} patients and of {STRANGERS:,} non-members, and names those whose
-        p-value is at most 0.1 % after the correction for {PATIENTS + STRANGERS:,} tests:
+        An attacker tests the rows of all {PATIENTS} patients and of {N_NON_MEMBERS:,} non-members, and names those
+        whose p-value is at most 0.1 % after the correction for {PATIENTS + N_NON_MEMBERS:,} tests:
         """
     )
-    rows = [[name, f"{m} of {PATIENTS}", f"{s} of {STRANGERS:,}"] for name, (m, s) in named.items()]
-    lecture.table(["means", "patients named", "non-members named"], rows)
+    rows = [[name, f"{m} of {PATIENTS}", f"{s} of {N_NON_MEMBERS:,}"] for name, (m, s) in named.items()]
+    demo.table(["means", "patients named", "non-members named"], rows)
     return named
 
 
@@ -141,7 +140,7 @@ class InThisStudyCurve:
         return np.asarray(np.sqrt(np.array(self.columns) / PATIENTS))
 
 
-def the_curve(lecture: Demo, *, runs: int = 200) -> dict[str, InThisStudyCurve]:
+def the_curve(demo: Demo, *, runs: int = 200) -> dict[str, InThisStudyCurve]:
     """Return z of each release from 50 to 20,000 columns, over random studies with and without one person."""
     columns = (50, 200, 1_000, 5_000, 20_000)
     rng = np.random.default_rng([SEED, 3])
@@ -149,8 +148,8 @@ def the_curve(lecture: Demo, *, runs: int = 200) -> dict[str, InThisStudyCurve]:
     for name in RELEASES:
         pairs = [_z(name, d, runs, rng) for d in columns]
         curves[name] = InThisStudyCurve(columns, *(tuple(side) for side in zip(*pairs, strict=True)))
-    lecture.chapter("3. Number of columns")
-    lecture.say(
+    demo.chapter("3. Number of columns")
+    demo.say(
         f"""
         With exact means, a member's score is z = sqrt(d / n) higher than a non-member's, for all frequencies. Measured
         on {runs} studies with a person and {runs} without, for each number of columns d:
@@ -160,8 +159,8 @@ def the_curve(lecture: Demo, *, runs: int = 200) -> dict[str, InThisStudyCurve]:
         [f"{d:,}", f"{math.sqrt(d / PATIENTS):.2f}", *(f"{curve.measured[i]:.2f}" for curve in curves.values())]
         for i, d in enumerate(columns)
     ]
-    lecture.table(["columns d", "sqrt(d / n)", *RELEASES], rows)
-    lecture.say(
+    demo.table(["columns d", "sqrt(d / n)", *RELEASES], rows)
+    demo.say(
         """
         Noise calibrated to d keeps z below mu / 2 = 0.5 for every d: differential privacy allows z = mu, and the
         variation among the other people halves it.
@@ -190,27 +189,27 @@ def _z(name: str, d: int, runs: int, rng: np.random.Generator) -> tuple[float, f
 
 
 # %%
-def linked(lecture: Demo, *, n_strangers: int = 2_000) -> dict[str, float]:
+def linked(demo: Demo, *, n_non_members: int = 2_000) -> dict[str, float]:
     """Return the share of non-members with p-value <= 1 %, by the source of the p-value; linkage in blocks of 50."""
     genomes = Genomes(block=50, linkage=0.98, population=POPULATION)
     rng = np.random.default_rng([SEED, 4])
-    people = genomes.people(PATIENTS + n_strangers + 1_000, VARIANTS, rng)
-    study, non_members, reference = np.split(people, [PATIENTS, PATIENTS + n_strangers])
+    people = genomes.people(PATIENTS + n_non_members + 1_000, VARIANTS, rng)
+    study, non_members, reference = np.split(people, [PATIENTS, PATIENTS + n_non_members])
     released, p = study.mean(axis=0), genomes.frequencies(VARIANTS)
     by_source = {
         "formula": trace(released, non_members, frequencies=p, null="normal"),
         "reference sample": trace(released, non_members, frequencies=p, reference=reference),
     }
     shares = {name: float((traced.p_values <= 0.01).mean()) for name, traced in by_source.items()}
-    lecture.chapter("4. Invalid p-values")
-    lecture.say(
+    demo.chapter("4. Invalid p-values")
+    demo.say(
         """
         Neighbouring variants are inherited together. A formula that assumes independence gives too many false
         positives. Share of non-members with a p-value of at most 1 %:
         """
     )
-    lecture.table(["p-value from", "false positives"], [[name, f"{share:.1%}"] for name, share in shares.items()])
-    lecture.say("A p-value is only as reliable as its null distribution.")
+    demo.table(["p-value from", "false positives"], [[name, f"{share:.1%}"] for name, share in shares.items()])
+    demo.say("A p-value is only as reliable as its null distribution.")
     return shares
 
 
@@ -231,24 +230,24 @@ def main(out: Path | None = None) -> InThisStudyFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    traced = you_and_your_neighbour(lecture)
-    findings = InThisStudyFindings(traced, everybody(lecture, traced), the_curve(lecture), linked(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    traced = you_and_your_neighbour(demo)
+    findings = InThisStudyFindings(traced, all_people(demo, traced), the_curve(demo), linked(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         """
         Means of many columns are not anonymous. Rounding does not protect; noise does, if it grows with the number of
         columns. `dpassay run tracing` computes lower bounds on epsilon from the scores.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: InThisStudyFindings) -> None:
+def draw(demo: Demo, findings: InThisStudyFindings) -> None:
     """Draw two panels: z against sqrt(d / n), and the true positive rate at a false positive rate of 0.001."""
-    lecture.panels(
+    demo.panels(
         "in-this-study",
         lambda ax: _draw_scores(ax, findings.curves),
         lambda ax: _draw_power(ax, findings.curves),

@@ -27,8 +27,7 @@ from ....mechanisms.learning.base import TrainingData
 from ....mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ....mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
 from ....mechanisms.learning.models.architectures import LogisticRegression
-from ...report.plots.style.canvas import style_axes, write
-from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ...report.plots.style import AMBER, BLUE, MUTED, VIOLATION, style_axes, write
 from ..demo import Demo
 
 SEED = 74
@@ -173,7 +172,7 @@ def main(out: Path | None = None) -> LeaveOneOutFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture, rng = Demo(out=out), np.random.default_rng(SEED)
+    demo, rng = Demo(out=out), np.random.default_rng(SEED)
     trial = LeaveOneOutTrial.make(rng)
     noise = calibrate_noise(epsilon=EPSILON, delta=DELTA, sampling="full-batch", steps=STEPS)
     models, margins = machines(trial)
@@ -188,14 +187,14 @@ def main(out: Path | None = None) -> LeaveOneOutFindings:
         for name, learner in learners.items()
     }
     findings = LeaveOneOutFindings(learners, audits, trial, models, noise)
-    _print_results(lecture, findings)
-    draw(lecture, findings)
+    _print_results(demo, findings)
+    draw(demo, findings)
     return findings
 
 
-def _print_results(lecture: Demo, findings: LeaveOneOutFindings) -> None:
-    lecture.chapter("Equal on average")
-    lecture.say(
+def _print_results(demo: Demo, findings: LeaveOneOutFindings) -> None:
+    demo.chapter("Equal on average")
+    demo.say(
         f"""
         {2 * RUNS} models of each learner, each trained on a random subset of {N_RECORDS} of {POOL:,} records; half of
         them also on an outlier, which is far from all other records. L_train and L_test are error rates. The advantage
@@ -209,8 +208,8 @@ def _print_results(lecture: Demo, findings: LeaveOneOutFindings) -> None:
         result = findings.audits[name]
         numbers = (learner.train_error, learner.test_error, learner.average_advantage, learner.outlier_advantage)
         rows.append([name, *(f"{x:.3f}" for x in numbers), f"{result.bound.epsilon:.2f}", result.verdict.value])
-    lecture.table(columns, rows)
-    lecture.say(
+    demo.table(columns, rows)
+    demo.say(
         """
         The claim is a trade-off curve, of which epsilon = 1 at delta = 1e-5 is one point: it can be refuted at other
         points.
@@ -223,9 +222,9 @@ def _print_results(lecture: Demo, findings: LeaveOneOutFindings) -> None:
     )
 
 
-def draw(lecture: Demo, findings: LeaveOneOutFindings) -> None:
+def draw(demo: Demo, findings: LeaveOneOutFindings) -> None:
     """Draw two panels: a machine and its support vectors, and the three learners."""
-    lecture.panels(
+    demo.panels(
         "leave-one-out",
         lambda ax: _draw_plane(ax, findings),
         lambda ax: _draw_learners(ax, findings),

@@ -31,8 +31,7 @@ from ....attacks.attribute_inference.linkage import (
 from ....audit.metrics.gain import Gain, gain
 from ....mechanisms.synthetic_data.anonymity import GeneralizedCells, global_recoding, mondrian
 from ...data.people import age_shares, people, place_sizes
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ...report.plots.style import AMBER, BLUE, MUTED, VIOLATION, EndLabel, end_labels, logarithmic, style_axes
 from ..demo import Demo
 
 SEED = 1997
@@ -50,7 +49,7 @@ EPSILON = 1.0
 
 
 # %%
-def without_names(lecture: Demo) -> dict[str, float]:
+def without_names(demo: Demo) -> dict[str, float]:
     """Return the share of people whom each set of columns identifies uniquely."""
     table = people(n=84_650, spread=0.0, seed=SEED).assign(year=lambda t: t["born"].dt.year)
     ladder = {
@@ -62,15 +61,15 @@ def without_names(lecture: Demo) -> dict[str, float]:
     unique = {name: unique_share(table, columns) for name, columns in ladder.items()}
     births = np.repeat(age_shares() / 730, 730)
     unique["in places of real sizes"] = expected_unique_share(place_sizes(29_343), births)
-    lecture.chapter("1. Unique people")
-    lecture.say(
+    demo.chapter("1. Unique people")
+    demo.say(
         """
         A hospital publishes its visits without names: ZIP code, birth date, sex, illness. In ten ZIP codes of 8,465
         people, the average of 1990, this share of people has a unique combination of values:
         """
     )
-    lecture.table(["columns", "unique"], [[name, f"{unique[name]:.1%}"] for name in ladder])
-    lecture.say(
+    demo.table(["columns", "unique"], [[name, f"{unique[name]:.1%}"] for name in ladder])
+    demo.say(
         f"""
         This is the famous 87 %, the share in a ZIP code of average size. Most people live in larger ones, and with
         realistic sizes {unique["in places of real sizes"]:.0%} are unique (Golle 2006 reports 61 % for 1990).
@@ -121,16 +120,16 @@ def the_town() -> Town:
     return Town(target, (pd.concat([target, first]), pd.concat([target, second])), (third, fourth), rest)
 
 
-def beside(lecture: Demo, result: Gain) -> None:
+def print_gain(demo: Demo, result: Gain) -> None:
     """Print the success of an attack, compared with its baselines."""
     rows = [["the attack", f"{result.attack.value:.1%}", "", ""]]
     for over in result.over:
         limits = f"{over.gain.lower:+.1%} to {over.gain.upper:+.1%}"
         rows.append([over.baseline, f"{over.success.value:.1%}", f"{over.gain.value:+.1%}", limits])
-    lecture.table(["correctly guessed illnesses", "share", "gain of the attack", "95 % interval"], rows)
+    demo.table(["correctly guessed illnesses", "share", "gain of the attack", "95 % interval"], rows)
 
 
-def the_register(lecture: Demo, town: Town) -> Gain:
+def the_register(demo: Demo, town: Town) -> Gain:
     """Infer the illnesses of named people by joining the visits with a register."""
     on = ["zip", "born", "sex"]
     register = pd.concat([town.target, town.rest])
@@ -141,15 +140,15 @@ def the_register(lecture: Demo, town: Town) -> Gain:
         guess[person[is_target]] = visits["illness"].to_numpy()[is_target]
         right[name] = guess == town.truth
     linkage_gain = town.gained(right["with"], right["without"])
-    lecture.chapter("2. A voter register")
-    lecture.say(
+    demo.chapter("2. A voter register")
+    demo.say(
         f"""
         A voter register has name, ZIP code, birth date and sex. We join the tables, and obtain the illness of
         {TARGETS} people who were in the hospital. For people without a match we guess from age and sex. The baselines
         are this guess for all people, and the same attack on a hospital that does not contain them:
         """
     )
-    beside(lecture, linkage_gain)
+    print_gain(demo, linkage_gain)
     return linkage_gain
 
 
@@ -170,22 +169,22 @@ HOSPITAL = pd.DataFrame(
 )
 
 
-def the_groups(lecture: Demo, town: Town) -> dict[int, float]:
+def the_groups(demo: Demo, town: Town) -> dict[int, float]:
     """Show a 2-anonymous table, and return the share of people in groups with a single illness, by k."""
     small = global_recoding(HOSPITAL, {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}, "illness")
-    lecture.chapter("3. Homogeneous groups")
-    lecture.say("The next table is 2-anonymous: ages are decades, and every group has at least two people.")
+    demo.chapter("3. Homogeneous groups")
+    demo.say("The next table is 2-anonymous: ages are decades, and every group has at least two people.")
     frame = small.to_frame()
-    lecture.table(list(frame.columns), frame.to_numpy().tolist())
+    demo.table(list(frame.columns), frame.to_numpy().tolist())
     shares = {k: mondrian(town.hospitals[0], QUASI, "illness", k=k).constant_share for k in (2, 3, 5, 10)}
-    lecture.say(
+    demo.say(
         """
         Rebecca is 55 and in the table: she has asthma or an ulcer, two of six illnesses. Ted is 33: all people in his
         group have the same illness, so it is also his. k-anonymity does not protect him. In the hospital of our town,
         with twenty illnesses, this share of people is in such a group if the table is split at medians (Mondrian):
         """
     )
-    lecture.table(["k", "in a group with one illness"], [[str(k), f"{share:.1%}"] for k, share in shares.items()])
+    demo.table(["k", "in a group with one illness"], [[str(k), f"{share:.1%}"] for k, share in shares.items()])
     return shares
 
 
@@ -213,7 +212,7 @@ class VisitsRow:
         return guessed, self.one, self.two, self.certain, without
 
 
-def two_tables(lecture: Demo, town: Town) -> list[VisitsRow]:
+def two_tables(demo: Demo, town: Town) -> list[VisitsRow]:
     """Run the intersection attack on two k-anonymous tables with at least three illnesses in each group."""
     rows = []
     for k in (3, 5, 10, 20):
@@ -226,18 +225,18 @@ def two_tables(lecture: Demo, town: Town) -> list[VisitsRow]:
         rows.append(
             VisitsRow(k, float(one.correct(town.truth).mean()), float(right.mean()), float(two.certain.mean()), gained)
         )
-    lecture.chapter("4. Two hospitals")
-    lecture.say(
+    demo.chapter("4. Two hospitals")
+    demo.say(
         f"""
         The {TARGETS} people were also in a second hospital, which publishes with the same k, and at least three
         illnesses in each group. Their illness is in both groups. Share of correctly guessed illnesses:
         """
     )
-    lecture.table(
+    demo.table(
         ["k", "age and sex", "one table", "two tables", "certain", "two without them", "gain, lower limit"],
         [[str(row.k), *(f"{share:.1%}" for share in row.shares), f"{row.gained.headline.lower:+.1%}"] for row in rows],
     )
-    lecture.say(
+    demo.say(
         """
         Both hospitals follow the rules of k-anonymity. Such rules do not compose with other releases (Ganta,
         Kasiviswanathan and Smith 2008). Tables without the people reveal nothing about them: the gain is due to their
@@ -264,7 +263,7 @@ class Cure:
     error: float
 
 
-def the_cure(lecture: Demo, town: Town) -> Cure:
+def the_cure(demo: Demo, town: Town) -> Cure:
     """Run both attacks on noisy tables, and measure the utility of the tables."""
     rng = np.random.default_rng([SEED, 5])
     prior, zips = town.prior, list(range(10_000, 10_004))
@@ -284,15 +283,15 @@ def the_cure(lecture: Demo, town: Town) -> Cure:
     gained = town.gained(guessed.correct(town.truth), without.correct(town.truth))
     error = np.abs(both[0][0].sum(axis=0) - exact[0].sum(axis=0)).mean() / exact[0].sum(axis=0).mean()
     cure = Cure(gained, float(informed.correct(town.truth).mean()), float(error))
-    lecture.chapter("5. Noisy counts")
-    lecture.say(
+    demo.chapter("5. Noisy counts")
+    demo.say(
         """
         Now both hospitals publish noisy counts in cells that are fixed independently of the data: epsilon = 1/2 each,
         and so 1 together. The same attack:
         """
     )
-    beside(lecture, cure.gained)
-    lecture.say(
+    print_gain(demo, cure.gained)
+    demo.say(
         f"""
         An attacker who knows all other patients achieves more, within the limit of epsilon: {cure.informed:.1%}
         correct, compared with {gained.over[0].success.value:.1%} from age and sex; from the k-anonymous groups, such an
@@ -320,30 +319,30 @@ def main(out: Path | None = None) -> MedicalVisitsFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture, town = Demo(out=out), the_town()
+    demo, town = Demo(out=out), the_town()
     findings = MedicalVisitsFindings(
-        without_names(lecture),
-        the_register(lecture, town),
-        the_groups(lecture, town),
-        two_tables(lecture, town),
-        the_cure(lecture, town),
+        without_names(demo),
+        the_register(demo, town),
+        the_groups(demo, town),
+        two_tables(demo, town),
+        the_cure(demo, town),
     )
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo.chapter("Conclusion")
+    demo.say(
         """
         Unique people, homogeneous groups, two tables: a defence against one of these leaks does not prevent the next. A
         privacy guarantee has to hold for any background knowledge, and to compose. Noise can provide this;
         generalisation of values cannot.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: MedicalVisitsFindings) -> None:
+def draw(demo: Demo, findings: MedicalVisitsFindings) -> None:
     """Draw two panels: unique people, and success of guesses from groups and from noisy counts."""
-    lecture.panels(
+    demo.panels(
         "medical-visits",
         lambda ax: _draw_unique(ax, findings),
         lambda ax: _draw_guesses(ax, findings),

@@ -22,8 +22,7 @@ from ....audit.metrics import Gain, gain
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.learning.convex import OutputPerturbation
-from ...report.plots.style.canvas import logarithmic, style_axes, write
-from ...report.plots.style.palette import AMBER, BLUE, MUTED, VIOLATION
+from ...report.plots.style import AMBER, BLUE, MUTED, VIOLATION, logarithmic, style_axes, write
 from ..demo import Demo
 
 SEED = 2022
@@ -74,12 +73,12 @@ def others(X: Floats, y: Floats, patient: int) -> tuple[Floats, Floats]:
 
 
 # %%
-def one_patient(lecture: Demo, patient: int = 7) -> float:
+def one_patient(demo: Demo, patient: int = 7) -> float:
     """Reconstruct one patient, and return the largest error in an attribute."""
     X, y = patients()
     record = InformedAdversary(RIDGE, *others(X, y, patient)).recover(published(X, y))
-    lecture.chapter("1. One patient")
-    lecture.say(
+    demo.chapter("1. One patient")
+    demo.say(
         """
         A regression of 442 patients is published: ten coefficients, one intercept. An attacker knows all patients
         except one. The gradient at the minimum is zero, so that
@@ -91,9 +90,9 @@ def one_patient(lecture: Demo, patient: int = 7) -> float:
     )
     rows = [(name, f"{X[patient, j]:.6g}", f"{record.x[0, j]:.12g}") for j, name in enumerate(SHOWN)]
     rows.append(("disease progression", f"{y[patient]:g}", f"{record.y[0]:.12g}"))
-    lecture.table(["attribute", "in the file", "computed from the coefficients"], rows)
+    demo.table(["attribute", "in the file", "computed from the coefficients"], rows)
     error = float(np.abs(record.x[0] - X[patient]).max())
-    lecture.say(f"The largest error in any of the ten attributes is {error:.1g}.")
+    demo.say(f"The largest error in any of the ten attributes is {error:.1g}.")
     return error
 
 
@@ -132,7 +131,7 @@ def blind_ages(X: Floats) -> Floats:
     return np.asarray(middles[counts.argmax(axis=0)])
 
 
-def everybody(lecture: Demo) -> Gain:
+def all_people(demo: Demo) -> Gain:
     """Return the gain over both baselines, over all patients."""
     X, y = patients()
     guesses = {
@@ -143,14 +142,14 @@ def everybody(lecture: Demo) -> Gain:
     right = {name: np.abs(guess - X[:, 0]) <= YEARS for name, guess in guesses.items()}
     attack, blind, absent = right.values()
     result = gain(attack, without_release=blind, without_person=absent)
-    lecture.chapter("2. All patients, and baselines")
-    lecture.say(
+    demo.chapter("2. All patients, and baselines")
+    demo.say(
         f"""
         Every patient in turn is the unknown one. How often is the guessed age correct within {YEARS:g} years?
         """
     )
-    lecture.table(["guess", "correct"], [[name, f"{hits.mean():.1%}"] for name, hits in right.items()])
-    lecture.say(
+    demo.table(["guess", "correct"], [[name, f"{hits.mean():.1%}"] for name, hits in right.items()])
+    demo.say(
         f"""
         The gain over the better of both baselines is {result.headline.value:.1%} (with 95 % confidence at least
         {result.headline.lower:.1%}). In a regression without the patient, the known records explain the coefficients
@@ -173,16 +172,16 @@ def rounded(values: Floats, digits: int) -> Floats:
     return np.array([float(f"{value:.{digits}g}") for value in values])
 
 
-def rounding(lecture: Demo) -> dict[int, float]:
+def rounding(demo: Demo) -> dict[int, float]:
     """Return significant digits -> share of the patients whose age is correct."""
     X, y = patients()
     coefficients = published(X, y)
     guesses = ages(X, y, np.stack([rounded(coefficients, digits) for digits in DIGITS]))
     shares = dict(zip(DIGITS, np.mean(np.abs(guesses - X[:, 0]) <= YEARS, axis=1).tolist(), strict=True))
-    lecture.chapter("3. Rounding")
-    lecture.say("Publications print fewer digits. Share of ages that are correct within two years:")
-    lecture.table(["significant digits", "correct"], [[str(d), f"{share:.1%}"] for d, share in shares.items()])
-    lecture.say(
+    demo.chapter("3. Rounding")
+    demo.say("Publications print fewer digits. Share of ages that are correct within two years:")
+    demo.table(["significant digits", "correct"], [[str(d), f"{share:.1%}"] for d, share in shares.items()])
+    demo.say(
         f"""
         A guess without the release is correct for {float(np.mean(np.abs(blind_ages(X) - X[:, 0]) <= YEARS)):.1%}.
         Three digits protect these patients from this attack, but without a guarantee: rounding errors are not
@@ -216,7 +215,7 @@ class NoiseCurve:
     blind: float
 
 
-def noise(lecture: Demo, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
+def noise(demo: Demo, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
     """Return the analytic curve, and the measured success of the attack."""
     X, y = patients()
     rng = np.random.default_rng(SEED)
@@ -232,9 +231,9 @@ def noise(lecture: Demo, n_patients: int = 20, n_runs: int = 100) -> NoiseCurve:
             measured[place] += right.mean() / n_patients
     blind = prior_success(X[:, 0], tolerance=YEARS)
     curve_of_noise = NoiseCurve(NOISES, tuple(theory.tolist()), tuple(measured.tolist()), blind)
-    lecture.chapter("4. Noise")
-    lecture.say("Normal noise on each coefficient, and the share of correct ages: by the formula, and by the attack.")
-    lecture.table(
+    demo.chapter("4. Noise")
+    demo.say("Normal noise on each coefficient, and the share of correct ages: by the formula, and by the attack.")
+    demo.table(
         ["standard deviation of the noise", "formula", "attack"],
         [[f"{s:.0e}", f"{t:.1%}", f"{m:.1%}"] for s, t, m in zip(NOISES[::2], theory[::2], measured[::2], strict=True)],
     )
@@ -259,7 +258,7 @@ def scaled(X: Floats) -> tuple[Floats, float]:
     return np.column_stack([unit, np.ones(len(X))]) / size, float(2.0 / (high[0] - low[0]) / size)
 
 
-def private(lecture: Demo, n_patients: int = 60) -> dict[float, tuple[float, float]]:
+def private(demo: Demo, n_patients: int = 60) -> dict[float, tuple[float, float]]:
     """Return epsilon -> share of correct ages, and the accuracy of the model."""
     X, y = patients()
     rows, year = scaled(X)
@@ -278,18 +277,18 @@ def private(lecture: Demo, n_patients: int = 60) -> dict[float, tuple[float, flo
             right.append(abs(adversary.recover(coefficients).x[0, 0] - rows[patient, 0]) <= YEARS * year)
         accuracy = float(np.mean((released @ rows.T > 0.0) == late))
         by_epsilon[epsilon] = (float(np.mean(right)), accuracy)
-    lecture.chapter("5. Differential privacy")
-    lecture.say(
+    demo.chapter("5. Differential privacy")
+    demo.say(
         """
         The same attack on a logistic regression (does the disease progress faster than in the median patient?) with
         output perturbation, by epsilon:
         """
     )
-    lecture.table(
+    demo.table(
         ["epsilon", "correct ages", "accuracy"],
         [[f"{e:g}", f"{hits:.1%}", f"{accuracy:.1%}"] for e, (hits, accuracy) in by_epsilon.items()],
     )
-    lecture.say(
+    demo.say(
         """
         Even at an epsilon in the hundreds, which is a weak guarantee, this attack fails, and the predictions are still
         useful. The guarantee also covers every other attack.
@@ -328,25 +327,23 @@ def main(out: Path | None = None) -> RowOfARegressionFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = RowOfARegressionFindings(
-        one_patient(lecture), everybody(lecture), rounding(lecture), noise(lecture), private(lecture)
-    )
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    findings = RowOfARegressionFindings(one_patient(demo), all_people(demo), rounding(demo), noise(demo), private(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         """
         Eleven numbers about 442 patients revealed each of them exactly. Aggregation does not protect a person; noise
         with a privacy guarantee does.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: RowOfARegressionFindings) -> None:
+def draw(demo: Demo, findings: RowOfARegressionFindings) -> None:
     """Draw two panels: success against noise, and against epsilon."""
-    lecture.panels(
+    demo.panels(
         "row-of-a-regression",
         lambda ax: _draw_noise(ax, findings.noise),
         lambda ax: _draw_private(ax, findings),

@@ -25,8 +25,7 @@ from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data.deniability import DeniabilityDP, DeniableRelease, LearnedGenerator, learn_generator
 from ....mechanisms.synthetic_data.deniability.plausible_deniability import pass_log_probability
 from ...data.datasets import load
-from ...report.plots.style.canvas import EndLabel, end_labels, style_axes
-from ...report.plots.style.palette import AMBER, BLUE, CLAIM, GREEN
+from ...report.plots.style import AMBER, BLUE, CLAIM, GREEN, EndLabel, end_labels, style_axes
 from ..demo import Demo
 
 SEED = 2017
@@ -73,7 +72,7 @@ def made_up(rng: np.random.Generator) -> tuple[Domain, Ints]:
 
 
 # %%
-def exact_epsilons(lecture: Demo) -> dict[str, tuple[float, float]]:
+def exact_epsilons(demo: Demo) -> dict[str, tuple[float, float]]:
     """Return claimed and exact epsilon at delta = 0.001 of the correct mechanism and of three broken ones."""
     kinds = {
         "noisy threshold, half withheld": DeniableRelease(),
@@ -86,18 +85,18 @@ def exact_epsilons(lecture: Demo) -> dict[str, tuple[float, float]]:
         truth = mechanism.exact_guarantee()
         assert truth is not None
         epsilons[name] = mechanism.guarantee().epsilon(1e-3), truth.epsilon(1e-3)
-    lecture.chapter("1. Deniable is not private")
-    lecture.say(
+    demo.chapter("1. Deniable is not private")
+    demo.say(
         """
         A record y is generated from a record d, and released if at least k = 20 records could have generated it with
         about the same probability. Epsilon at delta = 0.001, as claimed by the theorem and as computed exactly from the
         distribution of the outputs:
         """
     )
-    lecture.table(
+    demo.table(
         ["mechanism", "claimed", "exact"], [[name, *(f"{e:.3f}" for e in two)] for name, two in epsilons.items()]
     )
-    lecture.say(
+    demo.say(
         """
         The last row is the published mechanism. 40 records pass, and one outlier cannot: with it, no record is released
         in 1 run of 41. Withholding half of all runs, independently of the data, is sufficient to hide this event.
@@ -148,7 +147,7 @@ def told_apart(generated: Ints, real: Ints, rng: np.random.Generator) -> list[fl
     return [float(models[m].fit(table[:n], label[:n]).score(table[n:], label[n:])) for m in ("forest", "tree")]
 
 
-def utility(lecture: Demo) -> tuple[str, dict[str, list[float]]]:
+def utility(demo: Demo) -> tuple[str, dict[str, list[float]]]:
     """Return the name of the data and, by kind of records, three accuracies, two of the game, and the pass rate."""
     rng = np.random.default_rng(SEED)
     source, domain, records = people(rng)
@@ -163,8 +162,8 @@ def utility(lecture: Demo) -> tuple[str, dict[str, list[float]]]:
         for name, (generated, share) in tables.items()
     }
     structure, parameters = (guarantee.epsilon(1e-6) for guarantee in learned.guarantees())
-    lecture.chapter("2. Utility of the records")
-    lecture.say(
+    demo.chapter("2. Utility of the records")
+    demo.say(
         f"""
         {len(records):,} records ({source}) of {m} attributes. The structure is learned with epsilon
         {structure:.2f}, the tables with {parameters:.2f} (delta = 1e-6); one record with {K} plausible seeds, gamma =
@@ -174,7 +173,7 @@ def utility(lecture: Demo) -> tuple[str, dict[str, list[float]]]:
         """
     )
     columns = ["records", *classifiers(), "game: forest", "tree", "pass"]
-    lecture.table(columns, [[name, *(f"{value:.1%}" for value in row)] for name, row in results.items()])
+    demo.table(columns, [[name, *(f"{value:.1%}" for value in row)] for name, row in results.items()])
     return source, results
 
 
@@ -194,16 +193,16 @@ def main(out: Path | None = None) -> DeniableRecordsFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    epsilons = exact_epsilons(lecture)
-    findings = DeniableRecordsFindings(epsilons, *utility(lecture))
-    draw(lecture)
+    demo = Demo(out=out)
+    epsilons = exact_epsilons(demo)
+    findings = DeniableRecordsFindings(epsilons, *utility(demo))
+    draw(demo)
     return findings
 
 
-def draw(lecture: Demo) -> None:
+def draw(demo: Demo) -> None:
     """Draw two panels: the probability of passing the test, and the epsilon of the theorem."""
-    lecture.panels(
+    demo.panels(
         "deniable-records",
         _draw_passing,
         _draw_theorem,

@@ -25,9 +25,8 @@ from ....mechanisms import Relation
 from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
 from ...data.people import people
-from ...report.plots.disclosure import RiskByAttack
-from ...report.plots.style.canvas import style_axes
-from ...report.plots.style.palette import AMBER, BLUE, MUTED
+from ...report.plots.gain import SuccessByAttack
+from ...report.plots.style import AMBER, BLUE, MUTED, style_axes
 from ..demo import Demo
 
 SEED = 2014
@@ -100,12 +99,12 @@ def measured() -> dict[tuple[str, str], Disclosed]:
     return disclosed
 
 
-def three_risks(lecture: Demo) -> dict[tuple[str, str], Disclosed]:
+def three_risks(demo: Demo) -> dict[tuple[str, str], Disclosed]:
     """Print the table of both synthesisers and three attacks, and return the results."""
     disclosed = measured()
     total = disclosed["copies", "inference"].overall
-    lecture.chapter("1. Attacks and baselines")
-    lecture.say(
+    demo.chapter("1. Attacks and baselines")
+    demo.say(
         f"""
         A town: age, birthday, sex, place and illness of {2 * N_HALF} people, in two halves. Two synthesisers generate a
         table from each half. One memorises its people, and returns copies. The other is private: it counts sex with
@@ -121,8 +120,8 @@ def three_risks(lecture: Demo) -> dict[tuple[str, str], Disclosed]:
         percentage points:
         """
     )
-    lecture.table(["table, attack", "correct", "no table", "other half", "gain (95 %)"], _rows(disclosed))
-    lecture.say(
+    demo.table(["table, attack", "correct", "no table", "other half", "gain (95 %)"], _rows(disclosed))
+    demo.say(
         """
         All three attacks gain from the copies; none has a significant gain from the private table, on which they
         succeed equally often without the person. Note the success rate without any table: some random descriptions fit
@@ -154,15 +153,15 @@ def points(rate: Rate) -> str:
 
 
 # %%
-def worst_groups(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> None:
+def worst_groups(demo: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> None:
     """Print the group with the largest gain of each synthesiser and attack."""
-    lecture.chapter("2. The worst group")
+    demo.chapter("2. The worst group")
     rows = []
     for (name, risk), result in disclosed.items():
         group, worst = result.worst
         rows.append([f"{name}, {risk}", points(result.overall.headline), group, points(worst.headline)])
-    lecture.table(["table, attack", "gain, all people", "worst age", "its gain"], rows)
-    lecture.say(
+    demo.table(["table, attack", "gain, all people", "worst age", "its gain"], rows)
+    demo.say(
         """
         Groups are smaller, so that their intervals are wider: the five intervals of a row hold simultaneously with 95 %
         confidence. If the interval of the worst group contains 0, there is no evidence of a leak.
@@ -179,7 +178,7 @@ def worst_groups(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) 
 
 
 # %%
-def allowed(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
+def allowed(demo: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> dict[str, float]:
     """Return attack -> largest gain that the guarantee allows, at the success rate measured without the person."""
     claim = PRIVATE.guarantee()
     largest_gain = {}
@@ -187,8 +186,8 @@ def allowed(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> di
         without = disclosed["private", risk].overall[PERSON].success
         p0 = np.linspace(without.lower, without.upper, 200)
         largest_gain[risk] = float((1.0 - claim.tradeoff(p0) - p0).max())
-    lecture.chapter("3. What a guarantee allows")
-    lecture.say(
+    demo.chapter("3. What a guarantee allows")
+    demo.say(
         f"""
         The private synthesiser guarantees {claim}, for one person who is replaced by another. For every success rate
         without the person within its interval, no attack can gain more than the last column, in percentage points, on
@@ -197,8 +196,8 @@ def allowed(lecture: Demo, disclosed: Mapping[tuple[str, str], Disclosed]) -> di
     )
     gained = {risk: points(disclosed["private", risk].overall.headline) for risk in ATTACKS}
     rows = [[risk, gained[risk], f"{100 * largest_gain[risk]:+.0f}"] for risk in ATTACKS]
-    lecture.table(["attack", "measured gain (95 %)", "largest allowed gain"], rows)
-    lecture.say(
+    demo.table(["attack", "measured gain (95 %)", "largest allowed gain"], rows)
+    demo.say(
         """
         These attacks gain much less than the guarantee allows. This is no evidence for the guarantee: they are only
         three attacks on average people. An audit of the worst-case record tests the guarantee:
@@ -228,25 +227,25 @@ def main(out: Path | None = None) -> DisclosureFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    disclosed = three_risks(lecture)
-    worst_groups(lecture, disclosed)
-    findings = DisclosureFindings(disclosed, allowed(lecture, disclosed))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    disclosed = three_risks(demo)
+    worst_groups(demo, disclosed)
+    findings = DisclosureFindings(disclosed, allowed(demo, disclosed))
+    demo.chapter("Conclusion")
+    demo.say(
         """
         Compare every attack with its success without the person. Report the worst group. And do not take the failure of
         an attack for a proof of privacy.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: DisclosureFindings) -> None:
+def draw(demo: Demo, findings: DisclosureFindings) -> None:
     """Draw two panels: the attacks with their baselines, and the gains for all people and for the worst group."""
-    lecture.panels(
+    demo.panels(
         "disclosure",
         lambda ax: _draw_success(ax, findings),
         lambda ax: _draw_gains(ax, findings),
@@ -258,7 +257,7 @@ def draw(lecture: Demo, findings: DisclosureFindings) -> None:
 
 
 def _draw_success(ax: Axes, findings: DisclosureFindings) -> None:
-    risks = RiskByAttack({f"{name},\n{risk}": result.overall for (name, risk), result in findings.disclosed.items()})
+    risks = SuccessByAttack({f"{name},\n{risk}": result.overall for (name, risk), result in findings.disclosed.items()})
     risks.plot(ax)
     style_axes(ax, title="Success rates of attacks and baselines", x="correct (% of people)", y="table, attack")
 

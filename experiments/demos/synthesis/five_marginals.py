@@ -26,8 +26,7 @@ from ....mechanisms import GaussianDP
 from ....mechanisms.core.records import remove_record
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.synthetic_data import CodedTable, GraphicalModel, SelectMeasureGenerate
-from ...report.plots.style.canvas import logarithmic, style_axes
-from ...report.plots.style.palette import AMBER, BLUE
+from ...report.plots.style import AMBER, BLUE, logarithmic, style_axes
 from ..demo import Demo
 from .generators.census import ADULT, FIVE, census
 
@@ -52,15 +51,15 @@ def error(counts: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
 
 
 # %%
-def cost(lecture: Demo) -> dict[str, tuple[float, float, float]]:
+def cost(demo: Demo) -> dict[str, tuple[float, float, float]]:
     """Return rho, textbook epsilon and exact epsilon of each relation."""
     by_relation = {}
     for relation in ("add_remove", "replace_one"):
         chosen = replace(FIVE, relation=Relation.of(relation))
         claim = chosen.concentrated(ADULT)
         by_relation[relation] = (claim.rho, claim.textbook_epsilon(DELTA), chosen.guarantee(ADULT).epsilon(DELTA))
-    lecture.chapter("1. Privacy loss")
-    lecture.say(
+    demo.chapter("1. Privacy loss")
+    demo.say(
         f"""
         Five marginals of 14 attributes; every count gets Gaussian noise of standard deviation {NOISES[0]:g}.
         The rho of concentrated DP, its textbook epsilon at delta = {DELTA:g}, and the exact epsilon:
@@ -69,7 +68,7 @@ def cost(lecture: Demo) -> dict[str, tuple[float, float, float]]:
     rows = [
         [relation, f"{rho:.4f}", f"{book:.5f}", f"{exact:.5f}"] for relation, (rho, book, exact) in by_relation.items()
     ]
-    lecture.table(["relation", "rho", "textbook epsilon", "exact epsilon"], rows)
+    demo.table(["relation", "rho", "textbook epsilon", "exact epsilon"], rows)
     return by_relation
 
 
@@ -81,7 +80,7 @@ def cost(lecture: Demo) -> dict[str, tuple[float, float, float]]:
 
 
 # %%
-def worth(lecture: Demo, table: CodedTable) -> dict[tuple[str, ...], tuple[float, float]]:
+def worth(demo: Demo, table: CodedTable) -> dict[tuple[str, ...], tuple[float, float]]:
     """Return the error of each marginal as measured (NaN if it was not measured) and as fitted."""
     rng = np.random.default_rng(SEED)
     generator = GraphicalModel()
@@ -93,13 +92,13 @@ def worth(lecture: Demo, table: CodedTable) -> dict[tuple[str, ...], tuple[float
         exact = table.marginal(names)
         before = error(answers[names], exact) if names in answers else float("nan")
         errors[names] = (before, error(fitted.marginal(names), exact))
-    lecture.chapter("2. Errors")
-    lecture.say("Error of a marginal: sum of the absolute errors of its counts, divided by the number of records.")
+    demo.chapter("2. Errors")
+    demo.say("Error of a marginal: sum of the absolute errors of its counts, divided by the number of records.")
     rows = [
         [", ".join(names), "-" if before != before else f"{before:.4f}", f"{after:.4f}"]
         for names, (before, after) in errors.items()
     ]
-    lecture.table(["marginal", "as measured", "as fitted"], rows)
+    demo.table(["marginal", "as measured", "as fitted"], rows)
     return errors
 
 
@@ -110,7 +109,7 @@ def worth(lecture: Demo, table: CodedTable) -> dict[tuple[str, ...], tuple[float
 
 
 # %%
-def shown(lecture: Demo, table: CodedTable) -> dict[float, tuple[float, float]]:
+def shown(demo: Demo, table: CodedTable) -> dict[float, tuple[float, float]]:
     """Return mu of the claim, and its lower bound, for two noises."""
     pair = remove_record(table.records, 0)
     by_noise = {}
@@ -118,15 +117,15 @@ def shown(lecture: Demo, table: CodedTable) -> dict[float, tuple[float, float]]:
         mechanism = SelectMeasureGenerate(ADULT, replace(FIVE, standard_deviation=noise), GraphicalModel())
         result = audit(mechanism, pair, bound="accountant-family", trials=trials, delta=DELTA, seed=SEED)
         by_noise[noise] = (math.sqrt(len(FIVE.marginals)) / noise, mu_of(result.bound.epsilon))
-    lecture.chapter("3. Audit of the measurements")
-    lecture.say(
+    demo.chapter("3. Audit of the measurements")
+    demo.say(
         """
         The adversary observes the noisy counts, and knows all people except one. Lower bounds on mu with 95 %
         confidence, compared with the claim mu = sqrt(5) / noise:
         """
     )
     rows = [[f"{noise:g}", f"{mu:.4f}", f"{bound:.4f}", f"{bound / mu:.0%}"] for noise, (mu, bound) in by_noise.items()]
-    lecture.table(["noise", "mu", "lower bound", "of the claim"], rows)
+    demo.table(["noise", "mu", "lower bound", "of the claim"], rows)
     return by_noise
 
 
@@ -152,20 +151,20 @@ def main(out: Path | None = None) -> FiveMarginalsFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
+    demo = Demo(out=out)
     name, table = census()
-    lecture.say(f"The data: {name}, {len(table):,} records of {len(ADULT.names)} attributes.")
-    findings = FiveMarginalsFindings(name, cost(lecture), worth(lecture, table), shown(lecture, table))
-    lecture.chapter("Conclusion")
-    lecture.say("Only measurements have a privacy loss; post-processing has none, and may even reduce the error.")
-    draw(lecture, findings)
+    demo.say(f"The data: {name}, {len(table):,} records of {len(ADULT.names)} attributes.")
+    findings = FiveMarginalsFindings(name, cost(demo), worth(demo, table), shown(demo, table))
+    demo.chapter("Conclusion")
+    demo.say("Only measurements have a privacy loss; post-processing has none, and may even reduce the error.")
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: FiveMarginalsFindings) -> None:
+def draw(demo: Demo, findings: FiveMarginalsFindings) -> None:
     """Draw the errors of the marginals, as measured and as fitted."""
-    lecture.panels(
+    demo.panels(
         "five-marginals",
         lambda ax: _draw_errors(ax, findings.worth),
         title="Five marginals of a census",

@@ -26,8 +26,7 @@ from ....mechanisms.broken.synthetic_data import Resampled
 from ....mechanisms.core.records import replace_record
 from ....mechanisms.noise.queries import Domain
 from ....mechanisms.synthetic_data import FixedMarginals, GraphicalModel, SelectMeasureGenerate
-from ...report.plots.style.canvas import EndLabel, end_labels, logarithmic, style_axes, write
-from ...report.plots.style.palette import AMBER, CLAIM, GREEN
+from ...report.plots.style import AMBER, CLAIM, GREEN, EndLabel, end_labels, logarithmic, style_axes, write
 from ..demo import Demo
 
 SEED = 1979
@@ -68,28 +67,28 @@ def pair() -> Neighbours:
 
 
 # %%
-def best_model(lecture: Demo) -> dict[int, float]:
+def best_model(demo: Demo) -> dict[int, float]:
     """Return the measured share of the records that occur in a table of equal size, by the number of records."""
     shares = {}
     for n in SIZES:
         tables = Resampled(1.0, n_records=n).release(np.arange(n)[:, None], 1_000, np.random.default_rng(n)).values
         in_order = np.sort(tables[:, :, 0], axis=1)
         shares[n] = float(np.mean((np.diff(in_order, axis=1) > 0).sum(axis=1) + 1) / n)
-    lecture.chapter("1. A generative model")
-    lecture.say(
+    demo.chapter("1. A generative model")
+    demo.say(
         """
         The model is the empirical distribution of the records, which has the best fit. It draws n rows independently.
         What share of the n people occurs in the table unchanged?
         """
     )
-    lecture.table(
+    demo.table(
         ["records n", *(f"{n:,}" for n in SIZES)],
         [
             ["in the table", *(f"{share:.1%}" for share in shares.values())],
             ["1 - (1 - 1/n)^n", *(f"{Resampled(1.0, n_records=n).share_shown:.1%}" for n in SIZES)],
         ],
     )
-    lecture.say(
+    demo.say(
         """
         63.2 %, or 1 - 1/e. An invertible transformation, such as adding ten years to every age, changes nothing.
         Random generation and realistic rows do not provide privacy.
@@ -134,7 +133,7 @@ class GeneratorResult:
     result: AuditResult
 
 
-def generators(lecture: Demo) -> dict[str, GeneratorResult]:
+def generators(demo: Demo) -> dict[str, GeneratorResult]:
     """Return the metric and the audit of each generator."""
     private = private_columns()
     examined = {
@@ -142,8 +141,8 @@ def generators(lecture: Demo) -> dict[str, GeneratorResult]:
         "exact columns": _examined("exact columns", independent_columns, claim=private.guarantee()),
         "private columns": _examined("private columns", private),
     }
-    lecture.chapter("2. A metric, and an audit")
-    lecture.say(
+    demo.chapter("2. A metric, and an audit")
+    demo.say(
         f"""
         One patient has a unique diagnosis. The model above is compared with two that draw every column independently:
         one from the exact shares of its values, one from counts with Gaussian noise of standard deviation
@@ -151,7 +150,7 @@ def generators(lecture: Demo) -> dict[str, GeneratorResult]:
         audit runs each generator with her and with an ordinary patient in her place, {TRIALS:,} times each.
         """
     )
-    lecture.table(
+    demo.table(
         ["generator", "closer to patients", f"lower bound (delta {DELTA:g})", "claim", "verdict"],
         [
             [
@@ -164,7 +163,7 @@ def generators(lecture: Demo) -> dict[str, GeneratorResult]:
             for generator in examined.values()
         ],
     )
-    lecture.say(
+    demo.say(
         """
         The metric detects the copies. It does not detect the leak of the second generator, which copies no record, but
         releases her diagnosis in two of three tables with her and in none without her. The audit detects both. With
@@ -190,7 +189,7 @@ def _examined(name: str, generator: Any, claim: Guarantee | None = None) -> Gene
 
 
 # %%
-def cost(lecture: Demo) -> dict[str, tuple[float, float]]:
+def cost(demo: Demo) -> dict[str, tuple[float, float]]:
     """Return the mean total variation distance of each column: exact columns, private columns."""
     records = pair().d1
     tables = [
@@ -205,13 +204,13 @@ def cost(lecture: Demo) -> dict[str, tuple[float, float]]:
             for table in tables
         ]
         distances[name] = (float(errors[0]), float(errors[1]))
-    lecture.chapter("3. Utility")
-    lecture.say("Mean total variation distance of the shares of a column from those of the patients:")
-    lecture.table(
+    demo.chapter("3. Utility")
+    demo.say("Mean total variation distance of the shares of a column from those of the patients:")
+    demo.table(
         ["column", "exact columns", "private columns"],
         [[name, *(f"{error:.1%}" for error in errors)] for name, errors in distances.items()],
     )
-    lecture.say(
+    demo.say(
         """
         For a hundred people, the error due to noise is similar to that of random sampling of rows. With ten times as
         many people, the error due to noise is a tenth, and that of sampling a third.
@@ -236,20 +235,20 @@ def main(out: Path | None = None) -> SyntheticIsNotPrivateFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = SyntheticIsNotPrivateFindings(best_model(lecture), generators(lecture), cost(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    findings = SyntheticIsNotPrivateFindings(best_model(demo), generators(demo), cost(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         "Synthetic describes the generation of a table. Private means that the table hardly depends on any one person."
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: SyntheticIsNotPrivateFindings) -> None:
+def draw(demo: Demo, findings: SyntheticIsNotPrivateFindings) -> None:
     """Draw two panels: share of records in the table by their number, and metric and audit of three generators."""
-    lecture.panels(
+    demo.panels(
         "synthetic-is-not-private",
         lambda ax: _draw_shares(ax, findings),
         lambda ax: _draw_generators(ax, findings),

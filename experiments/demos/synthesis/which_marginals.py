@@ -26,8 +26,7 @@ from ....mechanisms.core.relation import Relation
 from ....mechanisms.noise.queries.domain import Domain
 from ....mechanisms.synthetic_data import MST, CodedTable
 from ....mechanisms.synthetic_data.selection import spanning_trees
-from ...report.plots.style.canvas import style_axes
-from ...report.plots.style.palette import AMBER, BLUE, GREEN
+from ...report.plots.style import AMBER, BLUE, GREEN, style_axes
 from ..demo import Demo
 
 SEED = 2021
@@ -140,11 +139,11 @@ def _audited(counts: list[NDArray[np.float64]], deviation: float) -> float:
     return low
 
 
-def where_it_goes(lecture: Demo) -> list[Part]:
+def where_it_goes(demo: Demo) -> list[Part]:
     """Print the table of all parts, and return them."""
     published = parts()
-    lecture.chapter("1. Contribution of each part")
-    lecture.say(
+    demo.chapter("1. Contribution of each part")
+    demo.say(
         f"""
         {N_PEOPLE} people and you: {", ".join(DOMAIN.names)}. MST with rho 1 counts the attributes, selects four of the
         ten pairs, and counts these. Your record increases one count of each marginal by one:
@@ -169,10 +168,10 @@ def where_it_goes(lecture: Demo) -> list[Part]:
         "information (nats)",
         "others in your cell",
     ]
-    lecture.table(heads, rows)
+    demo.table(heads, rows)
     total = sum(part.information for part in published)
     choice = next(part for part in published if part.name.startswith("choice"))
-    lecture.say(
+    demo.say(
         f"""
         The second column is the share of runs that measured the marginal. "Mu" is the parameter of Gaussian
         differential privacy, with a lower bound from an audit of the noisy count of your cell, with 95 % confidence for
@@ -205,24 +204,24 @@ def main(out: Path | None = None) -> WhichMarginalsFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    findings = WhichMarginalsFindings(where_it_goes(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    findings = WhichMarginalsFindings(where_it_goes(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         """
         By post-processing, a table drawn from these counts leaks no more than the counts. The counts that are measured
         most often leak most. The number of other people in a cell makes no difference, since the noise does not depend
         on it.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: WhichMarginalsFindings) -> None:
+def draw(demo: Demo, findings: WhichMarginalsFindings) -> None:
     """Draw two panels: information of each part, and share of runs that measure each pair, by side."""
-    lecture.panels(
+    demo.panels(
         "which-marginals",
         lambda ax: _draw_information(ax, findings.parts),
         lambda ax: _draw_pairs(ax, findings.parts),

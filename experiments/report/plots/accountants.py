@@ -11,8 +11,7 @@ from ....audit.results.text import percent
 from ....mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS, epsilon_curves
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import number
-from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, style_axes
-from .style.palette import BOUND, series_colour
+from .style import BOUND, EndLabel, axes_or_new, end_labels, logarithmic, series_colour, style_axes
 
 SHOWN = "lower bound of an audit"
 DASHES = ((0, (5, 2)), "-", (0, (3, 1.5, 1, 1.5)), (0, (1, 1)))

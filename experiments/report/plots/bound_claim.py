@@ -13,9 +13,8 @@ from ....audit.evidence.verdict import Verdict
 from ....audit.results.audit_result import AuditResult
 from ..results.formatting import delta_text, distinct_texts, long_key
 from .lines import Lines, Series
-from .number_line import draw_number_line
-from .style.canvas import axes_or_new
-from .sweep_lines import draw_lines
+from .style import axes_or_new
+from .sweep_lines import draw_lines, draw_number_line
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult

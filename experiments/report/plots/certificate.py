@@ -20,9 +20,20 @@ from ....audit.calibration.certificate import Certificate
 from ....audit.calibration.methods import BOUND, KNOWN, PEER, UNCORRECTED
 from ....audit.results.text import percent
 from ..results.formatting import cut, number
-from .style.canvas import EndLabel, axes_or_new, end_labels, logarithmic, new_figure, style_axes
-from .style.files import save
-from .style.palette import AMBER, CLAIM, RULE, SERIES, VIOLATION
+from .style import (
+    AMBER,
+    CLAIM,
+    RULE,
+    SERIES,
+    VIOLATION,
+    EndLabel,
+    axes_or_new,
+    end_labels,
+    logarithmic,
+    new_figure,
+    save,
+    style_axes,
+)
 from .sweep_lines import MARKERS
 
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)

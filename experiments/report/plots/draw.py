@@ -20,18 +20,15 @@ from ..results.formatting import cut, number, parameters_text
 from .bound_claim import BoundClaim
 from .ladder import LadderPlot
 from .profile import Profile
-from .reconstruction_success import SuccessCeiling
-from .reconstruction_sweep import SuccessSweep
+from .reconstruction import SuccessCeiling, SuccessSweep
 from .scores import ScoreHistogram
-from .style.canvas import SMALL, NotebookFigure, new_figure
-from .style.files import FONT, save
-from .style.palette import INK, MUTED
+from .style import FONT, INK, MUTED, SMALL, NotebookFigure, new_figure, save
 from .tradeoff import Tradeoff
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult
 
-SHOWN = 6
+N_DETAILED = 6
 """Number of audits of a sweep with separate figures: violations first, then spread over the sweep."""
 
 
@@ -129,7 +126,7 @@ def draw_result(result: AuditResult) -> NotebookFigure:
     return figure
 
 
-def shown(points: Sequence[SweepPoint], limit: int = SHOWN) -> list[int]:
+def shown(points: Sequence[SweepPoint], limit: int = N_DETAILED) -> list[int]:
     """Return the indices of the audits with separate figures, in the order of the sweep.
 
     Up to half of them are violations; the rest is spread evenly from the first audit to the last.
@@ -157,4 +154,4 @@ def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "") 
     return save(figure, stem, title=f"{of}: {plot.title}" if of else plot.title, description=plot.caption)
 
 
-__all__ = ["SHOWN", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]
+__all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]

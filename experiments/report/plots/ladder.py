@@ -27,8 +27,7 @@ from ..results.formatting import (
     percent_range,
     refuted_text,
 )
-from .style.canvas import SMALL, axes_or_new, style_axes, write
-from .style.palette import BOUND, CLAIM, EXACT, MUTED, VIOLATION, Colour
+from .style import BOUND, CLAIM, EXACT, MUTED, SMALL, VIOLATION, Colour, axes_or_new, style_axes, write
 
 if TYPE_CHECKING:
     from ..results.sweep import SweepPoint, SweepResult

@@ -18,9 +18,20 @@ from ....audit.metrics.membership.text import too_few_models
 from ....audit.results.text import percent
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import cut, share
-from .style.canvas import NotebookFigure, axes_or_new, logarithmic, new_figure, style_axes
-from .style.files import save
-from .style.palette import CLAIM, MUTED, SERIES, SIDE0, VIOLATION, series_colour
+from .style import (
+    CLAIM,
+    MUTED,
+    SERIES,
+    SIDE0,
+    VIOLATION,
+    NotebookFigure,
+    axes_or_new,
+    logarithmic,
+    new_figure,
+    save,
+    series_colour,
+    style_axes,
+)
 
 BINS = 25
 SIGNIFICANCE = 0.05
@@ -56,7 +67,7 @@ class MembershipRoc:
         n_out: number of non-members' scores; rates below 1 / n_out cannot be observed.
         confidence: confidence of the band of the first curve.
         clustered: True if the band is approximate because scores share models and records.
-        found: true positive rate of the first attack at a false positive rate of 1 %.
+        tpr: true positive rate of the first attack at a false positive rate of 1 %.
     """
 
     curves: tuple[MembershipCurve, ...]
@@ -64,7 +75,7 @@ class MembershipRoc:
     n_out: int
     confidence: float
     clustered: bool
-    found: float
+    tpr: float
 
     @classmethod
     def from_result(cls, result: MembershipResult) -> MembershipRoc:
@@ -80,7 +91,7 @@ class MembershipRoc:
     def title(self) -> str:
         """True positive rate of the headline attack, as a sentence."""
         name = cut(self.curves[0].name, 40)
-        return f"At {share(AT)} false positives, {name} identifies {share(self.found)} of the members"
+        return f"At {share(AT)} false positives, {name} identifies {share(self.tpr)} of the members"
 
     @property
     def caption(self) -> str:

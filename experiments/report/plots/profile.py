@@ -14,8 +14,7 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import percent
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import number
-from .style.canvas import axes_or_new, logarithmic, style_axes, write
-from .style.palette import BOUND, CLAIM, MUTED, VIOLATION
+from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes, write
 
 DEEPEST = 1e-12
 """Smallest delta on the logarithmic part of the axis; smaller ones are drawn close to 0."""

@@ -15,8 +15,7 @@ from ....audit.evidence.scores import Tally
 from ....audit.results.audit_result import AuditResult
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import cut, number, share
-from .style.canvas import axes_or_new, logarithmic, style_axes
-from .style.palette import MUTED, SIDE0, SIDE1
+from .style import MUTED, SIDE0, SIDE1, axes_or_new, logarithmic, style_axes
 
 BEGINS = "threshold of the bound"
 OUT: Any = "-"

@@ -15,8 +15,7 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import percent
 from ....mechanisms.core.arrays import Floats
 from ..results.formatting import share
-from .style.canvas import axes_or_new, logarithmic, style_axes
-from .style.palette import BOUND, CLAIM, MUTED, VIOLATION
+from .style import BOUND, CLAIM, MUTED, VIOLATION, axes_or_new, logarithmic, style_axes
 
 ALLOWED, FORBIDDEN, OBSERVED = "claim: smallest errors allowed", "forbidden by the claim", "attack, observed"
 FAINT = 0.13

@@ -1,10 +1,9 @@
-"""What an experiment found: the result of a sweep, its numbers and findings in words, and what it was computed with.
+"""Results of an experiment: numbers, findings in words, and provenance.
 
-formatting.py   numbers and parameters as people write them, in figures and in reports alike
-provenance.py   what a result depended on besides its configuration: versions, commit, machine
-sentences.py    what a result says, in sentences
-sweep.py        the result of an experiment: its audits, and one verdict that is corrected over all of them
-times.py        times.json: how long each audit of a run took
+formatting.py   text of numbers and parameters, for figures and reports
+provenance.py   versions, commit and machine of a result, and durations of its audits
+sentences.py    the interpretation of results, in sentences
+sweep.py        the result of an experiment: its audits, and a verdict that is corrected for their number
 """
 
 from .provenance import environment as environment

@@ -49,10 +49,10 @@ def p_text(p_value: float, significance: float, digits: int = 2) -> str:
     return number(p_value, digits_beside(p_value, significance, digits))
 
 
-def apart(value: float, limit: float, digits: int = 3) -> tuple[str, str]:
+def distinguishable(value: float, limit: float, digits: int = 3) -> tuple[str, str]:
     """Return both numbers with enough digits to distinguish them.
 
-    >>> apart(1.0004, 1.0), apart(2.5, 1.0)
+    >>> distinguishable(1.0004, 1.0), distinguishable(2.5, 1.0)
     (('1.0004', '1'), ('2.5', '1'))
     """
     return number(value, digits_beside(value, limit, digits)), number(limit, digits_beside(value, limit, digits))

@@ -1,19 +1,26 @@
-"""Provenance of a result in addition to its configuration: versions, commit, machine. Stored next to the result.
+"""Provenance of a result in addition to its configuration: versions, commit, machine, and duration of each audit.
 
-Code and packages are inspected once per process, since imported code does not change with its files.
+`environment.json` and `times.json` are stored next to the result. Code and packages are inspected once per process,
+since imported code does not change with its files.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ....audit.trials.folder import Folder
+
+TIMES = "times.json"
+"""File with the duration of each audit, separate from the numbers, which are the same on every machine."""
 PACKAGES = (
     "dpassay",
     "numpy",
@@ -25,8 +32,8 @@ PACKAGES = (
     "dp-accounting",
     "pydantic",
 )
-HOME = Path(__file__).resolve().parents[2]
-"""Folder of the packages of dpassay."""
+HOME = Path(__file__).resolve().parents[3]
+"""Folder of the rooms of dpassay."""
 ROOMS = ("mechanisms", "attacks", "audit", "experiments")
 
 
@@ -96,3 +103,17 @@ def _git(*arguments: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()
+
+
+def read_times(directory: Path) -> dict[str, float]:
+    """Return wall-clock seconds by the folder of the trials of an audit; empty without a record."""
+    try:
+        seconds_by_point = json.loads(Folder(directory).read(TIMES))
+        return {str(point): float(seconds) for point, seconds in seconds_by_point.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def times_text(times: Mapping[str, float]) -> str:
+    """Return the text of `times.json`; for a continued run, `times` has the sums over all sessions."""
+    return json.dumps({point: round(seconds, 3) for point, seconds in times.items()}, indent=1) + "\n"

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 from ....audit.evidence.verdict import Verdict, mostly_unseen
 from ....audit.results.audit_result import AuditResult
 from ....audit.results.text import INDEPENDENT, new_outputs, percent, what_to_change, without_low_bits
-from .formatting import DAGGER, IN_FAMILY, NOTHING_ASSUMED, apart, number, parameters_text, percent_of, percent_range
+from .formatting import (
+    DAGGER,
+    IN_FAMILY,
+    NOTHING_ASSUMED,
+    distinguishable,
+    number,
+    parameters_text,
+    percent_of,
+    percent_range,
+)
 from .sweep import SweepPoint, SweepResult
 
 HEADLINE = {
@@ -66,7 +75,7 @@ def _violation(sweep: SweepResult) -> str:
     refuted = [point for point in sweep.points if point.verdict is Verdict.VIOLATION]
     worst = max(refuted, key=lambda point: point.result.bound.epsilon - point.result.claim)
     result, confidence = worst.result, percent(sweep.confidence)
-    bound, claimed = apart(result.bound.epsilon, result.claim)
+    bound, claimed = distinguishable(result.bound.epsilon, result.claim)
     where, end = result.refuted_elsewhere, "The implementation, the proof or the accounting is wrong."
     witness = next((point for point in refuted if point.result.witness is not None), None)
     if witness is not None:

@@ -1,15 +1,20 @@
-"""Datasets: what is loaded, and what is said when something is missing."""
+"""Datasets: what is loaded, and the errors for missing parts."""
 
 import json
 import random
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpassay.experiments.config.sections import DataSection
 from dpassay.experiments.config.tasks.build import load_data
 from dpassay.experiments.data import datasets
+from dpassay.experiments.data.census import ages_law, census_blocks, female_share, population
+from dpassay.experiments.data.datasets import load
+from dpassay.experiments.data.images import oriented_gradients
 from dpassay.mechanisms.core.errors import DataError, ParameterError, UnknownNameError
+from dpassay.mechanisms.query_release.tables import census_domain
 
 
 @pytest.mark.parametrize(
@@ -218,3 +223,67 @@ def test_a_blank_in_a_column_that_is_not_chosen_does_not_matter(tmp_path):
     (tmp_path / "people.csv").write_text("age,name\n31,Ann\n,Bob\n")
     section = DataSection(name="csv", path=str(tmp_path / "people.csv"), columns=["name"])
     assert load_data(section)["name"].tolist() == ["Ann", "Bob"]
+
+
+IMAGES = np.random.default_rng(0).random((3, 28, 28))
+
+
+def test_a_quarter_turn_moves_cells_and_directions_and_nothing_else():
+    found = oriented_gradients(IMAGES.reshape(3, -1)).reshape(3, 8, 7, 7)
+    turned = oriented_gradients(np.rot90(IMAGES, axes=(1, 2)).reshape(3, -1)).reshape(3, 8, 7, 7)
+    np.testing.assert_allclose(turned, np.roll(np.rot90(found, axes=(2, 3)), -2, axis=1), atol=1e-5)
+
+
+def test_brightness_and_contrast_change_nothing_and_rows_have_norm_one():
+    rows = IMAGES.reshape(3, -1)
+    np.testing.assert_allclose(oriented_gradients(rows), oriented_gradients(0.3 * rows + 0.5), atol=1e-3)
+    np.testing.assert_allclose(np.linalg.norm(oriented_gradients(rows), axis=1), 1.0, atol=1e-5)
+    assert not oriented_gradients(np.ones((2, 784))).any()
+
+
+@pytest.mark.parametrize(
+    ("images", "options", "argument"),
+    [
+        (np.ones((2, 783)), {}, "X"),
+        (np.ones(784), {}, "X"),
+        (np.ones((2, 784)), {"cells": 5}, "X"),
+        (np.ones((2, 784)), {"cells": 0}, "cells"),
+        (np.ones((2, 784)), {"directions": 1}, "directions"),
+    ],
+)
+def test_wrong_images_and_options_are_named(images, options, argument):
+    with pytest.raises(ParameterError, match=argument):
+        oriented_gradients(images, **options)
+
+
+FALSE_ALARM = 1e-6
+
+
+def test_people_of_many_blocks_are_spread_as_the_population_says():
+    """Ages, and sexes at each age; races vary from block to block, but not on average."""
+    blocks = census_blocks(n=2000, n_blocks=26, seed=3)
+    counts = np.bincount(blocks[:, 0], minlength=111)[:100]
+    assert stats.chisquare(counts, len(blocks) * ages_law()[:100]).pvalue > FALSE_ALARM
+    women = np.bincount(blocks[blocks[:, 1] == 0, 0], minlength=111)[:100]
+    scores = (women - counts * female_share()[:100]) / np.sqrt(counts * 0.25)
+    assert np.abs(scores).max() < stats.norm.isf(FALSE_ALARM / 200)
+    shares = np.array([(blocks[blocks[:, 3] == b, 2] == 0).mean() for b in range(26)])
+    assert shares.std() > 0.1
+    assert abs(shares.mean() - 0.62) < stats.norm.isf(FALSE_ALARM / 2) * 0.2 / np.sqrt(26)
+
+
+def test_the_population_is_that_of_the_domain():
+    law, types = population(), census_domain().every_type
+    assert law.shape == (len(types),)
+    np.testing.assert_allclose([law[types[:, 2] == race].sum() for race in range(4)], [0.62, 0.12, 0.06, 0.20])
+    np.testing.assert_allclose(np.bincount(types[:, 0], law), ages_law())
+    assert law[types[:, 0] >= 100].sum() == 0.0
+
+
+def test_blocks_repeat_with_their_seed_and_fit_their_domain():
+    blocks = load("census-blocks", n=7, n_blocks=3, seed=4)
+    np.testing.assert_array_equal(blocks, census_blocks(n=7, n_blocks=3, seed=4))
+    assert census_domain(3).checked(blocks).shape == (21, 4)
+    assert census_domain(1).checked(census_blocks(n=7, n_blocks=1)).shape == (7, 3)
+    with pytest.raises(ParameterError, match="n_blocks must be at most 26"):
+        census_blocks(n_blocks=27)

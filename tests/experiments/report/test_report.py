@@ -94,7 +94,7 @@ def report(sweep: SweepResult, directory: Path, config: Any = None, *, figures: 
 def _without_pixels() -> Iterator[None]:
     """A page holds figures as SVG."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
         yield
 
 
@@ -362,7 +362,7 @@ def test_an_audit_that_chance_explains_among_many_says_so() -> None:
     sweep = sweep_of([{"k": i} for i in range(5)], [alone] + [laplace_result(n=500)] * 4)
     assert sweep.points[0].verdict is Verdict.CONSISTENT
     assert "not significant after the correction" in reading(sweep.points[0])
-    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (alone: violation)"
+    assert content(sweep).table.rows[0][1][-1] == "✓ consistent (uncorrected: violation)"
 
 
 def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:

@@ -71,7 +71,7 @@ class Nesting(HTMLParser):
 def _without_pixels():
     """The PNG files of the figures are empty."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpassay.experiments.report.plots.style.files._png", lambda figure: b"")
+        patch.setattr("dpassay.experiments.report.plots.style._png", lambda figure: b"")
         yield
 
 

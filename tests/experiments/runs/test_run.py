@@ -51,16 +51,16 @@ def numbers(directory) -> bytes:
 
 def test_the_line_of_each_audit_names_the_point_of_the_sweep(config, without_pictures):
     lines = []
-    run(config, tell=lines.append)
+    run(config, report_line=lines.append)
     assert [line.partition(": epsilon >= ")[0] for line in lines] == ["[1/2] epsilon = 0.5", "[2/2] epsilon = 1"]
     cases = CONFIG.partition("[sweep]")[0] + "".join(
         f'[[sweep.case]]\nname = "{name}"\nmechanism = {{ epsilon = {e} }}\n'
         for name, e in (("weak", 0.5), ("strong", 2))
     )
     config.write_text(cases)
-    run(config, tell=lines.append, out="cases")
+    run(config, report_line=lines.append, out="cases")
     assert [line.partition(": ")[0] for line in lines[2:]] == ["[1/2] weak", "[2/2] strong"]
-    run(config, settings={"mechanism.epsilon": 3, "sweep": {}}, tell=lines.append, out="alone")
+    run(config, settings={"mechanism.epsilon": 3, "sweep": {}}, report_line=lines.append, out="alone")
     assert lines[-1].startswith("[1/1] Laplace(epsilon=3): epsilon >= ")
 
 
@@ -118,7 +118,7 @@ def test_an_interrupted_run_continues_and_gives_the_same_bytes(config, monkeypat
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(config, out="broken", tell=interrupt)
+        run(config, out="broken", report_line=interrupt)
     assert not (Path("broken") / "results.json").exists()
     assert len(list((Path("broken") / "trials").iterdir())) == 1
     run(config, out="broken")
@@ -279,7 +279,7 @@ def finished_run(config, one_picture, without_pixels, monkeypatch):
 
     def again():
         lines.clear(), done.clear()
-        found = run(config, settings={"audit.trials": 500}, tell=lines.append)
+        found = run(config, settings={"audit.trials": 500}, report_line=lines.append)
         assert (found.result, set(found.files)) == (first.result, set(first.files))
         said = "runs/mine is finished; its results follow. To repeat the run, remove it or choose another --out."
         assert (said in lines) is ("derive" not in done)
@@ -344,6 +344,7 @@ def test_the_code_that_derives_is_known_by_its_bytes(tmp_path):
     (tmp_path / "audit" / "bound.py").write_text("epsilon = 2\n")
     assert provenance.digest_of(tmp_path) != before
     assert provenance.code() == provenance.digest_of(provenance.HOME)
+    assert all((provenance.HOME / room).is_dir() for room in provenance.ROOMS)
 
 
 def test_a_finished_run_is_answered_without_what_plans_and_draws(config, one_picture, without_pixels):

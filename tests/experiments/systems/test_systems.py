@@ -1,6 +1,7 @@
 """The table of systems: every row has an implementation, a test that exists, and something that shows it."""
 
 import ast
+import tomllib
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,8 @@ from dpassay.mechanisms.core.errors import ConfigError
 
 CHECKOUT = Path(__file__).parents[3]
 SYSTEMS = load()
+TESTS = tomllib.loads(Path(__file__).with_name("tests_of_systems.toml").read_text())
+"""Family -> name of a system -> "FILE::TEST"."""
 
 
 @cache
@@ -39,13 +42,11 @@ def test_no_number_and_no_name_stands_twice():
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
-def test_a_row_leads_to_what_implements_tests_and_shows_it(system):
+def test_a_row_leads_to_what_implements_and_shows_it(system):
     assert system.implementation
     for path in system.implementation:
         module, _, name = path.partition(":")
         assert hasattr(import_module(module), name), path
-    file, _, test = system.test.partition("::")
-    assert test in names_in(file), system.test
     kind, _, name = system.shown_by.removeprefix("dpassay ").partition(" ")
     shown = {"run": shipped, "demo": demos}.get(kind)
     assert name in shown() if shown else (CHECKOUT / system.shown_by).suffix == ".md", system.shown_by
@@ -54,15 +55,27 @@ def test_a_row_leads_to_what_implements_tests_and_shows_it(system):
     assert system.relation
 
 
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.title)
+def test_a_row_has_a_test_that_exists(system):
+    file, _, test = TESTS[system.family][system.name].partition("::")
+    assert test in names_in(file)
+
+
+def test_every_test_belongs_to_a_row():
+    named = {(family, name) for family, tests in TESTS.items() for name in tests}
+    assert named == {(system.family, system.name) for system in SYSTEMS}
+
+
 def test_the_command_line_lists_every_system():
     assert list(entries("systems")) == [system.title for system in SYSTEMS]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("[[system]]\nname = 'x'\n", "implementation"), ("[[sys", "a.toml"), ("x = 1\n", "system")]
+    ("text", "said"),
+    [("[[system]]\nname = 'x'\n", "implementation"), ("[[sys", "definitions.toml"), ("x = 1\n", "system")],
 )
 def test_a_row_that_lacks_something_is_refused_by_file(text, said, tmp_path, monkeypatch):
-    (tmp_path / "a.toml").write_text(text)
+    (tmp_path / "definitions.toml").write_text(text)
     monkeypatch.setattr(table, "__file__", str(tmp_path / "table.py"))
     with pytest.raises(ConfigError, match=said):
         load()

@@ -1,6 +1,6 @@
-"""The ways to make synthetic data of noisy marginals, against each other.
+"""Generators of synthetic data from noisy marginals, compared.
 
-census.py            five marginals of a census, explained by each; the demo five-marginals reads them here too
-comparison.py        what each can and cannot do, measured on eight cells; what time grows with
-five_generators.py   the lecture
+census.py            five marginals of a census, and the fit of each generator; the demo five-marginals uses them
+comparison.py        representable distributions on eight cells, and running times
+five_generators.py   the demo
 """

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from ....report.plots.style.canvas import style_axes
-from ....report.plots.style.palette import BLUE, INK, SERIES
+from ....report.plots.style import BLUE, INK, SERIES, style_axes
 from ...demo import Demo
 from .census import FIVE, CensusExplained, census, explained, generators
 from .comparison import OnTheCube, above_the_chord, compared, quick, search_spaces, slowdowns
@@ -29,12 +28,12 @@ from .comparison import OnTheCube, above_the_chord, compared, quick, search_spac
 
 
 # %%
-def eight_cells(lecture: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
+def eight_cells(demo: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
     """Return the results of each generator on eight cells, and the convexity of its loss."""
     results = {name: OnTheCube.of(generator) for name, generator in compared().items()}
     chords = {name: above_the_chord(space) for name, space in search_spaces().items()}
-    lecture.chapter("1. Eight cells")
-    lecture.say(
+    demo.chapter("1. Eight cells")
+    demo.say(
         """
         Distance: largest error of a share after a fit to a distribution that is measured without noise. Misfit:
         smallest ratio to the misfit of the best distribution, over noisy and inconsistent answers; a value below 1
@@ -43,7 +42,7 @@ def eight_cells(lecture: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
         convex.
         """
     )
-    lecture.table(
+    demo.table(
         ["", "distance", "misfit", "excess", "above the chord"],
         [
             [
@@ -56,7 +55,7 @@ def eight_cells(lecture: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
             for name, result in results.items()
         ],
     )
-    lecture.say(
+    demo.say(
         """
         Clipped tables and locally consistent marginals fit answers that no distribution has. A table generated from the
         latter (gradual update) does not. Tables with a softmax and networks are not convex, and in this example come
@@ -71,11 +70,11 @@ def eight_cells(lecture: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
 
 
 # %%
-def growth(lecture: Demo) -> dict[str, dict[str, float]]:
+def growth(demo: Demo) -> dict[str, dict[str, float]]:
     """Return the ratio of the times on a larger and a smaller problem, by the property that is larger."""
     ratios = {name: slowdowns(generator) for name, generator in quick().items()}
-    lecture.chapter("2. Scaling of the time")
-    lecture.say(
+    demo.chapter("2. Scaling of the time")
+    demo.say(
         """
         Pairs in a chain, in a domain of 256 cells and of 65,536. Eleven attributes of eight values: ten pairs in a
         chain, or all ten pairs of five attributes. Marginals of 64 cells, and of 4,096. Time on the second problem
@@ -83,7 +82,7 @@ def growth(lecture: Demo) -> dict[str, dict[str, float]]:
         """
     )
     ladders = list(next(iter(ratios.values())))
-    lecture.table(["", *ladders], [[name, *(_times(row[key]) for key in ladders)] for name, row in ratios.items()])
+    demo.table(["", *ladders], [[name, *(_times(row[key]) for key in ladders)] for name, row in ratios.items()])
     return ratios
 
 
@@ -98,12 +97,12 @@ def _times(ratio: float) -> str:
 
 
 # %%
-def a_census(lecture: Demo) -> dict[str, CensusExplained]:
+def a_census(demo: Demo) -> dict[str, CensusExplained]:
     """Return the fit of each generator to five marginals of a census."""
     data, table = census()
     fits = explained(table, generators())
-    lecture.chapter("3. Five marginals of a census")
-    lecture.say(
+    demo.chapter("3. Five marginals of a census")
+    demo.say(
         f"""
         {len(table):,} records of {data}; five marginals, 1/1000 concentrated DP together. Mean error of a cell, in
         records, of the noisy answers, of the fit of each generator, and of a table drawn from it:
@@ -111,7 +110,7 @@ def a_census(lecture: Demo) -> dict[str, CensusExplained]:
     )
     answers = next(iter(fits.values())).answers
     names = [" x ".join(marginal) for marginal in FIVE.marginals]
-    lecture.table(
+    demo.table(
         ["", *(f"{k + 1}" for k in range(len(names))), "seconds"],
         [["the noisy answers", *(f"{error:.0f}" for error in answers), ""]]
         + [
@@ -123,7 +122,7 @@ def a_census(lecture: Demo) -> dict[str, CensusExplained]:
             )
         ],
     )
-    lecture.say("\n\n".join(f"{k + 1}: {name}." for k, name in enumerate(names)))
+    demo.say("\n\n".join(f"{k + 1}: {name}." for k, name in enumerate(names)))
     return fits
 
 
@@ -144,25 +143,25 @@ def main(out: Path | None = None) -> FiveGeneratorsFindings:
     Args:
         out: folder for the figure; None for no figure.
     """
-    lecture = Demo(out=out)
-    cube, chords = eight_cells(lecture)
-    findings = FiveGeneratorsFindings(cube, chords, growth(lecture), a_census(lecture))
-    lecture.chapter("Conclusion")
-    lecture.say(
+    demo = Demo(out=out)
+    cube, chords = eight_cells(demo)
+    findings = FiveGeneratorsFindings(cube, chords, growth(demo), a_census(demo))
+    demo.chapter("Conclusion")
+    demo.say(
         """
         If the measured marginals form a small junction tree, the graphical model is exact and has maximum entropy;
         otherwise use a network or a relaxed table, and check its misfit. Locally consistent marginals are not
         necessarily those of a dataset.
         """
     )
-    draw(lecture, findings)
+    draw(demo, findings)
     return findings
 
 
 # %%
-def draw(lecture: Demo, findings: FiveGeneratorsFindings) -> None:
+def draw(demo: Demo, findings: FiveGeneratorsFindings) -> None:
     """Draw two panels: errors by marginal, and time."""
-    lecture.panels(
+    demo.panels(
         "five-generators",
         lambda ax: _draw_errors(ax, findings.census),
         lambda ax: _draw_seconds(ax, findings.census),

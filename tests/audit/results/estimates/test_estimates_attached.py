@@ -68,7 +68,7 @@ def test_a_config_asks_for_them(tmp_path, one_picture, without_pixels):
     (tmp_path / "mine.toml").write_text(CONFIG + 'estimates = ["bayesian", "katz-log"]\n')
     done = run(tmp_path / "mine.toml", out=tmp_path / "out")
     assert [one.method for one in done.result.points[0].result.estimates] == ["bayesian", "katz-log"]
-    assert {"best_guess_bayesian", "best_guess_katz_log"} <= set(done.result.to_frame().columns)
+    assert {"estimate_bayesian", "estimate_katz_log"} <= set(done.result.to_frame().columns)
     assert "estimate, no guarantee (katz-log)" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -8,20 +8,18 @@ from typer.testing import CliRunner
 
 from dpassay.audit.bounds.catalogue import choose_bounds
 from dpassay.experiments.cli import app
-from dpassay.experiments.config.games import catalogue
-from dpassay.experiments.config.sections import GameSection
+from dpassay.experiments.config.sections import GAMES
 from dpassay.experiments.config.tasks.base import Task
+from dpassay.experiments.config.tasks.planning import games
 
-every = pytest.mark.parametrize("name", list(catalogue))
+every = pytest.mark.parametrize("name", list(games))
 LAPLACE = '[mechanism]\nname = "laplace"\nepsilon = 1.0\n'
 
 
 @every
 def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name):
-    task = catalogue.get(name)
+    task, fields = games.get(name), GAMES[name].model_fields
     assert issubclass(task, Task)
-    assert issubclass(task.section, GameSection)
-    fields = task.section.model_fields
     assert get_args(fields["name"].annotation) == (name,)
     assert task.counted in fields
     assert all(field.description for field in fields.values())
@@ -30,11 +28,15 @@ def test_it_is_a_task_with_the_keys_of_its_game_the_evidence_and_the_count(name)
 
 @every
 def test_its_keys_are_checked_and_pointed_at(name):
-    text = f'{LAPLACE}[game]\nname = "{name}"\nkey_of_nobody = 1\n'
-    assert "made.toml:6: unknown key of [game] 'key_of_nobody'" in refused(text)
-    counted = catalogue.get(name).counted
-    wrong = refused(text.replace("key_of_nobody = 1", f"{counted} = 0"))
-    assert f"game.{counted} must be {catalogue.get(name).section.model_fields[counted].description}, but is 0" in wrong
+    text = f'{LAPLACE}[game]\nname = "{name}"\nunknown_key = 1\n'
+    assert "made.toml:6: unknown key of [game] 'unknown_key'" in refused(text)
+    counted = games.get(name).counted
+    wrong = refused(text.replace("unknown_key = 1", f"{counted} = 0"))
+    assert f"game.{counted} must be {GAMES[name].model_fields[counted].description}, but is 0" in wrong
+
+
+def test_every_game_has_a_section_and_a_task():
+    assert set(GAMES) == set(games)
 
 
 @every

@@ -48,7 +48,7 @@ def test_a_study_runs_and_leaves_numbers_figures_and_a_page(done):
     assert names >= {"membership-roc.svg", "membership-records.png", "report.html"}
     page = (done.directory / "report.html").read_text()
     assert "Who was in?" in page
-    assert "no bound on epsilon follows" in page
+    assert "No bound on epsilon follows" in page
     assert "label 0" in page
     assert "[membership]" in page
 

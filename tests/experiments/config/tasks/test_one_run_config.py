@@ -133,7 +133,7 @@ def test_scores_of_one_run_stand_in_no_band(without_power):
     plot = Tradeoff.from_result(result)
     assert plot.of_bits
     assert not plot.crossed
-    assert "no confidence goes with this curve" in plot.caption
+    assert "this curve has no confidence band" in plot.caption
     assert list(plots_of(result)) == ["tradeoff", "scores"]
     labels = [line.get_label() for line in plot.plot().lines]
     assert not any("upper curve" in str(label) for label in labels)

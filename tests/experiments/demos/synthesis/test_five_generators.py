@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.experiments.lectures import check_reading, lectures, play
+from demo_runs import check_reading, demos_in, play
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos.demo import Demo
@@ -107,8 +107,8 @@ def test_five_marginals_of_adult_are_explained_by_all():
     assert np.mean(results["generator network"].errors) < np.mean(results["graphical model"].errors)
 
 
-@lectures("synthesis.generators")
-def test_the_lecture_plays_and_draws(name, tmp_path):
+@demos_in("synthesis.generators")
+def test_the_demo_plays_and_draws(name, tmp_path):
     result = play(name)
     check_reading(name)
     draw(Demo(out=tmp_path), result)

@@ -28,7 +28,7 @@ from dpassay.experiments.report.plots.accountants import AccountantCurves
 from dpassay.experiments.report.plots.certificate import CertificateRow, MissRates, Power
 from dpassay.experiments.report.plots.draw import overview, plots_of
 from dpassay.experiments.report.plots.scores import ScoreHistogram
-from dpassay.experiments.report.plots.style.canvas import new_figure, style_axes
+from dpassay.experiments.report.plots.style import new_figure, style_axes
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 COLOURS = r"\b(black|grey|gray|red|blue|amber|green|dark|light|pale|purple|orange|shaded|thin|hollow|dotted|dashed)\b"

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from dpassay.experiments.report.plots.accountants import AccountantCurves
-from dpassay.experiments.report.plots.style.files import svg_text
+from dpassay.experiments.report.plots.style import svg_text
 from dpassay.mechanisms.accounting.dp_sgd.noisy_sgd import ACCOUNTANTS
 
 

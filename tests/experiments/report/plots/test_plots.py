@@ -44,9 +44,17 @@ from dpassay.experiments.report.plots import (
     draw_result,
 )
 from dpassay.experiments.report.plots.draw import overview, shown
-from dpassay.experiments.report.plots.style.canvas import logarithmic, new_figure, spread
-from dpassay.experiments.report.plots.style.files import described, save, svg_text
-from dpassay.experiments.report.plots.style.palette import PAGE, PALETTE, RULE
+from dpassay.experiments.report.plots.style import (
+    PAGE,
+    PALETTE,
+    RULE,
+    described,
+    logarithmic,
+    new_figure,
+    save,
+    spread,
+    svg_text,
+)
 from dpassay.experiments.report.plots.tradeoff import with_corners
 from dpassay.experiments.report.results.formatting import (
     cut,

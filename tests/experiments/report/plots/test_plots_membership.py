@@ -78,7 +78,7 @@ def test_too_few_models_to_expose_a_record_are_said():
     assert (plot.auc == 1.0).all()
     assert plot.n_exposed == 0
     assert plot.title == "Too few models to test any of 300 records individually"
-    assert "It takes 26 models" in plot.caption
+    assert "At least 26 models" in plot.caption
     enough = result_of(26, shift=50.0)
     assert RecordVulnerability.from_metrics(enough["loss"], 26).n_exposed == 300
 

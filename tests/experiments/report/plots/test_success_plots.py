@@ -15,7 +15,7 @@ from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.report.plots import SuccessCeiling, SuccessSweep, draw_all
 from dpassay.experiments.report.plots.draw import plots_of
-from dpassay.experiments.report.plots.style.canvas import new_figure
+from dpassay.experiments.report.plots.style import new_figure
 from dpassay.mechanisms.accounting import (
     ApproximateDP,
     ConcentratedDP,

@@ -1,18 +1,18 @@
-"""Lectures on answers to queries: every number that they teach."""
+"""Demos on answers to queries: every number that they teach."""
 
 import math
 
 import numpy as np
 import pytest
-from tests.experiments.lectures import check_reading, lectures, play
+from demo_runs import check_reading, demos_in, play
 
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.answers import error_of_mwem
 
 
-@lectures("answers")
-def test_a_lecture_reads_well_in_a_pipe(name):
+@demos_in("answers")
+def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
 
 

@@ -1,4 +1,4 @@
-"""Lectures, each played once in a process: what it found, and what it printed."""
+"""Demos, each played once in a process: what it found, and what it printed."""
 
 import contextlib
 import functools
@@ -12,13 +12,13 @@ from dpassay.audit.power.power import Detectable
 from dpassay.experiments.demos import catalogue, get
 
 LONG = {"error-of-mwem", "five-generators", "five-marginals"}
-"""Lectures of 15 seconds and more, whose numbers have tests of their own."""
+"""Demos of 15 seconds and more, whose numbers have tests of their own."""
 FOR_THE_FIGURE = {"dp-sgd"}
-"""Lectures that compute curves for their figure alone; these have tests of their own."""
+"""Demos that compute curves for their figure alone; these have tests of their own."""
 
 
-def lectures(folder):
-    """A mark: for each lecture of a folder of the demos, "" for none."""
+def demos_in(folder):
+    """A mark: for each demo of a folder of the demos, "" for none."""
     names = [name for name, entry in catalogue.entries.items() if _folder(entry) == folder]
     marked = [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in names]
     return pytest.mark.parametrize("name", marked)
@@ -30,12 +30,12 @@ def _folder(entry):
 
 
 def play(name):
-    """What the lecture found."""
+    """What the demo found."""
     return _played(name)[0]
 
 
 def check_reading(name):
-    """What the lecture printed reads well in a pipe."""
+    """What the demo printed reads well in a pipe."""
     text = _played(name)[1]
     assert text.count("──") > 3
     assert max(map(len, text.splitlines())) <= 92

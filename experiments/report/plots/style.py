@@ -1,33 +1,99 @@
-"""Figures, axes, titles and labels in one style, without changes to the global state of matplotlib.
+"""Style of all figures: colours, canvas and files, without changes to the global state of matplotlib.
 
+Colours have a light and a dark form, distinguishable with any kind of colour vision. A figure is drawn in the light
+form. The dark form is a style sheet in the same file (`dark_rules`), so that one SVG serves both themes, and programs
+without support for themes show the light one. The hues follow Okabe and Ito (2008), darkened (or lightened) until text
+in them has a contrast of 4.5 on the page.
+
+Files are SVG for screens, and PNG at 200 dots per inch for papers. The same numbers give the same bytes: no date, no
+random ids, no embedded fonts; text stays text.
+
+series_colour(i)         colour of a line
 new_figure(...)          an empty figure
 legend(ax, ...)          a legend above the axes
 style_axes(ax, ...)      title, legend, names of the axes, light spines and grid
 logarithmic(axis, ...)   a logarithmic axis, which may include 0
 end_labels(...)          the name of each line at its right end, without overlaps
+save(figure, ...)        SVG and PNG of a figure
 """
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape, unescape
+from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from ...results.formatting import one_notation
-from .files import FONT, svg_text
-from .palette import INK, MUTED, RULE, Colour
+from ....audit.trials.folder import write_atomically
+from ....mechanisms.core.printable import html
+from ..results.formatting import one_notation
+
+PAGE = ("#ffffff", "#15191e")
+"""Background of the page behind a figure, light and dark; figures themselves are transparent."""
+
+
+@dataclass(frozen=True)
+class Colour:
+    """Colour of the palette, in a light and a dark form."""
+
+    light: str
+    dark: str
+
+
+INK = Colour("#1f2328", "#e6e9ed")
+MUTED = Colour("#59636e", "#a3adb8")
+RULE = Colour("#d5dbe1", "#39424c")
+BLUE = Colour("#0067a5", "#6cb6ff")
+AMBER = Colour("#945900", "#f0b040")
+GREEN = Colour("#00745a", "#45c9a0")
+VERMILION = Colour("#c03c06", "#ff8f66")
+PURPLE = Colour("#9b3d88", "#e79ad6")
+STEEL = Colour("#4a6785", "#9fbcd9")
+OLIVE = Colour("#6b6b00", "#c9c95a")
+
+PALETTE = (INK, MUTED, RULE, BLUE, AMBER, GREEN, VERMILION, PURPLE, STEEL, OLIVE)
+
+CLAIM, BOUND, EXACT, CEILING, VIOLATION = INK, BLUE, GREEN, MUTED, VERMILION
+SIDE0, SIDE1 = AMBER, BLUE
+SERIES = (BLUE, AMBER, GREEN, PURPLE, STEEL, OLIVE)
+"""For lines that differ by a swept parameter; vermilion is kept for violations."""
+
+
+def series_colour(index: int) -> Colour:
+    """Return the colour of line number `index`; colours repeat after `len(SERIES)`, so lines also have markers."""
+    return SERIES[index % len(SERIES)]
+
+
+def dark_rules(scope: str) -> str:
+    """Return CSS that repaints everything below `scope` in the dark form, on screens with a dark theme.
+
+    Reads the inline styles that matplotlib writes, such as "fill: #0067a5", and overrides them.
+    """
+    rules = "".join(
+        f'{scope} [style*="{paint}: {colour.light}"]{{{paint}:{colour.dark}!important}}'
+        for colour in PALETTE
+        for paint in ("fill", "stroke")
+    )
+    return f"@media screen and (prefers-color-scheme:dark){{{rules}}}"
+
 
 SMALL, TEXT, TITLE = 8.0, 9.0, 10.5
 """Font sizes in points."""
@@ -193,3 +259,94 @@ def spread(positions: np.ndarray[Any, Any], gap: float) -> np.ndarray[Any, Any]:
     moved = np.empty(len(positions))
     moved[order] = np.repeat([m for m, _ in blocks], [int(w) for _, w in blocks]) + offsets
     return moved
+
+
+FONT = "DejaVu Sans"
+"""Font of the layout, which matplotlib includes. The fallback fonts of an SVG are narrower, so nothing overflows."""
+DPI = 200
+FALLBACK = f"'{FONT}',Verdana,Helvetica,Arial,sans-serif"
+"""Fonts of an SVG: the font of the layout, then narrower ones."""
+_STYLED: dict[Any, Any] = {
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpassay",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.2,
+}
+
+
+def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
+    """Write `stem`.svg and `stem`.png, without control characters in texts; return the two paths.
+
+    `title` and `description` become the text alternative of the SVG, for screen readers.
+    """
+    _clean(figure)
+    svg, png = stem.with_name(f"{stem.name}.svg"), stem.with_name(f"{stem.name}.png")
+    write_atomically(svg, svg_text(figure, title=title, description=description).encode())
+    figure.set_layout_engine("none")  # the layout is final
+    write_atomically(png, _png(figure))
+    return [svg, png]
+
+
+def _png(figure: Figure) -> bytes:
+    """Return the figure as PNG on white; unlike `savefig`, it is drawn once, without another layout."""
+    pixels, before = io.BytesIO(), figure.dpi
+    figure.set_dpi(DPI)
+    figure.set_facecolor("white")
+    try:
+        with mpl.rc_context(_STYLED):
+            FigureCanvasAgg(figure).print_png(pixels, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    finally:
+        figure.set_dpi(before)
+        figure.set_facecolor("none")
+    return pixels.getvalue()
+
+
+def _clean(figure: Figure) -> None:
+    """Remove control characters from the texts of a figure, and switch off math between dollar signs."""
+    for text in figure.findobj(Text):
+        if text.get_text() != (printable := html(text.get_text())):
+            text.set_text(printable)
+        text.set_parse_math(False)
+
+
+def svg_text(figure: Figure, *, title: str, description: str) -> str:
+    """Return the figure as one SVG element that follows the theme of the reader."""
+    buffer, before = io.StringIO(), figure.dpi
+    try:
+        with mpl.rc_context(_STYLED):
+            FigureCanvasSVG(figure).print_svg(buffer, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))  # type: ignore[no-untyped-call]
+    finally:
+        figure.set_dpi(before)
+    return _tidy(buffer.getvalue(), title, description)
+
+
+def _tidy(text: str, title: str, description: str) -> str:
+    """Return the SVG without prologue and unused ids, with title, description, dark form and rounded coordinates."""
+    start = text.index("<svg")
+    opening, body = text[start : text.index(">", start)], text[text.index(">", start) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.DOTALL)
+    used = set(re.findall(r"""(?:url\(#|href="#)([^)"]+)""", body))
+    body = re.sub(r' id="([^"]*)"', lambda m: m[0] if m[1] in used else "", body)
+    body = re.sub(r' (?:d|x|y)="[^"]*"', _rounded, body)
+    body = re.sub(r'(<path id="[^"]*" d="[^"]*") style="[^"]*"', r"\1", body)  # each use of a marker has its own style
+    body = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", body)
+    body = body.replace(f"font-family: '{FONT}'; ", "")
+    body = re.sub(r"\n\s*", "\n", body)
+    style = f".dpassay-figure text{{font-family:{FALLBACK}}}{dark_rules('.dpassay-figure')}"
+    head = f"<title>{escape(html(title))}</title><desc>{escape(html(description))}</desc><style>{style}</style>"
+    return f'{opening} class="dpassay-figure" role="img">{head}{body}'
+
+
+def _rounded(attribute: re.Match[str]) -> str:
+    """Round coordinates to 1/100 point, which halves the size of the file without a visible difference."""
+    short = re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
+    return re.sub(r"\s*([MLCQz])\s*", r"\1", short) if short.startswith(" d=") else short
+
+
+def described(svg: str) -> tuple[str, str]:
+    """Return title and description of an SVG that `save` wrote; empty where missing."""
+    matches = (re.search(rf"<{tag}>(.*?)</{tag}>", svg, re.DOTALL) for tag in ("title", "desc"))
+    title, description = (unescape(match[1]) if match else "" for match in matches)
+    return title, description

@@ -1,16 +1,16 @@
-"""Lectures on what is learned about people: every number that they teach."""
+"""Demos on what is learned about people: every number that they teach."""
 
 import math
 
 import pytest
-from tests.experiments.lectures import check_reading, lectures, play
+from demo_runs import check_reading, demos_in, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.people import leave_one_out
 
 
-@lectures("people")
-def test_a_lecture_reads_well_in_a_pipe(name):
+@demos_in("people")
+def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
 
 
@@ -87,13 +87,13 @@ def traced():
 
 
 class TestInThisStudy:
-    def test_exact_and_rounded_means_name_the_patients_and_no_stranger(self, traced):
+    def test_exact_and_rounded_means_name_the_patients_and_no_non_member(self, traced):
         for release in ("exact", "rounded to 10 %"):
-            patients, strangers = traced.named[release]
+            patients, non_members = traced.named[release]
             assert patients >= 70
-            assert strangers == 0
+            assert non_members == 0
 
-    def test_private_means_name_nobody(self, traced):
+    def test_private_means_name_no_one(self, traced):
         assert traced.named["private, mu = 1"] == (0, 0)
 
     def test_scores_follow_the_formula_and_private_ones_stay_below_half_of_mu(self, traced):
@@ -106,7 +106,7 @@ class TestInThisStudy:
             [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
         )
 
-    def test_linked_columns_accuse_strangers_by_the_formula_and_not_by_the_reference(self, traced):
+    def test_linked_columns_accuse_non_members_by_the_formula_and_not_by_the_reference(self, traced):
         assert traced.accused["formula"] > 0.1
         assert traced.accused["reference sample"] < 0.03
 

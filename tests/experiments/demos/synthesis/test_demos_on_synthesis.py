@@ -1,11 +1,12 @@
-"""Lectures on synthetic data: every number that they teach."""
+"""Demos on synthetic data: every number that they teach."""
 
 import math
 
 import numpy as np
 import pytest
+from demo_runs import check_reading, demos_in, play
 from scipy.stats import norm
-from tests.experiments.lectures import check_reading, lectures, play
+from tests.experiments.lectures import check_reading, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.synthesis import disclosure, which_marginals
@@ -14,8 +15,8 @@ from dpassay.mechanisms import GaussianDP
 from dpassay.mechanisms.synthetic_data import CodedTable
 
 
-@lectures("synthesis")
-def test_a_lecture_reads_well_in_a_pipe(name):
+@demos_in("synthesis")
+def test_a_demo_reads_well_in_a_pipe(name):
     check_reading(name)
 
 
