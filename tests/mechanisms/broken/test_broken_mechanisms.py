@@ -17,7 +17,7 @@ NAMES = [name for name in catalogue if name.startswith("broken-")]
 KINDS = [*map(get, NAMES), *(selections.get(name) for name in selections if name.startswith("broken-"))]
 OPTIONS = {"n_teachers": 6, "n_classes": 3, "n_queries": 2}
 VOTES = {
-    "broken-votes-epsilon-of-votes": lambda: EpsilonOfVotes(GNMax(3.0, **OPTIONS)),
+    "broken-votes-epsilon-of-votes": lambda: EpsilonOfVotes(GNMax(40.0, n_classes=2, n_queries=200)),
     "broken-votes-check-without-noise": lambda: CheckWithoutNoise(4.0, 2.0, 3.0, **OPTIONS),
 }
 WITHOUT_TWIN = {"broken-resampled", "broken-sparse-vector-two"}
