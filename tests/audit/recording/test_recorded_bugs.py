@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded_programs import RIGHT, WRONG
+from tests.audit.recorded_programs import RIGHT, WRONG
 
 from dpassay.audit import record
 from dpassay.mechanisms import GaussianDP, Neighbours, PureDP

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from demo_runs import check_reading, demos_in, play
+from tests.experiments.demo_runs import check_reading, demos_in, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos import catalogue, get, glyph_like, randomized_response

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from attack_laws import auc
 from scipy import stats
+from tests.attacks.attack_laws import auc
 from tests.attacks.table_laws import Bootstrap, sides, target
 
 from dpassay.attacks.base import Target

@@ -7,8 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
-from attack_laws import auc
-from table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, OneCopy, Synthesiser, sides, target
+from tests.attacks.attack_laws import auc
+from tests.attacks.table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, OneCopy, Synthesiser, sides, target
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import catalogue, choose

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from demo_runs import check_reading, demos_in, play
+from tests.experiments.demo_runs import check_reading, demos_in, play
 
 from dpassay.attacks.reconstruction.answers import least_squares_accuracy
 from dpassay.audit import Verdict

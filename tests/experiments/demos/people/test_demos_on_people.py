@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from demo_runs import check_reading, demos_in, play
+from tests.experiments.demo_runs import check_reading, demos_in, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.people import leave_one_out

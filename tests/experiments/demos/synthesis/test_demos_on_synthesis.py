@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from demo_runs import check_reading, demos_in, play
 from scipy.stats import norm
-from tests.experiments.lectures import check_reading, play
+from tests.experiments.demo_runs import check_reading, demos_in, play
 
 from dpassay.audit import Verdict
 from dpassay.experiments.demos.synthesis import disclosure, which_marginals

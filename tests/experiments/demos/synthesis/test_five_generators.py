@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from demo_runs import check_reading, demos_in, play
+from tests.experiments.demo_runs import check_reading, demos_in, play
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.demos.demo import Demo
