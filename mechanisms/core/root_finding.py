@@ -101,6 +101,10 @@ def least_satisfying(condition: Callable[[Floats], NDArray[np.bool_]], shape: tu
 
     `condition` must be monotone: once true, true for all larger points. Doubling brackets the point, bisection narrows
     the bracket to one rounding error, and its upper end, at which the condition holds, is returned.
+
+    Example:
+        >>> least_satisfying(lambda x: x >= np.array([0.0, 1.5, np.inf]), (3,))
+        array([0. , 1.5, inf])
     """
     low, high = np.zeros(shape), np.full(shape, 2.0**-10)
     holds = condition(high)
