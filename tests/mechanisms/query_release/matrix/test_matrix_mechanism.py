@@ -193,7 +193,7 @@ OTHER_DOMAIN = ExplicitStrategy(Workload.identity({"age": 3}))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LaplaceMatrixMechanism(1.0, strategy=TotalStrategy()), "must span the workload, but 15 of its 16 queries"),
+        (lambda: LaplaceMatrixMechanism(1.0, strategy=TotalStrategy()), "span the workload, but 15 of its 16"),
         (lambda: GaussianMatrixMechanism(noise_multiplier=1.0, strategy=TotalStrategy()), "must span the workload"),
         (lambda: LaplaceMatrixMechanism(1.0, strategy=OTHER_DOMAIN), "over the same domain"),
         (lambda: LaplaceMatrixMechanism(1.0, strategy="wavelet"), "strategy must be a Strategy"),
