@@ -237,9 +237,9 @@ def attribute_gain(
     guess = Imputation() if baseline is None else baseline
     pairs = [(releases[i], releases[1 - i], people[i]) for i in (0, 1)]
     return gain(
-        np.concatenate([attack.right(own, who, sensitive, known) for own, _, who in pairs]),
-        without_release=np.concatenate([guess.right(None, who, sensitive, known) for *_, who in pairs]),
-        without_person=np.concatenate([attack.right(other, who, sensitive, known) for _, other, who in pairs]),
+        np.concatenate([attack.correct(own, who, sensitive, known) for own, _, who in pairs]),
+        without_release=np.concatenate([guess.correct(None, who, sensitive, known) for *_, who in pairs]),
+        without_person=np.concatenate([attack.correct(other, who, sensitive, known) for _, other, who in pairs]),
         confidence=confidence,
     )
 

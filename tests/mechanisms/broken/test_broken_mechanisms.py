@@ -3,7 +3,7 @@
 import inspect
 
 import pytest
-from test_conformance import sample
+from tests.mechanisms.test_conformance import sample
 
 from dpassay.mechanisms.broken.base import Broken
 from dpassay.mechanisms.broken.pate import CheckWithoutNoise, EpsilonOfVotes
