@@ -1,16 +1,16 @@
 """From trials to evidence, a lower bound on epsilon, and a verdict on the claim.
 
-api.py        audit(), audit_scores(), assert_private()
-evidence/     statement, scores, games, verdict, corrections for several hypotheses
-bounds/       lower bounds on epsilon, one a file
-games/        the trials of each game, scores of external code, and the conclusion that all games share
-trials/       plan, random streams, execution, store on disk, resume
-power/        what a number of trials can detect, and remedies where that is nothing
-results/      audit results, their text and their JSON form; witnesses and estimates
-search/       many pairs and attacks: the winner is confirmed on fresh trials
-recording/    the random primitives of a program, compared on both sides: no statistics
-metrics/      gain of attacks over baselines, disclosure, membership metrics: no bounds on epsilon
-calibration/  coverage and power of the bounds, measured on laws with a known epsilon
+api.py         `audit`, `audit_scores` and `assert_private`: from a mechanism, or from scores, to a verdict
+bounds/        Lower bounds on epsilon from evidence, one a file
+calibration/   Coverage and power of the bounds, measured on laws with a known epsilon
+evidence/      The statement of an audit, the evidence that bounds read, and the verdict
+games/         From the question of an audit to evidence, and from evidence to a result
+metrics/       Gain of attacks on people's data over baselines, and membership metrics; none of them bounds epsilon
+power/         Power of an audit: what a number of trials can detect, and what to change where that is nothing
+recording/     Random primitives of a program, compared on two neighbouring datasets: no statistics, a few runs
+results/       Results of audits: frozen, with a table, a figure and one JSON form
+search/        Search for a bad pair or a good attack; the winner is confirmed on fresh trials
+trials/        Running trials: plan, random streams, execution, store on disk, resume
 """
 
 from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation

@@ -1,31 +1,33 @@
 """What is audited, and what it promises.
 
-catalogue.py     all of them by name
-broken/          intentionally broken mechanisms, each with its true epsilon
+accounting/       Accounting: guarantees, and the theorems that turn guarantees into others. It knows no concrete
+                  mechanism
+adapters/         External mechanisms: Python functions, commands, estimators, and the releases of other libraries
+broken/           Intentionally broken mechanisms: each claims one epsilon and has another; `base.py` says how each one
+                  is described
+catalogue.py      Names of the mechanisms. A new one is one file and one line here; `dpassay list mechanisms` shows them
+combinators/      Mechanisms that are made of others, with the guarantee that a theorem gives
+core/             Interfaces and checks that all mechanisms share; base.py is read first
+learning/         Learning: private trainers, and models to attack
+local/            Local mechanisms: each user sends a random message, and no curator is trusted
+noise/            Noise on answers: query x noise
+query_release/    Answers to many queries at once
+selection/        Selection: mechanisms that choose among finitely many candidates
+synthetic_data/   Synthetic data: select marginals, measure them with noise, generate a table that fits the answers
 
 One answer, or a few
 
-selection/       one of finitely many candidates
-local/           each user sends a random answer, and no curator is trusted
 
 Many answers, and data made of them
 
 
 Learning
 
-learning/        private trainers, and models to attack
 
 Made of others, or by others
 
 
 What they share
-accounting/          The theoretical accountant: what is promised. It knows no mechanism
-adapters/            Other people's mechanisms: Python functions, scikit-learn classifiers, and objects named on the co
-combinators/         Mechanisms that are made of others, with the guarantee that a theorem gives
-query_release/       Answers to many queries at once
-synthetic_data/      Synthetic data: select marginals, measure them with noise, generate a table that explains the answ
-noise/               Noise on answers: query x noise
-core/                Interfaces and checks that all mechanisms share; base.py is read first
 """
 
 from .accounting import (

@@ -1,13 +1,16 @@
 """Inference about people: an unknown attribute, a label, or typical examples of a class.
 
-base.py          Sensitive (what is inferred) and AttributeInference (scores of its values): read this first
-predictions.py   from a model: membership signals, error rates, leaf counts, a classifier of its predictions
-imputation.py    the baselines, which see no release: the most frequent value, and a classifier on known attributes
-synthetic.py     from synthetic tables: nearest rows, a classifier trained on them, correct attribution
-inversion.py     model inversion: the input with the most certain prediction of a class
-records.py       the label or a feature of one record, in the reconstruction game
-disclosure/      singling out, linkability and attribute inference from a synthetic table
-linkage/         names for records without names, by background knowledge
+base.py          Attribute inference: the unknown attribute, and the interface of the attacks. Read this first
+disclosure/      Singling out, linkability and attribute inference from a synthetic table: the three risks of Giomi et
+                 al. (2023)
+imputation.py    Guesses without any release: the baselines of attribute inference
+inversion.py     Model inversion: reconstruction of a typical training example of a class
+linkage/         Names for records without names: linkage with background knowledge
+predictions.py   Attribute inference from a model: its predictions for each person with each value, or the counts in its
+                 leaves
+records.py       Inference within the reconstruction game: one attribute of one record is random, and models are
+                 released
+synthetic.py     Attribute inference from synthetic tables: the release is rows (X, y)
 
 `dpassay.audit.metrics` measures the gain over guesses without the release.
 """

@@ -1,10 +1,11 @@
 """Canaries: records that are made, or chosen, to be detected. They turn a dataset into a pair of neighbours.
 
-base.py        Canary: read this first
-catalogue.py   all canaries by name
-examples.py    Natural, Mislabelled, Blank, ClipBKD: examples, for adversaries who see the final model
-gradients.py   Dirac, RandomDirection: gradient records, for adversaries who see the steps or insert gradients
-initial.py     worst_case_initial: parameters at which only the canary has a gradient
+base.py        Base class of canaries: read this first
+catalogue.py   Names of the canaries. A new canary is one class and one line here
+examples.py    Canaries that are examples: for an adversary who sees the final model or its predictions
+gradients.py   Canaries that are gradient records: for an adversary who inserts gradients and sees the steps or the last
+               iterate
+initial.py     Worst-case initial parameters: the canary is all that is left to learn
 """
 
 from .base import Canary as Canary

@@ -1,13 +1,16 @@
 """Attacks on the distinguishing game: was this output released from `d0` or from `d1`?
 
-likelihood_ratio.py   the optimal test, where the output law is known or assumed
-classifier.py         learned from pilot outputs only
-portfolio.py          the classifier, and rules for exact values, decimals, low bits, order
-threshold.py          one statistic of the output, compared with a threshold
-canary_attacks.py     attacks on trained models: the loss of the canary, or the direction of its gradient
-gradient_product.py   all iterates: each step, compared with the gradient of the canary
-events.py             scores of exceptional outputs
-low_level/            rules that classifiers miss: format, repetition, order of coordinates
+canary_attacks.py     Attacks on trained models that know the records in which the sides differ
+classifier.py         The classifier attack: learns from pilot outputs only, for mechanisms known only by samples
+events.py             Exceptional outputs are scored, never dropped: an event that happens more often on one side is
+                      itself a leak
+gradient_product.py   The gradient-product attack: each training step, compared with the canary's gradient at that step
+likelihood_ratio.py   The likelihood-ratio attack: the best possible attack if the output law is known, or assumed by
+                      the auditor
+low_level/            Leaks that classifiers miss: the format of an output, repeated values, and the order of
+                      coordinates
+portfolio.py          The portfolio: the classifier, and rules for leaks that no classifier of ordinary features detects
+threshold.py          The threshold attack: one number computed from the output, and its direction
 """
 
 from .canary_attacks import CanaryDirection as CanaryDirection, CanaryLoss as CanaryLoss

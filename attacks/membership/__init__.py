@@ -1,17 +1,22 @@
 """Membership inference: was this record in the training set? Higher score = it was.
 
-base.py                MembershipAttack: read this first
-catalogue.py           all membership attacks by name
-shadows.py             Shadows, the matrix that every attack reads; `dpassay.audit.games.train_shadows` makes it
-queries.py             a batch of shadow models: training, and signals on records
-signals.py             loss, confidence, entropies, margin, rescaled logit
-thresholds.py          a threshold on a signal: loss, correctness, entropy
-comparisons.py         comparisons with other records or other models: attack P, attack R, calibration, exposure
-likelihood_ratios.py   LiRA, BASE and RMIA
-learned.py             a classifier of the predictions of shadow models, and quantile regression
-gradients.py           white box: the norm of the gradient, and its inner product with the steps
-synthetic_data/        was this record in the data that a synthetic table was made from?
-tracing/               was this person in the study with these published means?
+base.py                Interface of membership attacks: read this first
+catalogue.py           Names of the membership attacks. A new attack is one file and one line here; `dpassay list
+                       membership` shows them
+comparisons.py         Comparisons of the signal of a record: with other records under the same model, or with other
+                       models on the record
+gradients.py           White-box attacks: the norm of the gradient, and the inner product of the gradient with the steps
+                       of training
+learned.py             Attacks that learn from predictions or features
+likelihood_ratios.py   Likelihood ratios of a record, from reference models
+queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
+shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
+signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =
+                       more like a member
+synthetic_data/        Was this record in the data that a synthetic table was made from? Higher score = it was
+thresholds.py          A threshold on a signal of the target model: the same for all records, or one for each class
+tracing/               Tracing: was this person in the study whose means were published? Higher score = the person was
+                       in
 
 For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membership`.
 """

@@ -1,9 +1,10 @@
 """Coverage and power of the bounds, measured on laws with a known epsilon.
 
-certificate.py  the coverage-and-power certificate: every bound on every law
-cell.py         one cell of the certificate, and its allowed number of misses
-coverage.py     the coverage of one bound
-laws.py         laws of scores with a known exact curve
-methods.py      methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds
-peers.py        the estimators of jax-privacy on the samples of the certificate
+cell.py          One cell of the certificate: a method on one law at one delta, confidence and size
+certificate.py   The coverage-and-power certificate: every bound on every law, measured
+coverage.py      Coverage of a bound, measured on laws with a known exact curve
+laws.py          Laws (distributions) of scores with a known exact curve, on which bounds are measured
+methods.py       Methods under test: bounds, and the uncorrected maxima that are often mistaken for bounds
+peers.py         The estimators of jax-privacy on the samples of the certificate. Needs the extra `peers`; imported on
+                 request
 """

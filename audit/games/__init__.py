@@ -1,14 +1,16 @@
 """From the question of an audit to evidence, and from evidence to a result.
 
-setup.py            the arguments of an audit, checked and complete, before any run
-pair.py             distinguishing: runs on either dataset of a pair -> PairScores
-diagnostics.py      observations on these runs: witnesses, dependence, warnings, the event that refutes a claim
-canaries.py         membership: fair coins for canaries, runs, scores -> BitScores
-training.py         shadow models, trained by the trials engine
-reconstruction.py   reconstruction: a secret is drawn and guessed -> Successes, BitScores
-rounds.py           the rounds of a reconstruction game, one chunk at a time
-external_scores.py  audits of scores from external code
-conclude.py         the conclusion from evidence to a result, the same for every game
+canaries.py          The membership game with fair coins as bits, which is required for a bound on epsilon
+conclude.py          The conclusion of an audit: from evidence to a result, for every game
+diagnostics.py       Observations on the trials of a pair other than scores: witnesses, dependence, warnings, the
+                     refuting event
+external_scores.py   Audits of scores from external code: the runs were made on other machines, or in another language
+pair.py              The distinguishing game on a pair: pilot, evaluation, bounds, verdict
+reconstruction.py    The reconstruction game: a secret is drawn, the mechanism runs once, and the secret is guessed
+rounds.py            Rounds of the reconstruction game, one chunk at a time: secrets, runs, guesses. Workers receive
+                     these objects
+setup.py             The question of an audit: all arguments, checked and complete, before any run
+training.py          Shadow models, and the models of the game, trained by the trials engine
 """
 
 from .canaries import (

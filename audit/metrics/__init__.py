@@ -1,9 +1,11 @@
 """Gain of attacks on people's data over baselines, and membership metrics; none of them bounds epsilon.
 
-gain.py           gain(), attribute_gain(): success rates, paired gains over each baseline, residual risk -> Gain
-disclosure.py     disclosure(): singling out, linkability, attribute inference -> Disclosed; most_gained()
-residual_risk.py  residual_risk(): the published definition, with Wilson intervals that have no coverage here
-membership/       evaluate(): AUC and rates of membership attacks, over all records and for each -> MembershipResult
+disclosure.py      Singling out, linkability and attribute inference, measured on two releases of disjoint halves of the
+                   people
+gain.py            Gain of an attack over its baselines, on the same people
+membership/        Metrics of membership attacks on shadow models, which `dpassay.audit.games` trains
+residual_risk.py   Residual risks by the definition of Giomi et al. (2023), for comparison with published ones; not
+                   bounds
 """
 
 from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained

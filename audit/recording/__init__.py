@@ -23,9 +23,9 @@ A finding is a fault of construction on this pair, by the rules that proofs of p
 scale may depend on the data in a mechanism whose analysis allows it. So findings make no verdict. The absence of
 findings is no proof either: only this pair and these runs were recorded.
 
-program.py   record(): runs a program on both sides with the same noisy values
-recorded.py  Recorded, Recordings, Finding: the primitives of both sides, and the findings
-leaves.py    the output as a list of its parts
+leaves.py     Comparison of two outputs of a program as lists of their parts, numbers and others
+program.py    Recording of a program on both sides of a pair with the same noisy values
+recorded.py   Recordings of a program on both sides of a pair, and their findings
 """
 
 from .program import record as record

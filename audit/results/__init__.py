@@ -1,15 +1,19 @@
 """Results of audits: frozen, with a table, a figure and one JSON form.
 
-audit_result.py    AuditResult, and Provenance: the part of it that the game knows
-saved.py           Saved and DrawnResult: how every result is written, read, checked and drawn
-text.py            the summary table, and the evidence for a violation
-claim_curve.py     the claimed curves, sampled for drawing
-refuting_event.py  RefutingEvent: the event that refutes a claim, with outputs of each side
-recovery.py        Recovery: success rate of a reconstruction, and the one that the claim allows
-with_estimates.py  estimates added to a result by name
-witness_file.py    a violation as a JSON file that a third party can check
-estimates/         numbers without coverage, never compared to a claim
-witness/           findings without statistics, and the checker for third parties
+audit_result.py     The result of an audit: frozen, complete, and with a versioned JSON form
+claim_curve.py      The claimed curves, sampled for drawing, with few points, placed where the curve bends
+estimates/          Estimates of epsilon without coverage: for plots and comparison, never for a verdict
+recovery.py         Success rate of a reconstruction, with the success of a blind guess and the largest one that the
+                    claim allows
+refuting_event.py   The deciding event of a violation in readable form: its rule in words, and example outputs of each
+                    side
+saved.py            The JSON form of all results, checked in full when it is read
+text.py             Results as plain text: the summary table, the evidence for a violation, and the steps of an
+                    explanation
+with_estimates.py   Estimates added to a result by name: shown without a guarantee, and never compared to a claim
+witness/            Witnesses: findings without statistics, which a third party can check
+witness_file.py     A violation as a JSON file that a third party can check with `checker.py`, which needs numpy and
+                    scipy only
 """
 
 from .audit_result import AuditResult as AuditResult, ClaimCurve as ClaimCurve

@@ -1,9 +1,9 @@
 """Search for a bad pair or a good attack; the winner is confirmed on fresh trials.
 
-search.py   search(): screening audits, then the confirmation
-explore.py  exploration of a domain: patterns, random pairs, steps from the best pair
-result.py   SearchResult: the screening audits, and the confirmation
-domains/    sets of datasets to search, and their neighbouring pairs
+domains/     Domains: declared sets of datasets, and the neighbouring pairs that a search tries in them
+explore.py   Exploration of a domain: patterns first, then random pairs and steps from the best pair so far
+result.py    The result of a search: its screening audits (looks), and the confirmation of the winner
+search.py    Search for a bad pair or a good attack, with a confirmation of the winner on fresh trials
 """
 
 from .domains.answers import AnswersDomain as AnswersDomain

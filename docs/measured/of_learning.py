@@ -10,8 +10,8 @@ from stated import DOCS, Number
 
 from dpassay.experiments.data.datasets import load
 from dpassay.experiments.data.images import oriented_gradients
-from dpassay.mechanisms.learning.accounting import calibrate_noise
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.accounting import calibrate_noise
 from dpassay.mechanisms.learning.dp_sgd.fine_tuning import FineTuning
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import SoftmaxRegression

@@ -80,7 +80,7 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
         "functions of a dataset that a mechanism computes: query = { name = ... } in [mechanism]",
     ),
     "strategies": (
-        "mechanisms.query_release.matrix.catalogue:strategies",
+        "mechanisms.query_release.catalogue:strategies",
         "strategy matrices of the matrix mechanism: strategy = { name = ... } in [mechanism]",
     ),
     "selections": (
@@ -109,7 +109,7 @@ KINDS: dict[str, tuple[str | Callable[[], dict[str, str]], str]] = {
         "membership attacks with shadow models: dpassay.audit.metrics.membership.evaluate",
     ),
     "tracing": (
-        "attacks.membership.tracing.catalogue:catalogue",
+        "attacks.membership.tracing.statistics:catalogue",
         "test statistics of the attack on published means: statistic = ... in [attack]",
     ),
     "populations": (

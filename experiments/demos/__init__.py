@@ -3,17 +3,23 @@
 Each file reads from top to bottom as a notebook does (cells start with `# %%`) and ends with `main(out)`, which runs
 the whole demo and returns its numbers.
 
-add_or_replace.py        blue eyes: one mechanism, one noise, two neighbouring relations
-answers/                 answers to queries: repeated answers, too many answers, many queries at once
-demo.py                  output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
-dp_sgd.py                a private classifier: the bounds of four accountants, and of four attackers
-glyph_like.py            synthetic substitute for the Glyph data of PATE: 150 classes, 5,000 teachers
-people/                  information about people in studies, models and visits
-randomized_response.py   randomised response: the tax survey of Warner (1965)
-rounds_of_votes.py       two rounds of PATE: Confident-GNMax, then Interactive-GNMax
-students_of_votes.py     PATE students that learn from the answered points only, or from all public points
-synthesis/               synthetic data: what they leak, and how they are generated
-votes_of_teachers.py     PATE: privacy loss of an answer, teachers and a student, a data-dependent epsilon
+add_or_replace.py        Two counts with Laplace noise under two neighbouring relations: the epsilon of one is twice
+                         that of the other
+answers/                 Demos on answers to queries
+demo.py                  Output of the demos: chapters, paragraphs and tables in a terminal, and figures in a folder
+dp_sgd.py                A private classifier: epsilons of four accountants, lower bounds of four attacks, and a bug in
+                         the clipping
+glyph_like.py            Synthetic substitute for the Glyph data of PATE: 150 classes, 5,000 teachers, and partly wrong
+                         labels
+people/                  Demos on information about people in studies, models and visits
+randomized_response.py   Randomised response: the survey of Warner (1965), from Bayesian beliefs to an audit with lower
+                         bounds near ln 3
+rounds_of_votes.py       Two rounds of PATE: Confident-GNMax labels data for a first student, and Interactive-GNMax
+                         corrects or confirms it
+students_of_votes.py     Accuracy of PATE students that learn from the answered points only, or from all public points
+synthesis/               Demos on synthetic data
+votes_of_teachers.py     PATE: privacy loss of an answer, accuracy of a student, and a data-dependent epsilon that is
+                         itself sensitive
 """
 
 from ...mechanisms.core.registry import Catalogue

@@ -25,7 +25,7 @@ from ...attacks.distinguishing.likelihood_ratio import LikelihoodRatio
 from ...audit import AuditResult, audit
 from ...mechanisms.accounting.dp_sgd.noisy_sgd import epsilon_curves
 from ...mechanisms.broken.dp_sgd_clipping import MeanClipped
-from ...mechanisms.learning.accounting import calibrate_noise
+from ...mechanisms.learning.dp_sgd.accounting import calibrate_noise
 from ...mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ...mechanisms.learning.models.architectures import SoftmaxRegression
 from ..data.datasets import digits

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...mechanisms.accounting import ConcentratedDP, GaussianDP
 from ...mechanisms.learning.pate import ConfidentGNMax, InteractiveGNMax, data_dependent
 from ...mechanisms.learning.pate.confident import CheckedGNMax
-from ...mechanisms.learning.pate.data_dependent import DataDependent
+from ...mechanisms.learning.pate.data_dependent_epsilon import DataDependent
 from ..data.images import oriented_gradients
 from . import glyph_like
 from .students_of_votes import Votes

@@ -1,12 +1,12 @@
 """Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks.
 
-budget.py    the share of the session's false alarms that one check may spend, and its seed
-check.py     DPAudit: what the fixture `dp_audit` gives a test
-options.py   options of a check: names, merged from marks and call, and as arguments of `audit`
-recording.py DPRecord: what the fixture `dp_record` gives a test
-session.py   what the checks of a session share, and what became of each
-summary.py   the table of checks at the end of a session
-swallowed.py a test cannot hide what its checks raised
+budget.py      The false-alarm budget of a session, divided among its checks; and the seed of each check
+check.py       The object of the fixture `dp_audit`
+options.py     Options of a check: their names, merged from marks and call, and as arguments of `audit`
+recording.py   The object of the fixture `dp_record`
+session.py     State of a session: the options of all checks, and the outcome of each
+summary.py     The table of checks at the end of a session, collected from the reports of tests in all processes
+swallowed.py   Failure of tests that catch an exception of their checks, unless `pytest.raises` expects it
 
 Every pytest session imports these: they import nothing but the standard library and pytest until a check runs.
 """

@@ -1,6 +1,7 @@
 """Systems of the literature, as data: what each guarantees, what implements it, and what shows it.
 
-table.py   System and load(), which reads the tables
+table.py   Tables of systems: loading, with an error for a missing or unknown field
+
 *.toml     the systems of a family, one table each; `dpassay list systems` and docs/systems.md show them
 """
 

@@ -2,13 +2,13 @@
 
 Imports run one way: numerics < kinds < conversion < composition < amplification < dp_sgd.
 
-numerics/       numerics that the kinds share
-kinds/          the kinds of guarantees: PureDP, ApproximateDP, ConcentratedDP, RenyiDP, GaussianDP, ...
-conversion/     from one kind to another, from epsilon to noise
-composition/    compose, group: several releases, several records
-amplification/  shuffled messages of local mechanisms, secret samples of the records
-dp_sgd/         noisy steps on batches of the records
-claims.py       base classes of mechanisms, from which a claim and an exact curve are inherited
+amplification/   Amplification by shuffling the messages of local mechanisms, and by sampling the records
+claims.py        Base classes of mechanisms whose claim, exact curve and output law follow from their parameters
+composition/     Composition of several releases on the same data, and group privacy
+conversion/      Conversion between kinds of guarantees, calibration of noise, and a Bayesian interpretation
+dp_sgd/          Accounting of many noisy steps on batches of the records
+kinds/           Kinds of guarantees, one class each
+numerics/        Numerics that the kinds of guarantees share
 """
 
 from ..core.guarantee import Guarantee as Guarantee

@@ -1,12 +1,13 @@
 """External mechanisms: Python functions, commands, estimators, and the releases of other libraries.
 
-functions/             Python functions as mechanisms, and the guard inside which they are called
-command.py             any executable as a mechanism, in any language
-estimator.py           any scikit-learn classifier as a learner, for membership attacks
-private_estimator.py   any estimator in the style of scikit-learn that is itself private, such as those of diffprivlib
-measurements.py        releases of OpenDP and diffprivlib, with the claims of these libraries
-opacus/                training with Opacus
-recording/             recording and replaying of the random primitives that audited code calls
+command.py             Executables in any language as mechanisms
+estimator.py           Any scikit-learn classifier as a learner, for membership attacks on user models
+functions/             Python functions as mechanisms: how a function is called, with the same seed on both sides and in
+                       fresh interpreters
+measurements.py        Single releases of other libraries as mechanisms, whose claims are read from the library itself
+opacus/                Training with Opacus, audited
+private_estimator.py   Private estimators in the style of scikit-learn, such as those of diffprivlib, as mechanisms
+recording/             Recording and replaying of the random primitives that audited code calls
 """
 
 from .estimator import EstimatorLearner as EstimatorLearner

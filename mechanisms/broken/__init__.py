@@ -1,24 +1,28 @@
 """Intentionally broken mechanisms: each claims one epsilon and has another; `base.py` says how each one is described.
 
-base.py              what they share: claim, true curve, cause, source and correct twin; read this first
-noise.py             Laplace and Gaussian noise with a wrong scale
-floats.py            noise that is correct in real numbers and leaks in floats, or in its running time
-float_samplers.py    exact laws of samplers that compute in floats
-local.py             randomised response with a biased coin
-statistics.py        sums, means, medians and second moments
-counts.py            histograms, subset counts and n-gram counts
-selection.py         noisy maxima, the exponential mechanism, hyper-parameter tuning
-sparse_vector.py     sparse vector techniques
-composition.py       parallel composition and amplification without their conditions
-accounting.py        accountants: an odometer, a shuffling bound, searches for the noise multiplier
-query_release.py     matrix mechanism, TopDown and multiplicative weights
-synthetic_data.py    copied records, and selections of measurements that leak
-deniability.py       plausible deniability taken for differential privacy
-dp_sgd.py            DP-SGD: base class, noise and accounting
-dp_sgd_clipping.py   DP-SGD: clipping and divisors
-fine_tuning.py       a representation that is treated as public
-federated.py         federated averaging
-pate.py              votes of teachers
+accounting.py        Intentionally broken accountants: no run of a mechanism shows these bugs, but numbers that are
+                     known
+base.py              Mixins of the intentionally broken mechanisms: read this first
+composition.py       Intentionally broken composition and amplification: a condition of the theorem does not hold
+counts.py            Intentionally broken counts: histograms, subset counts and n-gram counts
+deniability.py       Intentionally broken plausible deniability: taken for differential privacy, or learned without
+                     noise
+dp_sgd.py            Intentionally broken DP-SGD: base class, noise and accounting; clipping and divisors are in
+                     `dp_sgd_clipping`
+dp_sgd_clipping.py   Intentionally broken clipping and divisors in DP-SGD
+federated.py         Intentionally broken federated averaging: the divisor, clipping or noise scale of another quantity
+fine_tuning.py       Intentionally broken representation: treated as public, but fitted to the private records
+float_samplers.py    Exact laws of samplers that compute in floats: the number of random draws that give an output
+floats.py            Intentionally broken noise in floats: correct in real numbers, but the floats leak the answer
+local.py             Intentionally broken randomised response: its coin is biased
+noise.py             Intentionally broken additive noise: its scale is wrong, or it is missing
+pate.py              Intentionally broken PATE: votes that one record moves too far, or queries that are not accounted
+                     for
+query_release.py     Intentionally broken query release: matrix mechanism, TopDown and multiplicative weights
+selection.py         Intentionally broken selection: noisy maxima, the exponential mechanism, hyper-parameter tuning
+sparse_vector.py     Intentionally broken sparse vector techniques
+statistics.py        Intentionally broken statistics: sums, means, medians and second moments
+synthetic_data.py    Intentionally broken synthetic data: records are copied, or a selection of measurements leaks
 
 Only the small modules are imported here, so that each of the others costs only itself.
 """

@@ -16,7 +16,7 @@ from ..accounting.amplification.closed_form import shuffled_epsilon
 from ..core.arrays import Floats
 from ..core.guarantee import Guarantee
 from ..core.validation import open_unit, positive, whole
-from ..learning.accounting import calibrate_noise
+from ..learning.dp_sgd.accounting import calibrate_noise
 
 # --- composition ------------------------------------------------------------------------------------------------------
 

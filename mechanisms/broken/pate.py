@@ -20,7 +20,7 @@ from ..core.relation import Relation
 from ..learning.pate import LNMax, PrivateEpsilon
 from ..learning.pate.aggregator import Aggregator
 from ..learning.pate.confident import CheckedGNMax, ConfidentGNMax
-from ..learning.pate.data_dependent import data_dependent
+from ..learning.pate.data_dependent_epsilon import data_dependent
 from ..learning.pate.disjoint_parts import TeacherVotes
 from ..learning.pate.vote_counts import Counts, as_neighbours, moved_vote
 from .base import Broken, certain_leak

@@ -20,7 +20,7 @@ from ..query_release.matrix.matrix_mechanism import GaussianMatrixMechanism, Lap
 from ..query_release.matrix.strategies import HierarchicalStrategy, Strategy
 from ..query_release.multiplicative_weights.dual_query import DualQuery
 from ..query_release.multiplicative_weights.mwem import MWEM
-from ..query_release.multiplicative_weights.private_multiplicative_weights import PrivateMultiplicativeWeights
+from ..query_release.multiplicative_weights.online import PrivateMultiplicativeWeights
 from ..query_release.top_down.noise import GeometricTopDown
 from .base import Broken, certain_leak
 
@@ -74,7 +74,8 @@ class GaussianNoiseForWorkload(Broken, GaussianMatrixMechanism):
     True mu: ||A|| / (||W|| noise_multiplier), with the largest L2 norm of a column of each.
 
     Args:
-        epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for `GaussianMatrixMechanism`, the correct twin.
+        epsilon, delta, noise_multiplier, workload, strategy, view, relation: as for the correct twin,
+            `GaussianMatrixMechanism`.
 
     Example:
         >>> broken = GaussianNoiseForWorkload(noise_multiplier=4.0)
@@ -189,8 +190,8 @@ class ExactErrors(Broken, PrivateMultiplicativeWeights):
     """Broken: online multiplicative weights with an exact comparison; only updates have noise.
 
     The absence of an update reveals that the error is below the threshold. Where it is above on the neighbour, the
-    round leaks one record: epsilon is infinite. `PrivateMultiplicativeWeights`, whose comparisons are those of a sparse vector, is
-    correct.
+    round leaks one record: epsilon is infinite. `PrivateMultiplicativeWeights`, whose comparisons are those of a sparse
+    vector, is correct.
 
     Args:
         workload, n_records, threshold, n_updates, view, relation: as for `PrivateMultiplicativeWeights`.

@@ -207,8 +207,8 @@ class ReleasesTestedValue(Broken, ReleasesValues):
         """Return queries at the threshold that all move up."""
         return self._moved(np.ones(self.n_queries))
 
-    def _said(self, above: NDArray[np.bool_], seen: Floats, exact: float, rng: np.random.Generator) -> Floats:
-        return np.where(above, seen, 0.0)
+    def _released(self, above: NDArray[np.bool_], noisy: Floats, exact: float, rng: np.random.Generator) -> Floats:
+        return np.where(above, noisy, 0.0)
 
     def _log_rest(self, pattern: Answers, log_p: float, released: Floats, queries: Floats) -> Floats:
         """Return the log probability of a threshold below all released values and above the queries below."""

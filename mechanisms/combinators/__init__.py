@@ -1,10 +1,10 @@
 """Mechanisms that are made of others, with the guarantee that a theorem gives.
 
-parallel.py         disjoint parts of the records, each with its own mechanism
-post_processed.py   a function of the outputs that does not look at the data
-user_level.py       all records of one person are added, removed or replaced together
-subsampled.py       a mechanism that runs on a secret random sample of the records
-repeated.py         a mechanism that is run several times on the same dataset, and releases all outputs
+parallel.py         Disjoint parts of the records, each with its own mechanism
+post_processed.py   A data-independent function of the outputs of a mechanism
+repeated.py         A mechanism that is run several times on the same dataset and releases all outputs
+subsampled.py       A mechanism that runs on a secret random sample of the records
+user_level.py       User-level privacy: all records of one person are added, removed or replaced together
 """
 
 from .parallel import Parallel as Parallel

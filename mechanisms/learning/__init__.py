@@ -1,13 +1,12 @@
 """Learning: private trainers, and models to attack.
 
-base.py         TrainingData, Classifiers, Learner, and the records in which a pair differs: read this first
-models/         linear, logistic and softmax regression, multi-layer perceptrons; trained, many at once
-dp_sgd/         DP-SGD: the trainer, its sampling schemes, its claims
-accounting.py   guarantee of noisy steps, by several accountants, and the noise for a target epsilon
-federated/      FedSGD and FedAvg over clients, with noise at the server or at the client
-convex/         output and objective perturbation, noisy projected SGD
-ngrams/         language models of n-grams, private and not
-pate/           teachers that vote: models of disjoint parts of the records, whose noisy votes label queries
+base.py      Interfaces of learning: read this first
+convex/      Private convex learning
+dp_sgd/      DP-SGD, for many runs at once
+federated/   Federated learning: clients keep their records and send updates of the model; privacy is for whole clients
+models/      Models that the trainer trains many at once
+ngrams/      Language models of n-grams, private and not
+pate/        Teachers that vote: models of disjoint parts of the records, whose noisy votes label public queries
 """
 
 from .base import Classifiers as Classifiers, Learner as Learner, TrainingData as TrainingData

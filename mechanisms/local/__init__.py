@@ -1,14 +1,18 @@
 """Local mechanisms: each user sends a random message, and no curator is trusted.
 
-base.py                 LocalMechanism and FrequencyOracle, the base classes: read this first
-randomized_response.py  randomized response, with two or with k possible answers
-unary_encoding.py       BitReports, messages of independently flipped bits; unary encoding: a value is one bit of k
-rappor.py               RAPPOR: a value is coded in a Bloom filter, and each bit of the filter is randomised
-hadamard.py             Hadamard response: the index of a column in which the row of the value is likely +1
-hashing.py              local hashing: a random hash function, and a random bucket
-subset_selection.py     subset selection: a random set that is likelier to contain the value
-contraction.py          contraction of the distance of two distributions by a random channel
-shuffle/                the shuffle model: messages in random order, without names
+base.py                  Base classes of local mechanisms on categorical values
+contraction.py           Contraction of the distance of two distributions by a random channel: an equivalent form of
+                         local privacy
+hadamard.py              Hadamard response: a user sends the index of a column in which their row of a Hadamard matrix
+                         is likely +1
+hashing.py               Local hashing: each user hashes their value with a random function, and sends a random bucket
+randomized_response.py   Randomized response, with two or with k possible answers
+rappor.py                RAPPOR: a value is coded in a Bloom filter, and each bit of the filter is randomised
+shuffle/                 The shuffle model: users randomise their own messages, which are released in random order,
+                         without names
+subset_selection.py      Subset selection: a user sends a random set of values that is likelier to contain their value
+unary_encoding.py        Messages of independently flipped bits: their base class, and unary encoding, where a value is
+                         one bit of k
 """
 
 from .hadamard import HadamardResponse as HadamardResponse

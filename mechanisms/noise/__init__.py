@@ -1,20 +1,24 @@
 """Noise on answers: query x noise.
 
-base.py                what all mechanisms that add noise share: noise as a mechanism, and noise on one query
-laplace.py             Laplace noise, and running sums of noisy numbers
-gaussian.py            Gaussian noise
-calibration.py         noise for a target (epsilon, delta), of one query or of many
-counters.py            Gaussian noise on several counters, each with its own sensitivity
-staircase.py           the smallest expected noise that epsilon-DP allows
-snapping.py            Laplace noise, rounded so coarsely that floating-point numbers leak nothing
-geometric.py           two-sided geometric (discrete Laplace) noise on whole numbers
-grid.py                geometric noise on a grid of real numbers
-discrete_gaussian.py   Gaussian noise on whole numbers
-exact_samplers.py      samplers of discrete noise in whole numbers and fractions only: the reference
-queries/               functions of the records, each with its sensitivity under every neighbouring relation
-counts/                counts of many subsets of one column of bits, the target of reconstruction attacks
-statistics/            statistics of records whose noise depends on more than a sensitivity
-studies/               published statistics of a group of people, each with 0 or 1 in many columns
+base.py                Base classes of noise on answers: query x noise
+calibration.py         Calibration of noise: Gaussian noise for a target (epsilon, delta), Laplace noise for many
+                       queries
+counters.py            Gaussian noise on several counters of different sensitivities
+counts/                Counts of many subsets of one column of bits, the target of reconstruction attacks
+discrete_gaussian.py   Discrete Gaussian noise on whole numbers: Gaussian noise without floating-point attacks
+exact_samplers.py      Exact samplers of discrete noise: whole numbers and fractions only, one value at a time
+gaussian.py            Gaussian noise on a number or a vector of numbers
+geometric.py           Two-sided geometric noise on whole numbers, also called discrete Laplace: no floating-point
+                       attacks
+grid.py                Laplace noise on a grid: the answer and the noise are multiples of one power of two, and so is
+                       their sum
+laplace.py             Laplace noise on a number or a vector of numbers
+queries/               Functions of the records, each with its sensitivity under every neighbouring relation
+snapping.py            Snapping: Laplace noise, rounded so coarsely that the low-order bits do not leak the data
+staircase.py           Staircase noise: the smallest expected noise that epsilon-DP allows
+statistics/            Statistics of records: sums and counts, and statistics whose noise depends on more than a
+                       sensitivity
+studies/               Studies: published statistics of a group of people, each with 0 or 1 in many columns
 """
 
 from .discrete_gaussian import DiscreteGaussian as DiscreteGaussian

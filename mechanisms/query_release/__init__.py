@@ -1,9 +1,11 @@
 """Answers to many queries at once.
 
-matrix/                  the matrix mechanism: measure a strategy of queries, answer the workload by least squares
-multiplicative_weights/  MWEM, private multiplicative weights, DualQuery and the small-database mechanism
-tables/                  tables that a census publishes about a block
-top_down/                TopDown: tables of a nation, its states and their counties
-catalogue.py             names of strategies and of sets of tables
-error_bounds.py          expected error of a strategy, a lower bound for all strategies, known rates for all mechanisms
+catalogue.py              Names that a configuration can select: strategies of the matrix mechanism, sets of tables
+error_bounds.py           Expected error of the matrix mechanism, a lower bound for all its strategies, and known rates
+                          for all mechanisms
+matrix/                   The matrix mechanism: a strategy of queries is measured with noise, and the workload follows
+                          by least squares
+multiplicative_weights/   Answers to many queries at once, from one distribution over the cells of a domain
+tables/                   Tables that a census publishes about a block of people, and how they are published
+top_down/                 TopDown: tables of a nation, its states and their counties, as a census publishes them
 """

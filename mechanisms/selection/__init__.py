@@ -1,18 +1,20 @@
 """Selection: mechanisms that choose among finitely many candidates.
 
-base.py           Selection: the utilities, their sensitivity, and the check of a pair
-laws.py           law of the candidates with the largest scores after noise: exact probabilities
-exponential.py    the exponential mechanism, and bounds on its utility
-noisy_max.py      report noisy max, and permute-and-flip
-gap.py            report noisy max with its gap to the next candidate
-large_margin.py   the exponential mechanism on the few candidates that lead the others
-peeling.py        the k best candidates in order: k rounds, or Gumbel noise once
-one_shot.py       the k best candidates and their counts at a total (epsilon, delta)
-quantile.py       a quantile of bounded values, by the exponential mechanism on the intervals between the values
-bernoulli.py      the parameter of a coin, by the exponential mechanism on its log likelihood
-random_record.py  publication of a random record
-sparse_vector/    sparse vector technique: many queries against a noisy threshold
-tuning/           private selection: the best of several private runs, as in hyper-parameter tuning
+base.py            Base class of mechanisms that choose among finitely many candidates by their utilities
+bernoulli.py       Exponential mechanism for the parameter of a coin: a sample from a tempered posterior
+exponential.py     Exponential mechanism: choose one of finitely many candidates, better ones with a higher probability
+gap.py             Report noisy max with its gap: the best candidate and its lead, at the epsilon of the candidate only
+large_margin.py    Selection with a margin: the exponential mechanism on the few candidates that lead the others
+laws.py            Law of the candidates with the largest scores after noise of scale 1 is added
+noisy_max.py       Report noisy max, and permute-and-flip, which has the law of report noisy max with exponential noise
+one_shot.py        One-shot top k: the k best candidates and their counts, by Laplace noise, or by Gumbel and Laplace
+                   noise
+peeling.py         Top k in order: k rounds of the exponential mechanism, or Gumbel noise once, with the same law
+quantile.py        A quantile of bounded values by the exponential mechanism, over the intervals between the values
+random_record.py   Publish a random record: (0, 1/n)-DP by definition, but without any protection for the published
+                   record
+sparse_vector/     Sparse vector technique: many queries against a noisy threshold, with a budget only for those above
+tuning/            Private selection: the best of several private runs, as in hyper-parameter tuning
 """
 
 from .bernoulli import BernoulliParameter as BernoulliParameter

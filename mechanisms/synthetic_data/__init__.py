@@ -1,13 +1,16 @@
 """Synthetic data: select marginals, measure them with noise, generate a table that fits the answers.
 
-anonymity/                  k-anonymous tables, and noisy counts in generalised cells
-deniability/                synthetic records with plausible deniability
-generators/                 fitting a distribution to measured marginals: post-processing
-selection/                  the choice of the measured marginals, and its privacy cost: FixedMarginals, MST, AIM
-base.py                     the interfaces: measured marginals, selections, generators, fitted distributions
-catalogue.py                names of the selections and of the generators
-noisy_histogram.py          NoisyHistogramTable: as many copies of each record as its noisy count
-select_measure_generate.py  SelectMeasureGenerate: the three steps as a mechanism
+anonymity/                   Generalised tables: k-anonymity and l-diversity, and noisy counts in fixed cells
+base.py                      Interfaces of the synthetic data package: read this module first
+catalogue.py                 Names of the selections and of the generators. Adding one takes one file and one line in
+                             this module
+deniability/                 Synthetic records with plausible deniability: generated from a seed, released if many could
+                             be the seed
+generators/                  Fitting a distribution to measured marginals: post-processing of the answers
+noisy_histogram.py           Synthetic data from a noisy histogram: each possible record is repeated as often as its
+                             noisy count
+select_measure_generate.py   Select, measure, generate: synthetic data as a mechanism
+selection/                   The choice of the measured marginals, their noise, and the privacy cost of both
 """
 
 from .base import (

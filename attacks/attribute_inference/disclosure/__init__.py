@@ -1,8 +1,10 @@
 """Singling out, linkability and attribute inference from a synthetic table: the three risks of Giomi et al. (2023).
 
-base.py           Disclosure and Scene: read this first
-singling_out.py   SinglingOut: a description that matches exactly one person
-nearest_rows.py   Linkability and AttributeDisclosure: attacks by the nearest rows of the table
+base.py           Disclosure about people by a synthetic table: the interface of the attacks. Read this first
+nearest_rows.py   Attacks by the nearest rows of the table, in Gower's distance (1971): linkability, and attribute
+                  inference
+singling_out.py   Singling out: descriptions of people as intervals of codes, and the search for one that matches one
+                  person
 
 `dpassay.audit.metrics` measures the gain over guesses without the release.
 """

@@ -1,8 +1,9 @@
 """Names for records without names: linkage with background knowledge.
 
-registers.py   linkage on quasi-identifiers: columns that two tables share link one to the names of the other
-ratings.py     linkage of sparse records: a person is identified by a few ratings and approximate dates
-groups.py      leakage of k-anonymous groups: one table by homogeneity, two by intersection
+groups.py      Leakage of k-anonymous groups: by homogeneity in one table, by intersection in several
+ratings.py     Linkage of sparse records: identification of a person by a few ratings and approximate dates
+registers.py   Linkage on quasi-identifiers: columns common to two tables link the names of one to the records of the
+               other
 """
 
 from .groups import (

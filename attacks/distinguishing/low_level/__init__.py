@@ -1,9 +1,9 @@
 """Leaks that classifiers miss: the format of an output, repeated values, and the order of coordinates.
 
-rules.py     from outputs to levels, such as "multiples of 2^-52" or "four decimals, the last is 5"
-repeats.py   levels of exact values of the pilot: how often they occurred on each side
-labels.py    log odds of texts and other events, rare ones pooled
-screen.py    the log odds that a level adds to a score, and a test for them
+labels.py    Log odds of labels: frequent labels by their counts, rare labels pooled with labels of equal counts
+repeats.py   Exact values that the pilot contains: a value that recurs on one side only reveals that side
+rules.py     Rules that sort outputs into levels by their representation, not by their size
+screen.py    Log odds that the level of an output adds to a score
 """
 
 from .labels import LabelOdds as LabelOdds

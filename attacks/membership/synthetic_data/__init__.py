@@ -1,13 +1,19 @@
 """Was this record in the data that a synthetic table was made from? Higher score = it was.
 
-base.py                  TableAttack, LearnedAttack, and the records in which a pair differs: read this first
-generated_queries.py     GeneratedQueries: the number of rows that agree with the record on a few of its attributes
-groundhog.py             summary statistics that do not depend on the record
-marginal_likelihood.py   MarginalLikelihood: normal laws of the record's cells in some marginals
-records.py               RecordAttack, whose scores need no pilot; ClosestRecord, Neighbourhood
-density.py               DensityRatio: the density at the record, compared with the density of known records
-levels.py                the levels of columns: values, or bins of real numbers
-shadows.py               ShadowTables: a synthesiser in the membership game
+base.py                  Interfaces of attacks on synthetic tables: read this first
+density.py               Attack by density, and the estimators of the log density of a table at a record, for all tables
+                         at once
+generated_queries.py     The generated-query attack: counts of synthetic rows that agree with the record on sets of
+                         attributes
+groundhog.py             Summary statistics of a synthetic table: a classifier on them, or a rule for each record in the
+                         membership game
+levels.py                Levels of the columns of tables: the values of a column with few values, bins of a column with
+                         many
+marginal_likelihood.py   The marginal-likelihood attack: likelihood ratio of the counts in the record's cells of some
+                         marginals
+records.py               Attacks that score a table at a record and learn nothing from the pilot; those by distance
+shadows.py               Synthesisers in the membership game: each model is a table, scored at a record by distance and
+                         density
 """
 
 from .base import LearnedAttack as LearnedAttack, TableAttack as TableAttack

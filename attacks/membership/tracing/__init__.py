@@ -1,12 +1,12 @@
 """Tracing: was this person in the study whose means were published? Higher score = the person was in.
 
-base.py         Linear and TracingStatistic: read this first
-statistics.py   the inner product (the default), Homer, truncated product, likelihood ratios, and their catalogue
-attack.py       Tracing: a statistic as an attack on a pair
-trace.py        trace: from published means and people to p-values
-p_values.py     p-values: normal, Chernoff, exact, empirical; corrections for many people
-packed.py       PackedPeople: one bit per attribute, for a million attributes
-theory.py       separation of the scores of members and non-members, in closed form
+attack.py       Tracing as an attack on a pair, so that an audit converts it to an epsilon
+base.py         Interfaces of tracing statistics: read this first
+p_values.py     p-values: the probability that a non-member scores as high
+packed.py       Rows of people packed at one bit per attribute
+statistics.py   Statistics of tracing: the normalised inner product, differences, and likelihood ratios
+theory.py       Separation of members and non-members, in closed form
+trace.py        Tracing: p-values for whether people are in a study, from its published means
 """
 
 from .attack import Tracing as Tracing

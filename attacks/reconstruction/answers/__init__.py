@@ -1,11 +1,15 @@
 """Reconstruction from answers: a column of bits, from many counts of subsets of it.
 
-base.py                Decoder, DecodedAnswers and DecodingStatus: read this first
-exhaustive.py          all columns of up to 16 bits that fit the answers
-linear_programmes.py   a column within the stated error of every answer, or the nearest in the L1 norm
-least_squares.py       the nearest column in the sum of squares, all runs at once
-likelihood.py          the most probable column of bits, by local search or integer programme
-chosen_queries.py      attacks that choose their queries: averaging, differencing, subsets that cannot be refused
+base.py                Interfaces of decoders: read this first
+chosen_queries.py      Attacks that choose their queries: averaging, differencing, and subsets that a query language
+                       cannot refuse
+exhaustive.py          Exhaustive search: all columns of bits that fit the answers, and the distance between them
+least_squares.py       Least squares in a box: the column whose answers are nearest to the observed answers in the sum
+                       of squares
+likelihood.py          Maximum likelihood over columns of bits: local search under Gaussian noise, integer programmes
+                       under other noise
+linear_programmes.py   Decoding by linear programmes: a column within the stated error of every answer, or the nearest
+                       in the L1 norm
 """
 
 from .base import DecodedAnswers as DecodedAnswers, Decoder as Decoder, DecodingStatus as DecodingStatus

@@ -1,13 +1,16 @@
 """Reconstruction of published tables by integer programming: which blocks of people have these tables?
 
-published.py           tables as a reader has them: every statistic with its value, or suppressed
-integer_programme.py   integer programmes, solved by HiGHS; no-good cuts
-encoding.py            tables as an integer programme over histograms
-solutions.py           all blocks that have the tables; if there are none, the cells that contradict each other
-claims.py              certain claims and people, proved by infeasibility of their negation
-decoding.py            the most probable block, given noisy counts
-reconstructor.py       the attack on published tables in the reconstruction game
-imputer.py             guesses without the tables, and the number of people identified in comparison
+claims.py              Claims about a block that hold for every block with the published tables
+decoding.py            Maximum-likelihood block, given noisy counts, by an integer programme
+encoding.py            Tables as an integer programme, whose solutions are the histograms over types of people with
+                       these tables
+imputer.py             Guesses without the tables, and the people found by the tables in comparison
+integer_programme.py   Integer programmes, solved by HiGHS (Huangfu and Hall 2018) through scipy
+published.py           Published tables: every statistic with its published value, or suppressed
+reconstructor.py       The attack on published tables in the reconstruction game, which guesses the person that was
+                       drawn
+solutions.py           All blocks that have the published tables: the fewer, the larger the leak; one block reveals
+                       every person
 """
 
 from .claims import (

@@ -1,10 +1,14 @@
 """Training data from the results of training: coefficients, noisy steps, or a gradient.
 
-regression.py           generalised linear models: the objective, and its exact minimiser
-informed_adversary.py   one record of a regression, from exact or noisy coefficients and all other records
-prior_aware.py          which of k records DP-SGD was trained on, from every noisy step; upper bounds on success
-gradient_inversion.py   one example from its gradient, in closed form; imprinting, for a batch
-gradient_matching.py    the batch behind a gradient, by descent; with noise, the most probable one
+gradient_inversion.py   Recovery of one example from its gradient, in closed form: the first layer's gradient is the
+                        example times a factor
+gradient_matching.py    Gradient matching: examples whose gradient equals the observed one, found by descent, many
+                        problems at once
+informed_adversary.py   The informed adversary: recovery of one record of a regression from its coefficients and all
+                        other records
+prior_aware.py          The prior-aware attack on DP-SGD: identification of the training record among k candidates, from
+                        every noisy step
+regression.py           Generalised linear models: the training objective, its gradient, and its exact minimiser
 """
 
 from .gradient_inversion import (

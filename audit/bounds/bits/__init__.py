@@ -1,7 +1,7 @@
 """Bounds that read the bits of runs with many canaries, each included by a coin toss.
 
-one_run.py      OneRun: no assumptions
-one_run_fdp.py  OneRunFDP: reads the whole trade-off curve of the claim
-profile.py      the test of the whole claimed curve, at every epsilon simultaneously
-guessing.py     the guessed bits, and the number of right guesses
+guessing.py      Guesses of bits: the most extreme scores guess "in" or "out", the others abstain
+one_run.py       The bound from guesses of many coins in one run (Steinke, Nasr and Jagielski 2023)
+one_run_fdp.py   The bound from right guesses for a whole trade-off curve f (Mahloujifar, Melis and Chaudhuri 2024)
+profile.py       The test of the whole claimed curve from right guesses, at every epsilon simultaneously
 """

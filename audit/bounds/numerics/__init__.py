@@ -1,11 +1,13 @@
 """Numerics of the bounds: exact, and each with its proof.
 
-binomial.py         limits and quantiles of binomial rates
-rectangle.py        limits on both error rates, and the bounds that follow
-unconditional.py    the exact test of two counts, turned into a bound on epsilon
-event_region.py     which trade-off curves two counts contradict
-noncrossing.py      how often a band of binomial limits misses
-paired.py           limits of the difference of two success rates on the same rounds
-bounded_mean.py     limits of a mean of numbers in [0, 1], by betting
-test_martingale.py  the test martingale: the wealth of one who bets against the claim
+binomial.py          Exact one-sided limits of a binomial rate, and the binomial law itself, accurate far into the tails
+bounded_mean.py      Limits of the mean of numbers in [0, 1], without further assumptions
+event_region.py      An exact joint test of trade-off curves from the two counts of one event, independent of any family
+noncrossing.py       Exact miss probability of a band of binomial limits: the crossing probability of uniform order
+                     statistics
+paired.py            Limits of a paired difference of two success rates on the same rounds
+rectangle.py         A rectangle of confidence limits on the two error rates, and the lower bounds that follow from it
+test_martingale.py   A test martingale against "(epsilon, delta)-DP" with bets on a sequence of events
+unconditional.py     The exact unconditional test of p <= e^epsilon q + delta from two binomial counts, turned into a
+                     bound on epsilon
 """

@@ -1,11 +1,16 @@
 """Bounds that read the scores of runs on a pair of datasets.
 
-joint.py            JointExact: a joint test of both counts of one event
-clopper_pearson.py  ClopperPearson: two limits on the error rates of one event
-simultaneous.py     SimultaneousBand: limits at all thresholds
-family.py           Family: assumes that the curve belongs to the family of the claim
-betting.py          Betting: valid at every number of trials simultaneously
-learned_events.py   the events of the next bets, learned from past scores
-pilot.py            the choice of an event on pilot scores, and the thresholds that are tried
-second_event.py     a second event, for claims that the first event does not refute
+betting.py           The anytime-valid bound: one test martingale against every epsilon
+clopper_pearson.py   The bound from one event: exact binomial limits at a threshold that was fixed before the evaluation
+                     trials
+family.py            The bound from the smallest member of the claim's family of curves that one event does not refute
+joint.py             The bound from a joint test of both counts of one event, at a threshold and in a direction fixed
+                     beforehand
+learned_events.py    The events of the next bets, learned from past scores
+pilot.py             The event of the bounds that read one event: the threshold is fixed beforehand, or chosen on pilot
+                     scores
+second_event.py      A second event, for claims that are refuted by another event than the one with the largest expected
+                     bound
+simultaneous.py      The bound over all thresholds: limits on both error rates that hold at every threshold
+                     simultaneously
 """

@@ -1,11 +1,12 @@
 """Metrics of membership attacks on shadow models, which `dpassay.audit.games` trains.
 
-evaluate.py          evaluate(): many attacks on the same models -> MembershipResult
-roc.py               AUC and true positive rates, with intervals for scores that share models and records
-records.py           exposed records, and exposed groups of records
-feature_baseline.py  membership from the features of records alone, without a model
-result.py            MembershipResult and its JSON form
-text.py              its table, and notes on how to read it
+evaluate.py           Evaluation of membership attacks: many attacks on the same shadow models
+feature_baseline.py   The feature baseline: how well the features of records reveal their membership without any model
+records.py            Tests of single records and of groups of records for exposure
+result.py             Results of membership attacks: frozen, complete, with a versioned JSON form, and without a bound
+                      on epsilon
+roc.py                AUC and true positive rates of membership scores, with intervals
+text.py               Membership results as plain text
 """
 
 from .evaluate import evaluate as evaluate

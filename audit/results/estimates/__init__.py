@@ -1,9 +1,10 @@
 """Estimates of epsilon without coverage: for plots and comparison, never for a verdict.
 
-base.py       Estimate: read this first
-posterior.py  bayesian: joint posterior of the two error rates
-katz.py       katz_log: normal interval for the logarithm of a ratio
-bootstrap.py  plug_in: observed rates, resampled
+base.py        Estimates of epsilon: numbers without coverage, which may exceed the true epsilon more often than their
+               level says
+bootstrap.py   The plug-in estimate from observed rates, with a bootstrap interval
+katz.py        The normal interval for the logarithm of a ratio of rates (Katz et al. 1978; for privacy Lu et al. 2022)
+posterior.py   The Bayesian estimate: joint posterior of the two error rates of one event, mapped to epsilon
 """
 
 from .base import Estimate as Estimate

@@ -1,10 +1,13 @@
 """Witnesses: findings without statistics, which a third party can check.
 
-base.py           Witness, and the JSON form of its datasets
-impossible.py     outputs of one side that the other side never gives
-no_randomness.py  outputs that never vary, in fresh interpreters either
-event.py          EventRule: the deciding event as a rule on outputs
-checker.py        a program that checks a witness file; can be copied and run without this package
+base.py            A witness: a finding without statistics, which contradicts a claim independently of the counts of
+                   trials
+checker.py         Check of a witness file without the rest of dpassay: copy this file, and run it with numpy and scipy
+                   only
+event.py           The deciding event as a rule on outputs that needs no attack, so that a third party can count it
+impossible.py      The witness of outputs of one side that are impossible under the output distribution of the other
+                   side
+no_randomness.py   Outputs that never vary, replayed in fresh interpreters: no randomness, stored state, or chance
 """
 
 from .base import CERTAIN as CERTAIN, Kind as Kind, Witness as Witness

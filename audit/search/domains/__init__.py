@@ -1,10 +1,10 @@
 """Domains: declared sets of datasets, and the neighbouring pairs that a search tries in them.
 
-base.py     the interface of a domain, and sketches of pairs
-values.py   values of one record: numbers, integers, categories, vectors of these
-records.py  lists of records, and single values
-answers.py  vectors of answers within a sensitivity
-text.py     a domain from a line of text, a table or a file
+answers.py   Vectors of answers, on which mechanisms without a query are audited: neighbours lie within the sensitivity
+base.py      The interface of a domain: read this first
+records.py   Lists of records that differ in one record, and datasets that are a single value
+text.py      Construction of a domain from a line of text, a table, or a file with a table
+values.py    Sets of possible records, or of single values
 """
 
 from .answers import AnswersDomain as AnswersDomain

@@ -1,8 +1,12 @@
 """Demos on answers to queries.
 
-column_from_counts.py   reconstruction of a secret column from many noisy counts, and its prevention by a budget
-error_of_mwem.py        error of MWEM by rounds and epsilon, comparison with noise on every answer, and its audit
-query_release.py        many queries at once: errors of six mechanisms, and the known rates
-repeated_answers.py     repeated answers to one question, and their mean
-top_down.py             census tables from the top down: errors by level, and the leak through invariants
+column_from_counts.py   Reconstruction of a secret column from many noisy counts, and its prevention by a privacy budget
+error_of_mwem.py        Error of MWEM against rounds and epsilon, compared with plain noise, and an audit of its
+                        transcript
+query_release.py        Measured errors of six mechanisms that answer a workload, compared with the known rates of query
+                        release
+repeated_answers.py     Averaging of repeated answers: the mean of K noisy counts, the optimal attack, and the effect of
+                        a budget
+top_down.py             TopDown on a synthetic nation: errors by level, bias of small counties, and the leak through
+                        invariants
 """

@@ -1,7 +1,11 @@
 """Demos on information about people in studies, models and visits.
 
-in_this_study.py         membership inference from one row and published means: exact, rounded, private
-leave_one_out.py         learners of equal accuracy, one of which leaks an outlier
-medical_visits.py        visits without names: linkage, k-anonymity, intersection, and a defence
-row_of_a_regression.py   reconstruction of a patient from regression coefficients: exact, rounded, noisy
+in_this_study.py         Membership inference from one row and the published means of a hundred: exact, rounded, and
+                         private
+leave_one_out.py         Generalisation is not privacy: learners of equal accuracy, one of which reveals an outlier of
+                         its training data
+medical_visits.py        Medical visits without names: linkage, homogeneous groups, intersection of tables, and noisy
+                         counts as a defence
+row_of_a_regression.py   Reconstruction of a row from regression coefficients: exact, rounded, noisy, and differentially
+                         private
 """

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from ....audit import AuditResult, PairScores, audit_scores
 from ....mechanisms.core.arrays import Floats
-from ....mechanisms.learning.accounting import calibrate_noise
 from ....mechanisms.learning.base import TrainingData
+from ....mechanisms.learning.dp_sgd.accounting import calibrate_noise
 from ....mechanisms.learning.dp_sgd.mechanism import DPSGD
 from ....mechanisms.learning.dp_sgd.sampling.full_batch import FullBatch
 from ....mechanisms.learning.models.architectures import LogisticRegression

@@ -2,20 +2,21 @@
 
 The only place that imports matplotlib.
 
-accountants.py      accountants compared: the epsilon that each one proves for the same training
-bound_claim.py      lower bounds and claims: epsilon against the swept parameter
-certificate.py      figures of the certificate: miss rates of each method, and tightness of the bounds
-draw.py             all figures of an experiment, and the overview of one audit
-gain.py             attacks compared with their baselines: guesses without the release, and without the person
-ladder.py           ladder of named audits: the lower bound of each one and its claimed epsilon
-lines.py            numbers of the plots of bounds and claims, with their titles and captions
-membership.py       membership attacks: ROC curves on logarithmic axes, and the vulnerability of each record
-profile.py          privacy profile: delta against epsilon, lower bound and claim
-reconstruction.py   reconstructions: success rate, prior success and ceiling, of one audit or along a sweep
-scores.py           histograms of the attack scores on the two sides
-style.py            style of all figures: colours, canvas, files
-sweep_lines.py      a sweep as lines along a number, and one audit on a number line
-tradeoff.py         trade-off curve: error rates of the attack, and the smallest ones that the claim allows
+accountants.py      Comparison of accountants: the epsilon that each one proves for the same training, against epochs
+bound_claim.py      Lower bounds and claims: epsilon against the swept parameter
+certificate.py      Figures of the certificate: miss rates of each method, and tightness of the bounds
+draw.py             Figures of an experiment, and the overview of one audit
+gain.py             Attacks compared with their baselines: guesses without the release, and without the person
+ladder.py           Ladder of named audits: the lower bound of each one and its claimed epsilon
+lines.py            Numbers of the plots of bounds and claims, with their titles and captions
+membership.py       Membership attacks: ROC curves on logarithmic axes, and the vulnerability of each record
+profile.py          Privacy profile: delta against epsilon, lower bound and claim
+reconstruction.py   Reconstructions: success rate, prior success, and the ceiling by the claim, of one audit or along a
+                    sweep
+scores.py           Histograms of the attack scores on the two sides
+style.py            Style of all figures: colours, canvas and files, without changes to the global state of matplotlib
+sweep_lines.py      Plots of sweeps and single audits: lines along a swept number, or bars on a number line
+tradeoff.py         Trade-off curve: the error rates of the attack and the smallest error rates that the claim allows
 """
 
 from .bound_claim import BoundClaim as BoundClaim

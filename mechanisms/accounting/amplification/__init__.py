@@ -1,8 +1,9 @@
 """Amplification by shuffling the messages of local mechanisms, and by sampling the records.
 
-clones.py       ClonesDP: the numerical bound for shuffled messages; local_epsilon_for: its inverse
-closed_form.py  shuffled_epsilon: closed-form bounds for shuffled messages, and their two asymptotic regimes
-subsampling.py  subsample: an (epsilon, delta)-DP mechanism on a secret random sample
+clones.py        Amplification by shuffling: the numerical bound, by which a message hides among its clones, and its
+                 inverse
+closed_form.py   Amplification by shuffling: closed-form bounds and their two asymptotic regimes
+subsampling.py   Privacy amplification by subsampling
 """
 
 from .clones import (

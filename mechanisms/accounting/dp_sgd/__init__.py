@@ -1,6 +1,8 @@
 """Accounting of many noisy steps on batches of the records.
 
-fixed_size.py             fixed_size_gaussian: samples of fixed size
-deterministic_batches.py  deterministic_batches: shuffled and cyclic batches
-noisy_sgd.py              strong_composition: the accounting before the moments accountant, and curves to compare
+deterministic_batches.py   Gaussian noise on batches of the records in a fixed or a shuffled order, without a claim of
+                           amplification
+fixed_size.py              Gaussian noise on a random sample of fixed size, drawn without replacement: a specific Renyi
+                           bound
+noisy_sgd.py               Noisy SGD by strong composition: the accounting before the moments accountant, for comparison
 """

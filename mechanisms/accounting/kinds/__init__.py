@@ -1,13 +1,13 @@
 """Kinds of guarantees, one class each.
 
-profile.py        ProfileGuarantee: the base class, a guarantee that is defined by its privacy profile
-approximate.py    PureDP, ApproximateDP
-bounded_range.py  BoundedRange: all log likelihood ratios lie in an interval of a known length
-concentrated.py   ConcentratedDP
-renyi.py          RenyiDP at finitely many orders, and MomentsDP with the conversion of the moments accountant
-gaussian.py       GaussianDP
-laplace.py        LaplaceDP: the exact curve of Laplace noise on one number
-two_laws.py       exact curves of one number with noise whose centre and scale may both differ between the sides
-exact.py          ExactDP: the exact curve of a pair of finite output distributions
-privacy_loss.py   PrivacyLossDP: numerical accounting by Google's dp-accounting
+approximate.py     Pure and approximate differential privacy
+bounded_range.py   Bounded range: all log likelihood ratios of the two sides lie in an interval of a known length
+concentrated.py    Zero-concentrated differential privacy
+exact.py           Exact curve of a pair of finite output distributions
+gaussian.py        Gaussian differential privacy
+laplace.py         Exact curve of Laplace noise on one number
+privacy_loss.py    Privacy-loss distributions: numerical accounting by Google's dp-accounting
+profile.py         Guarantees defined by their privacy profile delta(epsilon)
+renyi.py           Renyi differential privacy at finitely many orders, and the moments accountant
+two_laws.py        Exact curves of one number with noise whose centre and scale may both differ between the sides
 """

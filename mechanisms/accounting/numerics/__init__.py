@@ -1,6 +1,7 @@
 """Numerics that the kinds of guarantees share.
 
-binomial.py   probabilities of the binomial distribution
-losses.py     privacy profile of a privacy loss with finitely many values
-renyi.py      Renyi divergences: conversion to (epsilon, delta), and Gaussian noise on a Poisson sample
+binomial.py   Probabilities of the binomial distribution, accurate for many trials and far in the tails
+losses.py     Exact privacy profile of a privacy loss with finitely many values, with its inverse in closed form
+renyi.py      Renyi divergences: conversion to (epsilon, delta), one order at a time, and Gaussian noise on a Poisson
+              sample
 """

@@ -1,9 +1,9 @@
 """Training with Opacus, audited.
 
-mechanism.py   OpacusTraining, the mechanism: read this first
-options.py     options, and the import of PyTorch and Opacus when a model is trained
-runs.py        single trainings on any subset of the records, and methods for adversaries
-training.py    training by PyTorch and Opacus
+mechanism.py   Training with Opacus as a mechanism: the user's module and optimiser, with Opacus' PrivacyEngine
+options.py     Options of a training with Opacus, and the quantities that Opacus derives from them
+runs.py        Trainings with Opacus on any subset of the records, with the capabilities that adversaries need
+training.py    Training for `OpacusTraining` by PyTorch and Opacus: import this module only if both are installed
 """
 
 from .mechanism import OpacusTraining as OpacusTraining

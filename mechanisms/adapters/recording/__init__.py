@@ -1,11 +1,13 @@
 """Recording and replaying of the random primitives that audited code calls.
 
-tape.py        Call, Tape: recorded calls, and their replay
-session.py     running: primitives are replaced while a tape runs
-noisy.py       noise that knows the value it is added to, so that a replay can keep the noisy value
-charges.py     privacy cost of one call of a primitive
-standard.py    primitives of numpy, scipy.stats, random and secrets
-libraries.py   measurements of OpenDP and mechanisms of diffprivlib
+charges.py     Privacy cost of one call of a primitive, from its inputs on two neighbouring datasets
+libraries.py   Primitives of OpenDP (measurements) and of diffprivlib (mechanisms), if these libraries are loaded
+noisy.py       Noise that records the numbers it is added to, so that a replay can keep the noisy value and move the
+               noise
+session.py     Recording session: while a tape runs, known primitives are replaced by recorded ones
+standard.py    Primitives of numpy, scipy.stats, random and secrets
+tape.py        Tape of the random primitives that a program calls: recorded on one dataset, replayed on a neighbouring
+               one
 """
 
 from .session import running as running

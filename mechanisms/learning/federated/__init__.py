@@ -1,9 +1,9 @@
 """Federated learning: clients keep their records and send updates of the model; privacy is for whole clients.
 
-clients.py       datasets of clients, and neighbouring datasets that differ in one client
-base.py          base class of the learners: local steps, clipping, the worst case
-averaging.py     FedSGD and FedAvg with noise at the server
-local_noise.py   FedAvg with noise at the client, or none, as the server observes it
+averaging.py     Federated averaging with noise at the server: DP-FedSGD and DP-FedAvg, many independent runs at once
+base.py          Base class of federated learners: the options of a round, and the updates of clients
+clients.py       Clients, the units of privacy in federated learning, and the checks of neighbouring datasets of clients
+local_noise.py   Federated averaging with noise at the client, so that the server need not be trusted
 """
 
 from .averaging import FederatedAveraging as FederatedAveraging

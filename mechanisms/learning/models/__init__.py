@@ -1,10 +1,10 @@
 """Models that the trainer trains many at once.
 
-base.py            Model and Layer: the flat parameters, and the position of each layer in them
-losses.py          squared, logistic and softmax loss
-architectures.py   linear, logistic and softmax regression, multi-layer perceptrons
-passes.py          forward and backward through the layers, for many runs at once
-trained.py         TrainedModels, which can be queried
+architectures.py   Models by architecture: linear models, with one dense layer, and multi-layer perceptrons
+base.py            Models: stacks of dense layers, whose parameters are one flat vector
+losses.py          Losses of a batch of runs: derivatives with respect to the outputs, and class probabilities
+passes.py          Forward and backward passes for many runs at once, without the gradient of any single example
+trained.py         Trained models, many at once, which membership attacks query
 """
 
 from .architectures import (

@@ -1,8 +1,8 @@
 """Language models of n-grams, private and not.
 
-alphabet.py       symbols of texts: characters, or words
-ngram_counts.py   noisy counts of n-grams, the basis of a private language model
-model.py          language models from counts of n-grams
+alphabet.py       Alphabets of texts: characters or words
+model.py          Language models from counts of n-grams
+ngram_counts.py   Noisy counts of n-grams, the basis of a private language model
 """
 
 from .alphabet import Alphabet as Alphabet

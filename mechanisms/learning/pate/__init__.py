@@ -2,23 +2,28 @@
 
 Data walks from records to votes (disjoint_parts.py, pate.py), and from votes to labels (aggregator.py).
 
-disjoint_parts.py      SampleAndAggregate and TeacherVotes: one vote for each part of the records
-pate.py                PATE: teachers of disjoint parts, and a student that learns from their labels
-teachers.py            Teachers: nearest records, kernels, classifiers of scikit-learn
-students.py            LabelSpreading: labels of public points without an answer
-vote_counts.py         tables of votes: counting and checks
-aggregator.py          base class of the aggregators, which answer each query by a label computed from a table of votes
-noisy_max.py           LNMax and GNMax: the label with the most noisy votes
-confident.py           Confident-GNMax and Interactive-GNMax: GNMax after a noisy check that enough teachers agree
-winners.py             probability that each label wins
-repeated_queries.py    exact curve of one query that is asked many times
-renyi.py               Renyi divergences of one answer on fixed votes
-smooth_sensitivity.py  smooth sensitivity of a data-dependent bound to the votes of one teacher
-data_dependent.py      data-dependent epsilon of the answers, and its publication with noise
+aggregator.py               Base class of the aggregators, which answer each query by a label computed from a table of
+                            votes
+confident.py                GNMax after a noisy check that enough teachers agree
+data_dependent_epsilon.py   Data-dependent epsilon of the answers to a table of votes, and its publication
+disjoint_parts.py           Models of disjoint parts of the records, whose votes are aggregated: from records to votes
+                            to labels
+noisy_max.py                Label with the most noisy votes: Laplace noise (LNMax) and Gaussian noise (GNMax)
+pate.py                     PATE: teachers trained on private records label public data, on which a released student is
+                            trained
+renyi.py                    Renyi divergences of one answer on fixed votes, from an upper bound q on the probability
+                            that the leader loses
+repeated_queries.py         Exact curve of one query that is asked many times, possibly until a limit on the number of
+                            answers
+smooth_sensitivity.py       Smooth sensitivity of a data-dependent bound to a change of the votes of one teacher
+students.py                 Semi-supervised labels of public points without an answer
+teachers.py                 Teachers: classifiers of disjoint parts of the records, which label queries
+vote_counts.py              Tables of votes: counting and checks
+winners.py                  Probability that each label has the most noisy votes
 """
 
 from .confident import ConfidentGNMax as ConfidentGNMax, InteractiveGNMax as InteractiveGNMax
-from .data_dependent import (
+from .data_dependent_epsilon import (
     DataDependent as DataDependent,
     PrivateEpsilon as PrivateEpsilon,
     data_dependent as data_dependent,

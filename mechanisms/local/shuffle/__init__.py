@@ -1,8 +1,9 @@
 """The shuffle model: users randomise their own messages, which are released in random order, without names.
 
-shuffled.py       Shuffled: a local mechanism of n users, whose messages are released in random order
-distributions.py  estimators of a distribution and tests of uniformity, in each trust model
-sample_sizes.py   numbers of users that each trust model needs for these tasks
+distributions.py   Estimators of a distribution and tests of uniformity, in each trust model: the tasks of
+                   `sample_sizes`
+sample_sizes.py    Numbers of users that each trust model needs to learn or test a distribution, as rates
+shuffled.py        A local mechanism of n users, whose messages are released in random order
 """
 
 from .distributions import (

@@ -1,8 +1,8 @@
 """Counts of many subsets of one column of bits, the target of reconstruction attacks.
 
-subset_counts.py   subset counts with Laplace, geometric or Gaussian noise
-bounded.py         subset counts with bounded noise, rounding or suppression: not private
-answerer.py        a stateful query interface: fresh or sticky noise, suppression, a budget
+answerer.py        A stateful query interface, the target of adaptive attacks
+bounded.py         Subset counts without calibrated noise: bounded noise, rounding, suppression
+subset_counts.py   Answers to public subset counts on a secret column of bits, with Laplace, geometric or Gaussian noise
 """
 
 from .answerer import Answerer as Answerer

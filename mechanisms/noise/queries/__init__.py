@@ -1,13 +1,14 @@
 """Functions of the records, each with its sensitivity under every neighbouring relation.
 
-base.py        interface of a query: a function of the records, with its sensitivity
-answers.py     checks of the query, or vector of answers, that mechanisms add noise to or select by
-catalogue.py   names of the queries
-counts.py      how many records have a property, lie in each bin, or support each candidate median
-sums.py        sums and means of values that are clipped to a public interval
-domain.py      possible values of each attribute of a record, coded as whole numbers
-marginals.py   how many records have each combination of the values of a few attributes
-workload.py    linear queries over the cells of a domain, as the rows of a matrix
+answers.py     Checks of the query, or vector of answers, that mechanisms add noise to or select by
+base.py        The interface of a query: a function of the records, with its sensitivity
+catalogue.py   Catalogue names of the queries. A new query is one file and one line in this table
+counts.py      Counting queries: records with a property, in each of several bins, or on either side of a candidate
+               median
+domain.py      Domain of a record: the possible values of each attribute, coded as whole numbers
+marginals.py   Marginals: counts of the records with each combination of the values of a few attributes
+sums.py        Sums and means of values clipped to a public interval, which makes the sensitivity finite
+workload.py    Workloads: linear queries over the cells of a domain, as the rows of a matrix
 """
 
 from .base import Query as Query

@@ -1,14 +1,19 @@
 """Statistics of records: sums and counts, and statistics whose noise depends on more than a sensitivity.
 
-mean.py                     a mean from a noisy sum and a noisy count
-naive_bayes.py              a naive Bayes classifier from noisy counts
-stability_histogram.py      a histogram over a domain that may be unknown: small counts are not released
-median_sensitivity.py       sensitivity of the median of bounded values, on a dataset and near it
-smooth_sensitivity.py       the median with noise scaled to its smooth sensitivity
-propose_test_release.py     the median, released only if it is stable on all nearby datasets
-triangles.py                triangles of a graph, with noise scaled to a private bound on the local sensitivity
-restricted_sensitivity.py   edges of a graph: exact up to a maximum degree, of bounded sensitivity beyond
-laplace_choice.py           the exact curve of a released choice, and a number whose noise depends on it
+laplace_choice.py           Exact curve of a released random choice, then a number with Laplace noise whose scale
+                            depends on the choice
+mean.py                     A mean from a noisy sum and a noisy count
+median_sensitivity.py       Sensitivity of the median of bounded values: on neighbours of a dataset, and within k
+                            replacements of it
+naive_bayes.py              A naive Bayes classifier from noisy counts
+propose_test_release.py     The median with little noise, released only if a private test finds it stable on all nearby
+                            datasets
+restricted_sensitivity.py   Number of edges of a graph whose vertices are people: exact up to a maximum degree, of
+                            bounded sensitivity beyond
+smooth_sensitivity.py       The median with noise scaled to its smooth sensitivity
+stability_histogram.py      A histogram over a domain that may be unknown: small counts are not released
+triangles.py                Number of triangles of a graph, with noise scaled to a private bound on the local
+                            sensitivity
 """
 
 from .laplace_choice import LaplaceChoiceDP as LaplaceChoiceDP

@@ -1,7 +1,7 @@
 """Studies: published statistics of a group of people, each with 0 or 1 in many columns.
 
-column_means.py   the means of all columns: exact, rounded, or with noise
-populations.py    public frequencies of the columns, people with independent or correlated columns, and random studies
+column_means.py   Means of all columns of a study, exact or with noise
+populations.py    Populations, with the public frequency of a 1 in each column, and studies of people drawn from them
 """
 
 from .column_means import ColumnMeans as ColumnMeans

@@ -5,8 +5,8 @@
     measured.matrix                A, the strategy
     reconstruction                 W A^+
 
-matrix_mechanism.py  MatrixMechanism, LaplaceMatrixMechanism, GaussianMatrixMechanism
-strategies.py        the measured queries: cells, totals, trees, wavelets, the workload itself, or the optimum for it
+matrix_mechanism.py   Matrix mechanism with Laplace and with Gaussian noise
+strategies.py         Strategies of the matrix mechanism: the queries that are measured in place of the workload
 """
 
 from ..error_bounds import (

@@ -1,13 +1,13 @@
 """Answers to many queries at once, from one distribution over the cells of a domain.
 
-base.py                            records, a workload and a public number of records; the update rule of the weights
-dual_query.py                      DualQuery: weights on the queries, and records found by a solver
-mwem.py                            MWEM: the exponential mechanism, with Laplace or Gaussian noise
-private_multiplicative_weights.py  PrivateMultiplicativeWeights: a stream of queries
-small_database.py                  SmallDatabase: the exponential mechanism over all small databases
+base.py             Base class for a public workload of linear queries, and the update rule of multiplicative weights
+dual_query.py       DualQuery: multiplicative weights on the queries, and a solver for the records
+mwem.py             Multiplicative weights with the exponential mechanism (MWEM), with Laplace and with Gaussian noise
+online.py           Private multiplicative weights: a distribution answers a stream of queries while its error is small
+small_database.py   Small-database mechanism: a random small database that approximates the answers to all queries
 """
 
 from .dual_query import DualQuery as DualQuery
 from .mwem import MWEM as MWEM, GaussianMWEM as GaussianMWEM
-from .private_multiplicative_weights import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
+from .online import PrivateMultiplicativeWeights as PrivateMultiplicativeWeights
 from .small_database import SmallDatabase as SmallDatabase

@@ -1,10 +1,12 @@
 """Tables that a census publishes about a block of people, and how they are published.
 
-domain.py      CensusDomain: the possible people; groups of people
-noisy.py       NoisyTables: noisy counts, with differential privacy
-statistics.py  counts, mean and median ages and shares of a group, and their rounding
-swapped.py     SwappedTables: exact, or computed after people were swapped between blocks; no guarantee
-table_set.py   Tables: what is published, and what is suppressed; the tables of a census
+domain.py       People in census tables: their possible attributes and ages, and groups of people
+noisy.py        Tables of noisy counts: differentially private, with integer noise
+statistics.py   Statistics of a group of people in a table: number, mean or median age, share of a larger group; and
+                rounding
+swapped.py      Tables that are exact, or computed after people of different blocks were swapped: no guarantee in either
+                case
+table_set.py    A set of tables: the statistics that are published about every block, and the suppressed cells
 """
 
 from .domain import CensusDomain as CensusDomain, Group as Group, group as group

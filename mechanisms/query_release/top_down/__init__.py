@@ -1,10 +1,10 @@
 """TopDown: tables of a nation, its states and their counties, as a census publishes them.
 
-base.py             TopDown: options, releases, their law, the pairs that agree on the invariants
-geography.py        Geography, LevelQuery, Invariant
-noise.py            GaussianTopDown, GeometricTopDown
-plan.py             the public plan of a release: its parts, checked against each other; infeasible invariants
-post_processing.py  from measurements to tables: least squares level by level, and controlled rounding
+base.py              Base class of TopDown with discrete Gaussian and with geometric noise
+geography.py         Parts of a release over a geography: the geography, measured queries, invariants, structural zeros
+noise.py             TopDown with discrete Gaussian and with two-sided geometric noise
+plan.py              Plan of a release: the public options, independent of the data, checked against each other
+post_processing.py   Post-processing from measurements to tables, from the top down, which depends on the release only
 """
 
 from .geography import LEVELS as LEVELS, Geography as Geography, Invariant as Invariant, LevelQuery as LevelQuery

@@ -1,9 +1,10 @@
 """Sparse vector technique: many queries against a noisy threshold, with a budget only for those above.
 
-above_threshold.py     SparseVector, the base class, and AboveThreshold: read this first
-numerical.py           variants that release a number for each query above
-answers.py             answers as whole numbers, and the distinct patterns among many runs
-threshold_integral.py  probabilities of answers, integrated over the noise of the threshold
+above_threshold.py      Sparse vector technique: many queries against one noisy threshold, with a budget only for those
+                        above
+answers.py              Answers of threshold queries as whole numbers, and their distinct patterns among many runs
+numerical.py            Sparse vector techniques that release a number for each query above the threshold
+threshold_integral.py   Probabilities of answers against a noisy threshold, integrated over its noise
 """
 
 from .above_threshold import AboveThreshold as AboveThreshold

@@ -1,9 +1,9 @@
 """Private selection: the best of several private runs, as in hyper-parameter tuning.
 
-candidate.py          TuningTrial, one run whose output ends with a score: read this first
-repetitions.py        the random number of runs, whose law determines the guarantee
-private_selection.py  the best of a random number of runs, and the first run that is good enough
-catalogue.py          names of the laws of a number of runs
+candidate.py           One run of a private selection: a random candidate, its output, and its score as the last number
+catalogue.py           Names of the laws of a number of runs, for configurations
+private_selection.py   Private selection: mechanisms that publish one of several private runs
+repetitions.py         Random number of runs of a private algorithm whose best output is published
 """
 
 from .candidate import (

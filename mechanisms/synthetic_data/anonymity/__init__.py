@@ -1,7 +1,8 @@
 """Generalised tables: k-anonymity and l-diversity, and noisy counts in fixed cells.
 
-generalization.py  k-anonymous groups (Mondrian), fixed bands, and fixed cells with noisy counts
-grouped_table.py   GroupedTable: people in groups with the same generalised quasi-identifiers
+generalization.py   Generalisation of quasi-identifiers: k-anonymous groups, fixed bands, and noisy counts in fixed
+                    bands
+grouped_table.py    A table without names, published in groups of people with the same generalised quasi-identifiers
 """
 
 from .generalization import (

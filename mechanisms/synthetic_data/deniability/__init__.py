@@ -1,13 +1,17 @@
 """Synthetic records with plausible deniability: generated from a seed, released if many could be the seed.
 
-laplace_statistics.py    statistics with Laplace noise, accounted for by advanced composition
-learning.py              LearnedGenerator: a network learned from parts of a table; the rest are seeds
-network.py               BayesianNetwork over coded attributes
-parameters.py            NoisyCounts: private parameter learning
-plausible_deniability.py definition, buckets, and DeniabilityDP, the guarantee of the noisy test
-release.py               DeniableRelease: the mechanism
-seeds.py                 generators of a record from a seed record, with the probability of each output
-structure.py             NoisyEntropies: private structure learning
+laplace_statistics.py      Statistics of a table, each with Laplace noise and a small epsilon, accounted for by advanced
+                           composition
+learning.py                A generator learned from two parts of a table; the rest of the table are its seeds
+network.py                 A Bayesian network over coded attributes: each attribute has a distribution given its parents
+parameters.py              Private parameter learning: noisy counts for the tables of a Bayesian network
+plausible_deniability.py   Plausible deniability of one synthetic record: its definition, its test, and the guarantee of
+                           the noisy test
+release.py                 Release of a synthetic record generated from a seed record, if enough other records could
+                           have produced it
+seeds.py                   Generators that draw a synthetic record from a seed record, with the probability of each
+                           output
+structure.py               Private structure learning: the parents of each attribute, from noisy entropies
 
 The terms of Bindschaedler, Shokri and Gunter (2017), and the names here:
 

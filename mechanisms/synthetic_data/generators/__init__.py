@@ -1,16 +1,21 @@
 """Fitting a distribution to measured marginals: post-processing of the answers.
 
-direct.py             DirectGenerator: over the cells of the whole domain
-generator_network.py  GeneratorNetwork: GEM
-gradual_update.py     GUM of PrivSyn: records are updated until their marginals are near the targets
-graphical_model.py    GraphicalModel: Private-PGM, by belief propagation; the same by the library mbi
-junction_tree.py      JunctionTree: attributes in groups that form a tree
-local_consistency.py  LocalConsistency, GradualUpdate: marginals that agree where they overlap, and tables from them
-mirror_descent.py     mirror descent on the potentials of a distribution, batched over runs
-objective.py          the optimisation problem of every generator, and the misfit of a solution
-product_mixtures.py   mixtures of product distributions, their marginals and gradients
-relaxed_table.py      RelaxedTable: RAP
-tree_model.py         TreeModel: the graphical model of a tree, another tree in each run
+direct.py              Direct method: the best distribution over the whole domain; and systematic samples, batched over
+                       runs
+generator_network.py   GEM: a network that turns noise into mixtures of product distributions (Liu, Vietri and Wu 2021)
+gradual_update.py      GUM: a table updated a few records at a time until it has the target marginals
+graphical_model.py     Graphical models: the best of all distributions, represented by the marginals of a junction tree
+                       (Private-PGM)
+junction_tree.py       Junction trees: attributes in groups, so that every marginal lies in one group and the groups
+                       form a tree
+local_consistency.py   Local consistency: marginals that agree where they overlap, and a table generated from them by
+                       GUM
+mirror_descent.py      Potentials of a distribution fitted to noisy marginals: mirror descent, batched over runs
+objective.py           Optimisation problem of a generator: the distribution that makes the noisy answers most likely
+product_mixtures.py    Uniform mixtures of product distributions, their marginals and gradients; the common form of RAP
+                       and GEM
+relaxed_table.py       Relaxed tables: RAP (Aydore et al. 2021), and RAP with a softmax (Liu, Vietri and Wu 2021)
+tree_model.py          Graphical model of a tree that differs between runs, fitted for all runs at once
 """
 
 from .direct import DirectGenerator as DirectGenerator

@@ -46,9 +46,9 @@ from dpassay.mechanisms.catalogue import build, catalogue
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.learning.accounting import steps_guarantee
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee
 from dpassay.mechanisms.learning.dp_sgd.sampling import FullBatch, PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.training import Trainer
 from dpassay.mechanisms.learning.models import LogisticRegression, MultiLayerPerceptron

@@ -1,6 +1,7 @@
 """Generators of synthetic data from noisy marginals, compared.
 
-census.py            five marginals of a census, and the fit of each generator; the demo five-marginals uses them
-comparison.py        representable distributions on eight cells, and running times
-five_generators.py   the demo
+census.py            Five-marginal example: a census table measured once, and fitted by each generator
+comparison.py        Measured properties of the generators: fits on a domain of eight cells, and scaling of the time
+five_generators.py   Five generators of synthetic data from noisy marginals: representable distributions, errors and
+                     running times
 """

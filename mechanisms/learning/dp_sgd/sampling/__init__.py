@@ -1,10 +1,12 @@
 """Sampling schemes: the records of each training step, for many runs at once.
 
-base.py         Sampling, BatchDraw: read this first
-full_batch.py   all records in every step
-poisson.py      each record independently
-fixed_size.py   a fresh subset of fixed size each step; base class of the schemes with batches of fixed size
-epochs.py       every record once in an epoch: cyclic batches, and a fresh permutation each epoch
+base.py         Interface of a sampling scheme: read this first
+epochs.py       Schemes that use all records in each epoch, in batches of consecutive records of an order
+fixed_size.py   Schemes whose batches have a fixed size: their base class, and a fresh subset each step, without
+                replacement
+full_batch.py   Full batches: every record in every step
+poisson.py      Poisson sampling: independent inclusion of every record, as the accountants of the subsampled Gaussian
+                assume
 
 Their names are in `dpassay.mechanisms.learning.dp_sgd.catalogue`.
 """

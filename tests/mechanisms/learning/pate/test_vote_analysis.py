@@ -14,7 +14,7 @@ from dpassay.mechanisms.accounting.kinds.two_laws import TwoGaussiansDP
 from dpassay.mechanisms.broken.pate import EpsilonOfVotes
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.learning.pate import ConfidentGNMax, GNMax, LNMax, PrivateEpsilon, data_dependent
-from dpassay.mechanisms.learning.pate.data_dependent import noise_divergences
+from dpassay.mechanisms.learning.pate.data_dependent_epsilon import noise_divergences
 from dpassay.mechanisms.learning.pate.renyi import (
     CHECK,
     gaussian_divergences,

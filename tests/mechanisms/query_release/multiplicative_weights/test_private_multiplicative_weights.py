@@ -11,7 +11,7 @@ from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries import Workload
 from dpassay.mechanisms.query_release.multiplicative_weights import PrivateMultiplicativeWeights
-from dpassay.mechanisms.query_release.multiplicative_weights.private_multiplicative_weights import (
+from dpassay.mechanisms.query_release.multiplicative_weights.online import (
     log_comparison_probability,
 )
 from dpassay.mechanisms.selection.sparse_vector import NumericalSparseVector

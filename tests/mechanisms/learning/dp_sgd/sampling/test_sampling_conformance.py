@@ -14,8 +14,8 @@ from scipy import integrate, stats
 from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.guarantee import Guarantee
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.learning.accounting import steps_guarantee
 from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd.accounting import steps_guarantee
 from dpassay.mechanisms.learning.dp_sgd.catalogue import build_sampling, samplings
 from dpassay.mechanisms.learning.dp_sgd.mechanism import DPSGD
 from dpassay.mechanisms.learning.models.architectures import SoftmaxRegression

@@ -20,13 +20,13 @@ this: the gradient of a bias at such an example is not 0.
 
 from __future__ import annotations
 
-from ..accounting.conversion.calibration import least_noise_multiplier
-from ..core.errors import AccountingError, ParameterError
-from ..core.guarantee import Guarantee
-from ..core.relation import Relation
-from ..core.validation import one_of, positive, unit_interval, whole
-from .dp_sgd.catalogue import samplings
-from .dp_sgd.sampling.base import Sampling
+from ...accounting.conversion.calibration import least_noise_multiplier
+from ...core.errors import AccountingError, ParameterError
+from ...core.guarantee import Guarantee
+from ...core.relation import Relation
+from ...core.validation import one_of, positive, unit_interval, whole
+from .catalogue import samplings
+from .sampling.base import Sampling
 
 
 def steps_guarantee(
