@@ -1,4 +1,4 @@
-"""Who attacks: outputs -> scores. Higher score = side 1 = "the record was in".
+"""Attacks: outputs -> scores. A higher score means side 1: the record was in. Read `base.py` first.
 
 attribute_inference/   Inference about people: an unknown attribute, a label, or typical examples of a class
 base.py                The interfaces of this package: read this first

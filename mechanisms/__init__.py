@@ -1,4 +1,4 @@
-"""What is audited, and what it promises.
+"""Mechanisms, and the guarantees that they claim. Read `core/base.py` first.
 
 accounting/       Accounting: guarantees, and the theorems that turn guarantees into others. It knows no concrete
                   mechanism
@@ -14,20 +14,6 @@ noise/            Noise on answers: query x noise
 query_release/    Answers to many queries at once
 selection/        Selection: mechanisms that choose among finitely many candidates
 synthetic_data/   Synthetic data: select marginals, measure them with noise, generate a table that fits the answers
-
-One answer, or a few
-
-
-Many answers, and data made of them
-
-
-Learning
-
-
-Made of others, or by others
-
-
-What they share
 """
 
 from .accounting import (

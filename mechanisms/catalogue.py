@@ -149,7 +149,9 @@ catalogue = Catalogue(
         "small-database": "dpassay.mechanisms.query_release.multiplicative_weights.small_database:SmallDatabase",
         "mwem": "dpassay.mechanisms.query_release.multiplicative_weights.mwem:MWEM",
         "gaussian-mwem": "dpassay.mechanisms.query_release.multiplicative_weights.mwem:GaussianMWEM",
-        "online-multiplicative-weights": "dpassay.mechanisms.query_release.multiplicative_weights.online:PrivateMultiplicativeWeights",
+        "online-multiplicative-weights": (
+            "dpassay.mechanisms.query_release.multiplicative_weights.online:PrivateMultiplicativeWeights"
+        ),
         "dual-query": "dpassay.mechanisms.query_release.multiplicative_weights.dual_query:DualQuery",
         "broken-mwem-unpaid-selection": "dpassay.mechanisms.broken.query_release:UnaccountedSelection",
         "broken-online-weights-exact-errors": "dpassay.mechanisms.broken.query_release:ExactErrors",
