@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dpassay.audit.search.search import search
+from dpassay.mechanisms.core import root_finding
 
 ROOT = Path(__file__).parents[1]
 DAY = 24 * 3600
@@ -114,4 +114,4 @@ def test_examples_of_hypothesis_do_not_depend_on_the_modules_loaded_before():
         drawn.add(value)
 
     draw()
-    assert search._GOLDEN not in drawn
+    assert root_finding._GOLDEN not in drawn

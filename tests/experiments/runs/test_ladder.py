@@ -243,7 +243,7 @@ MADE = {}
 def test_the_figure_says_how_far_the_adversaries_come():
     ladder = LadderPlot.of([("weak", made(1.0, 0.5), Verdict.CONSISTENT), ("strong", made(9.0), Verdict.CONSISTENT)])
     assert ladder.title == "The lower bounds reach 10 to 90 % of the claim, if in the family; 5 % with nothing assumed"
-    assert "“lower bound, if in the family” is shown only if" in ladder.caption
+    assert "“lower bound, if in the family” is valid only if" in ladder.caption
     ax = ladder.plot()
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == [1.0, 0.5, 9.0, 0.0]

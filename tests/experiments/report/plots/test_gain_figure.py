@@ -38,7 +38,7 @@ def test_axes_are_named_and_every_rate_is_written(found):
 def test_the_package_says_that_it_draws_a_gain():
     project = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())
     place = project["project"]["entry-points"]["dpassay.drawings"]["Gain"]
-    assert place == f"{draw_gain.__module__.rpartition('.')[0]}:{draw_gain.__name__}"
+    assert place == f"{draw_gain.__module__}:{draw_gain.__name__}"
 
 
 def test_every_attack_stands_beside_its_baselines_and_the_title_counts_gains():
