@@ -6,7 +6,6 @@ membership.py    Report pages of membership attacks, report.html and report.md, 
 pages.py         Report pages of an experiment, report.html and report.md, and the figures inside all pages
 plots/           Figures: each a frozen dataclass with its numbers, and a method that draws them
 results/         Results of an experiment: numbers, findings in words, and provenance
-"""
 
-from .membership import write_membership as write_membership
-from .pages import write as write
+Nothing is imported here: the results of a finished run are read without jinja2 and matplotlib.
+"""

@@ -195,7 +195,8 @@ def write_results(
     result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
 ) -> list[Path]:
     """Write the numbers, the figures and the reports; return the figures and the reports."""
-    from ..report import write, write_membership
+    from ..report.membership import write_membership
+    from ..report.pages import write
     from ..report.plots import draw_all
     from ..report.plots.membership import draw_study
 
@@ -319,7 +320,7 @@ def keep_judged(
     Raises:
         FingerprintError, StoreError: the directory has another result, or cannot be written.
     """
-    from ..report import write
+    from ..report.pages import write
     from ..report.plots import draw_all
 
     directory = RunDirectory(out)

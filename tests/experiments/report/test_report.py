@@ -30,8 +30,8 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
 from dpassay.experiments.cli.terminal import _verdict_lines, results_table
 from dpassay.experiments.config.sweep import folder_name
-from dpassay.experiments.report import write
 from dpassay.experiments.report.content import content
+from dpassay.experiments.report.pages import write
 from dpassay.experiments.report.plots import draw_all
 from dpassay.experiments.report.results.sentences import answer, headline, reading, share_text
 from dpassay.experiments.report.results.sweep import SweepResult
