@@ -1,6 +1,9 @@
 """Declared constraints: every public class refuses every bad value of every field that declares one."""
 
+import ast
+import inspect
 import math
+import re
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -9,10 +12,24 @@ from typing import Annotated
 import pytest
 
 import dpassay
+from dpassay.mechanisms.core import constraints
 from dpassay.mechanisms.core.constraints import Options, Positive, PositiveInt, at_least, constraints_of, one_of_names
 from dpassay.mechanisms.core.errors import ParameterError
 
 ROOT = Path(dpassay.__file__).parent
+CONSTRAINTS = (
+    "Finite",
+    "Positive",
+    "NonNegative",
+    "OpenUnit",
+    "UnitInterval",
+    "Delta",
+    "PositiveInt",
+    "NonNegativeInt",
+    "Flag",
+    "at_least",
+    "one_of_names",
+)
 NEEDS_TORCH = "mechanisms.adapters.opacus.training"
 
 
@@ -28,6 +45,32 @@ def classes():
                 if isinstance(kind, type) and kind.__module__ == module.__name__ and is_dataclass(kind):
                     for field in constraints_of(kind):
                         yield pytest.param(kind, field, id=f"{kind.__qualname__}-{field.name}")
+
+
+def declared_in_source():
+    """Every field of the package whose annotation names a constraint: its module, class and name."""
+    words = re.compile(rf"\b({'|'.join(CONSTRAINTS)})\b")
+    for room in ("mechanisms", "attacks", "audit", "experiments"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            if name == NEEDS_TORCH:
+                continue
+            for kind in ast.parse(path.read_text()).body:
+                for field in kind.body if isinstance(kind, ast.ClassDef) else ():
+                    if isinstance(field, ast.AnnAssign) and words.search(ast.unparse(field.annotation)):
+                        yield f"dpassay.{name}", kind.name, field.target.id
+
+
+def test_every_constraint_in_the_source_is_known_at_run_time():
+    """A name that is imported for type checkers only would leave its field without a check."""
+    fields = list(declared_in_source())
+    assert len(fields) > 400
+    lost = []
+    for module, kind, field in fields:
+        owner = getattr(import_module(module), kind)
+        if not list(constraints._of_annotation(field, inspect.get_annotations(owner)[field], owner)):
+            lost.append((module, kind, field))
+    assert lost == []
 
 
 def options_with(kind, field, value):
