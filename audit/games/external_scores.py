@@ -8,7 +8,7 @@ A bound holds under these assumptions, which no library can test from scores alo
                   attack that gave the scores was fixed before these runs, or trained on others
     BitScores     each bit is an independent fair coin, tossed before its run; a score may depend on the output of its
                   run and on public data, never on the bit; a bit states whether a canary is present, or which of two
-                  values a record has. Bits that cannot be such coins are refused (`dpassay.audit.evidence.coins`)
+                  values a record has. Bits that cannot be such coins are refused (`dpassay.audit.evidence.fair_coins`)
     Successes     each round draws a fresh secret from a known prior, runs once, and guesses once; the tolerance was
                   fixed beforehand
 """
@@ -28,7 +28,7 @@ from ...mechanisms.core.relation import Relation
 from ...mechanisms.core.validation import whole
 from ..bounds.base import Evidence, LedgerEntry
 from ..bounds.catalogue import BoundChoice, choose_bounds
-from ..evidence.coins import LEVEL, check_coins
+from ..evidence.fair_coins import LEVEL, check_coins
 from ..evidence.game import Game, Trials
 from ..evidence.scores import BitScores, PairScores, Successes
 from ..evidence.statement import Statement

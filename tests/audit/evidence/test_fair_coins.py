@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpassay.attacks.membership.shadows import draw_inclusion
 from dpassay.audit import audit_scores
-from dpassay.audit.evidence.coins import LEVEL, unfair
+from dpassay.audit.evidence.fair_coins import LEVEL, unfair
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.core.errors import ParameterError

@@ -1,0 +1,337 @@
+"""One run of the user's own training loop, with a fair coin for each canary.
+
+    toss -> train with the included canaries -> score every canary -> audit
+
+The bits are drawn and sealed before training: their digest can be published, and a file of coins is never overwritten.
+Scores are joined to the coins by the ids of the canaries.
+
+Null hypothesis: the training satisfies the claim, for each canary that is in or out. Fixed before looking: the bits,
+the bound, the direction of the scores (`losses` or `scores`). A canary without a score gets the median of the others,
+so that it is guessed last. This is a function of the scores and of the missing entries only, and the bound holds as
+long as neither was made with the bits. A test of the missing entries against the bits refuses some that were: it states
+nothing about the claim, and needs no correction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ...mechanisms.core.arrays import Bools, Floats
+from ...mechanisms.core.errors import ParameterError, plural
+from ...mechanisms.core.guarantee import Guarantee
+from ...mechanisms.core.relation import Relation
+from ...mechanisms.core.validation import whole
+from ..bounds.base import LedgerEntry
+from ..bounds.catalogue import BoundChoice
+from ..evidence.fair_coins import LEVEL
+from ..evidence.scores import BitScores
+from ..results.audit_result import AuditResult
+from .external_scores import audit_scores
+
+FORMAT = "dpassay coins 1"
+"""First entry of a file of coins."""
+LISTED = 5
+"""Largest number of ids in a message."""
+STREAM = 0x636F696E73
+"""Constant that separates the coins from other random streams of the same seed ("coins" in ASCII)."""
+
+ScoresById = Mapping[Any, float] | pd.Series
+
+
+@dataclass(frozen=True, eq=False)
+class Coins:
+    """Independent fair coins, one per canary, that decide which canaries are in one training run.
+
+    Ids are compared as text, so that the ids of a file match those of an array: 7 and "7" are the same id.
+
+    Args:
+        ids: `(n_canaries,)` ids of the canaries, all different.
+        included: `(n_canaries,)` True where the canary is in the run.
+        tossed: time of the toss, ISO 8601, UTC.
+        salt: random text of the seal, without which the bits cannot be guessed from the digest.
+        file: the file in which the coins are sealed; None if there is none.
+
+    Raises:
+        ParameterError: no ids, duplicate ids, or a number of bits that differs from that of the ids.
+
+    Example:
+        >>> coins = Coins.toss(range(1_000), seed=0)
+        >>> rng = np.random.default_rng(1)                       # stands for training with the included canaries
+        >>> losses = rng.normal(size=1_000) - 4.0 * coins.included
+        >>> from dpassay.mechanisms.accounting import ApproximateDP
+        >>> coins.audit(losses=dict(zip(coins.ids, losses)), claim=ApproximateDP(1.0, 1e-5)).verdict.value
+        'violation'
+
+    References:
+        Steinke, Nasr and Jagielski (2023), "Privacy auditing with one (1) training run", NeurIPS, algorithm 1.
+    """
+
+    ids: tuple[str, ...]
+    included: Bools
+    tossed: str = ""
+    salt: str = ""
+    file: Path | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        ids, included = tuple(map(str, self.ids)), np.asarray(self.included)
+        if not ids:
+            raise ParameterError("ids must hold one id per canary, but is empty.", argument="ids")
+        if len(set(ids)) < len(ids):
+            raise ParameterError(
+                f"ids must differ as text, but {_listed(_repeated(ids))} occur more than once.", argument="ids"
+            )
+        if included.dtype != np.bool_ or included.shape != (len(ids),):
+            raise ParameterError(
+                f"included must be True or False for each of {len(ids)} ids, but is {included.dtype} of shape "
+                f"{included.shape}.",
+                argument="included",
+            )
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "included", included)
+
+    @classmethod
+    def toss(cls, ids: Iterable[Any], *, seed: int | None = None, file: Path | str | None = None) -> Self:
+        """Toss one coin per canary, before training.
+
+        Args:
+            ids: ids of the canaries, all different: texts, or whole numbers.
+            seed: seed of the coins, which must not be used by the training; None draws them from the operating system.
+            file: new file in which the coins are sealed; an existing file is refused.
+
+        Raises:
+            ParameterError: no ids, duplicate ids, or an existing file.
+        """
+        if seed is not None:
+            whole(0, seed=seed)
+        named = tuple(map(str, ids))
+        rng = np.random.default_rng(None if seed is None else [STREAM, seed])
+        coins = cls(
+            named,
+            rng.random(len(named)) < 0.5,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            rng.bytes(16).hex(),
+            None if file is None else Path(file),
+        )
+        if coins.file is not None:
+            coins.save(coins.file)
+        return coins
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 digest of ids, bits, time and salt, in hexadecimal: publish it before training to seal the bits."""
+        sealed = [self.ids, self.included.tolist(), self.tossed, self.salt]
+        return hashlib.sha256(json.dumps(sealed).encode()).hexdigest()
+
+    @property
+    def included_ids(self) -> tuple[str, ...]:
+        """Ids of the canaries that are in the run."""
+        return tuple(id_ for id_, is_in in zip(self.ids, self.included, strict=True) if is_in)
+
+    def save(self, file: Path | str) -> None:
+        """Write the coins to a new JSON file, with their digest; an existing file is refused."""
+        content = {
+            "format": FORMAT,
+            "digest": self.digest,
+            "tossed": self.tossed,
+            "salt": self.salt,
+            "included": self.included_ids,
+            "excluded": [id_ for id_, is_in in zip(self.ids, self.included, strict=True) if not is_in],
+            "order": self.ids,
+        }
+        try:
+            with Path(file).open("x", encoding="utf-8") as stream:
+                stream.write(json.dumps(content, indent=1))
+        except FileExistsError:
+            raise ParameterError(
+                f"file must not exist, but {file} does. Coins are tossed once for each training run: give another name.",
+                argument="file",
+            ) from None
+
+    @classmethod
+    def load(cls, file: Path | str) -> Self:
+        """Read coins from a file that `save` wrote, and check their digest.
+
+        Raises:
+            ParameterError: no such file, another kind of file, or coins that do not match their digest.
+        """
+        try:
+            content = json.loads(Path(file).read_text(encoding="utf-8"))
+            if content["format"] != FORMAT:
+                raise ValueError(f"its format is {content['format']!r}")
+            inside = set(content["included"])
+            if len(inside) + len(content["excluded"]) != len(content["order"]) or inside & set(content["excluded"]):
+                raise ValueError("the ids in `included` and `excluded` are not those in `order`")
+            bits = np.array([id_ in inside for id_ in content["order"]], dtype=np.bool_)
+            coins = cls(tuple(content["order"]), bits, content["tossed"], content["salt"], Path(file))
+        except OSError as error:
+            raise ParameterError(
+                f"{file} cannot be read: {error.strerror or error}.", argument=("file", "coins")
+            ) from error
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise ParameterError(
+                f"{file} must be a file that `Coins.save` or `dpassay coins` wrote, but {error}.",
+                argument=("file", "coins"),
+            ) from error
+        if coins.digest != content["digest"]:
+            raise ParameterError(
+                f"{file} was changed after the toss: its coins do not match their digest.", argument=("file", "coins")
+            )
+        return coins
+
+    def evidence(
+        self,
+        scores: ScoresById | None = None,
+        *,
+        losses: ScoresById | None = None,
+        relation: Relation | str = Relation.ADD_REMOVE,
+    ) -> BitScores:
+        """Return bits and scores in the order of `ids`; arguments and errors as for `audit`."""
+        values = self._joined(scores, losses)
+        missing = np.isnan(values)
+        return BitScores(
+            self.included, np.where(missing, np.median(values[~missing]), values), relation=Relation.of(relation)
+        )
+
+    def audit(
+        self,
+        scores: ScoresById | None = None,
+        *,
+        losses: ScoresById | None = None,
+        claim: Guarantee,
+        delta: float | None = None,
+        confidence: float = 0.95,
+        bound: BoundChoice = "auto",
+        relation: Relation | str = Relation.ADD_REMOVE,
+        n_hypotheses: int = 1,
+    ) -> AuditResult:
+        """Audit the claim of the training from one score per canary.
+
+        Give one of `scores` and `losses`.
+
+        Args:
+            scores: id -> score, higher = the canary was in: a dictionary, or a pandas Series with the ids as index.
+                NaN, like an id that is not there, is a missing score.
+            losses: id -> loss of the trained model on the canary, lower = the canary was in.
+            claim: the guarantee under test.
+            delta, confidence, bound, n_hypotheses: see `dpassay.audit.audit_scores`.
+            relation: "add_remove" if an excluded canary is absent; "replace_one" if another record takes its place.
+
+        Raises:
+            ParameterError: both or neither of `scores` and `losses`, ids without a coin, duplicate ids, values that are
+                not numbers, fewer than half of the scores, or scores that are missing for one side only.
+
+        Guarantees:
+            * if each score was computed without its bit, `result.bound.epsilon` exceeds the true epsilon with
+              probability at most 1 - `confidence`, for any dependence between canaries.
+        """
+        evidence = self.evidence(scores, losses=losses, relation=relation)
+        n_missing = int(np.isnan(self._joined(scores, losses)).sum())
+        result = audit_scores(
+            evidence,
+            claim=claim,
+            delta=delta,
+            confidence=confidence,
+            bound=bound,
+            relation=relation,
+            n_hypotheses=n_hypotheses,
+            attack="scores of the caller" if losses is None else "losses of the caller",
+        )
+        sealed = f"sealed in {self.file.name}" if self.file is not None else "not sealed in a file"
+        looks = [LedgerEntry("toss", f"{self.tossed}, digest {self.digest[:12]}, {sealed}", "before training")]
+        if n_missing:
+            missing = f"{n_missing} of {len(self.ids)}: each gets the median"
+            looks.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))
+        return replace(result, ledger=(*looks, *result.ledger))
+
+    def _joined(self, scores: ScoresById | None, losses: ScoresById | None) -> Floats:
+        """Return the scores in the order of `ids`, higher = in, NaN where there is none."""
+        given, argument, sign = (scores, "scores", 1.0) if losses is None else (losses, "losses", -1.0)
+        if given is None or (scores is not None and losses is not None):
+            raise ParameterError(
+                "give one of scores (higher = in) and losses (lower = in), but "
+                + ("neither is given." if given is None else "both are given."),
+                argument=("scores", "losses"),
+            )
+        named = _by_id(given, argument)
+        unknown = [id_ for id_ in named if id_ not in set(self.ids)] if not named.keys() <= set(self.ids) else []
+        if unknown:
+            raise ParameterError(
+                f"{argument} must have ids that a coin was tossed for, but {_listed(unknown)} "
+                f"{'has' if len(unknown) == 1 else 'have'} none. Known ids begin with {_listed(self.ids)}.",
+                argument=argument,
+            )
+        values = sign * np.array([named.get(id_, math.nan) for id_ in self.ids])
+        self._check_missing(np.isnan(values), argument)
+        return values
+
+    def _check_missing(self, missing: Bools, argument: str) -> None:
+        """Raise `ParameterError` if too many scores are missing, or if the missing ones depend on the bits."""
+        n_missing = int(missing.sum())
+        if 2 * n_missing > len(missing):
+            raise ParameterError(
+                f"{argument} must hold a number for at least half of the canaries, but {n_missing} of {len(missing)} "
+                "are missing or NaN. Score the canaries that were left out too.",
+                argument=argument,
+            )
+        n_in, n_missing_in = int(self.included.sum()), int((missing & self.included).sum())
+        law = stats.hypergeom(len(missing), n_in, n_missing)
+        if 2.0 * min(law.cdf(n_missing_in), law.sf(n_missing_in - 1)) <= LEVEL:
+            raise ParameterError(
+                f"{argument} must be missing independently of the coins, but {plural(n_missing_in, 'score')} of {n_in} "
+                f"included and {n_missing - n_missing_in} of {len(missing) - n_in} excluded canaries are missing. Score "
+                "all canaries with the same code.",
+                argument=argument,
+            )
+
+
+def _by_id(given: Any, argument: str) -> dict[str, float]:
+    """Return id as text -> value, checked for duplicates and for values that are not real numbers."""
+    if not isinstance(given, (Mapping, pd.Series)):
+        raise ParameterError(
+            f"{argument} must be a dictionary from id to number, or a pandas Series with the ids as index, but is "
+            f"{type(given).__name__}. Try dict(zip(coins.ids, values)).",
+            argument=argument,
+        )
+    ids = [str(id_) for id_, _ in given.items()]
+    if len(set(ids)) < len(ids):
+        raise ParameterError(
+            f"{argument} must have one value per id, but {_listed(_repeated(ids))} occur more than once.",
+            argument=argument,
+        )
+    values = {}
+    for id_, (_, value) in zip(ids, given.items(), strict=True):
+        try:
+            if isinstance(value, (str, bytes, complex)):
+                raise TypeError
+            values[id_] = float(value)
+        except (TypeError, ValueError, OverflowError, RuntimeError):
+            raise ParameterError(
+                f"{argument} must be real numbers, but that of {id_!r} is {value!r}.", argument=argument
+            ) from None
+    return values
+
+
+def _repeated(ids: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    return sorted({id_ for id_ in ids if id_ in seen or seen.add(id_)})  # type: ignore[func-returns-value]
+
+
+def _listed(ids: Iterable[str]) -> str:
+    """Return the first ids, quoted."""
+    quoted = [repr(id_) for id_ in ids]
+    more = f" and {len(quoted) - LISTED} more" if len(quoted) > LISTED else ""
+    return ", ".join(quoted[:LISTED]) + more
+
+
+__all__ = ["Coins"]
