@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from ...mechanisms.core.base import Mechanism
 from ...mechanisms.core.errors import ParameterError, RelationError
@@ -42,6 +43,8 @@ ELSEWHERE = "scores from elsewhere"
 """Name of the mechanism if only its scores are known."""
 DISTINCT = 50
 """Number of distinct values at which equal scores, in the same order, cannot be a coincidence."""
+INVERTED = 1e-4
+"""p-value at which the direction of scores is called inverted, in a warning."""
 UNSTATED = "the relation of the claim"
 """Name of the relation if it is unknown."""
 
@@ -135,6 +138,7 @@ def audit_scores(
         fingerprint=fingerprint(description),
         looks=_looks(counted, pilot, set_aside),
         recovery=recovery_of(counted, statement.claim, bounds, confidence),
+        warnings=_inverted(counted),
     )
     return conclude(statement, bounds, [each.fix(shared, pilot, counted.sizes) for each in bounds], counted, context)
 
@@ -225,6 +229,26 @@ def _check_copies(scores: PairScores, pilot: Any) -> None:
 def _copied(first: Any, second: Any) -> bool:
     """Return True if the scores are equal and have too many distinct values for a coincidence."""
     return np.array_equal(first, second) and len(np.unique(first)) >= DISTINCT
+
+
+def _inverted(evidence: Evidence) -> tuple[str, ...]:
+    """Return a warning if canaries that are in have lower scores than the others, by more than chance.
+
+    If nothing leaks, the bits are independent of the scores, and the test of Mann and Whitney is valid for any
+    dependence between scores. A warning changes no bound.
+    """
+    if not isinstance(evidence, BitScores) or evidence.bits.all() or not evidence.bits.any():
+        return ()
+    in_, out = evidence.scores[evidence.bits], evidence.scores[~evidence.bits]
+    test = stats.mannwhitneyu(in_, out, alternative="less", method="asymptotic")
+    if not test.pvalue <= INVERTED:
+        return ()
+    auc = float(test.statistic) / (len(in_) * len(out))
+    return (
+        f"Canaries that were in have lower scores than those that were out (AUC {auc:.2f}, p = {test.pvalue:.1g}), but "
+        "a higher score must mean in, so that most guesses are wrong. Give losses with the opposite sign, or as `losses` "
+        "of Coins, and set n_hypotheses=2, because the direction was changed after a look at the scores.",
+    )
 
 
 def _trials(counted: Evidence, pilot: PairScores | None) -> Trials:

@@ -174,13 +174,41 @@ def check_command(
     return _exit_code(result.verdict, strict=strict)
 
 
+@command("coins")
+def coins_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="IDS", help="Text file with the id of one canary in each line, or a CSV.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="New JSON file for the coins.")],
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of a CSV with the ids. Default: id, or the only one.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="S", help="Seed of the coins. Default: the operating system draws them.")
+    ] = None,
+) -> int:
+    """Toss a fair coin for each canary, before training: which are in the run, and which are not."""
+    from ...audit.games.coins import Coins
+    from .judge import read_ids
+
+    coins = Coins.toss(read_ids(file, column=column), seed=seed, file=out)
+    sys.stdout.write(
+        f"{len(coins.included_ids):,} of {len(coins.ids):,} canaries are included: `included` in {out}\n"
+        f"digest {coins.digest}\n\n"
+        "Train with the included canaries only, and score all canaries with the same code. Then:\n"
+        f"dpassay judge SCORES.csv --coins {out} --epsilon E --delta D    (columns id, and loss or score)\n"
+    )
+    return 0
+
+
 @command("judge")
 def judge_command(
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV, NPZ or Parquet: columns score, side; or score, bit [run, canary]; or success (0 or 1).",
+            help="CSV, NPZ or Parquet: columns score, side; or score, bit [run, canary]; or success (0 or 1); or, with "
+            "--coins, id and score (higher = in) or loss (lower = in).",
         ),
     ],
     epsilon: Annotated[float, typer.Option(metavar="E", help="Claimed epsilon.")],
@@ -190,6 +218,9 @@ def judge_command(
     prior_success: Annotated[
         float | None,
         typer.Option(metavar="P", help="For the column success: success probability of a guess without the output."),
+    ] = None,
+    coins: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Coins of the canaries of one run, from `dpassay coins`.")
     ] = None,
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
@@ -216,7 +247,7 @@ def judge_command(
     from .terminal import show_files
 
     check_writable(markdown, json_)
-    judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed)
+    judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins)
     result = judged.result
     sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
     write_summaries(result, markdown=markdown, json_file=json_)

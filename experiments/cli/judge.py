@@ -3,6 +3,7 @@
 columns score, side                runs on the two datasets of a pair, side 0 or 1
 columns score, bit [run, canary]   canaries, bit 1 if the canary was in the run
 column  success                    rounds of a reconstruction, 1 if the guess was within the tolerance
+columns id, score or id, loss      canaries of one run, with the coins of `dpassay coins`: loss, lower = in
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...audit.evidence.scores import BitScores, PairScores, Successes
+from ...audit.games.coins import Coins
 from ...audit.games.external_scores import audit_scores
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
@@ -58,6 +60,7 @@ class Judgement:
         relation, seed: as for `dpassay.audit.audit_scores`.
         bounds: names of bounds; empty for "auto".
         stated_confidence: confidence of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
+        coins: file of coins, for a file with the ids of canaries; None for other files.
     """
 
     file: Path
@@ -68,11 +71,30 @@ class Judgement:
     bounds: tuple[str, ...]
     stated_confidence: float | None
     seed: int
+    coins: Path | None = None
 
     @cached_property
     def evidence(self) -> Evidence:
         """Evidence in the file."""
-        return read_evidence(self.file, prior_success=self.prior_success)
+        if self.coins is None:
+            return read_evidence(self.file, prior_success=self.prior_success)
+        return self._tossed.evidence(**self._by_id, relation=self._relation_of_coins)
+
+    @cached_property
+    def _tossed(self) -> Coins:
+        if self.prior_success is not None:
+            raise ParameterError("--prior-success is not allowed with --coins: a coin is guessed with probability 1/2.")
+        assert self.coins is not None
+        return Coins.load(self.coins)
+
+    @cached_property
+    def _by_id(self) -> dict[str, pd.Series]:
+        """Scores by id, as the argument `scores` or `losses` of `Coins`."""
+        return read_by_id(self.file)
+
+    @property
+    def _relation_of_coins(self) -> str:
+        return self.relation or "add_remove"
 
     @property
     def confidence(self) -> float:
@@ -82,11 +104,21 @@ class Judgement:
     @cached_property
     def result(self) -> AuditResult:
         """Result of the audit."""
+        claim, bound = Claimed(self.epsilon, self.delta).guarantee(), self.bounds or "auto"
+        if self.coins is not None:
+            return self._tossed.audit(
+                **self._by_id,
+                claim=claim,
+                delta=self.delta,
+                bound=bound,
+                relation=self._relation_of_coins,
+                confidence=self.confidence,
+            )
         return audit_scores(
             self.evidence,
-            claim=Claimed(self.epsilon, self.delta).guarantee(),
+            claim=claim,
             delta=self.delta,
-            bound=self.bounds or "auto",
+            bound=bound,
             relation=self.relation,
             confidence=self.confidence,
             attack=f"scores in {self.file.name}",
@@ -104,6 +136,7 @@ class Judgement:
         options = {
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "coins": self.coins,
             "prior-success": self.prior_success,
             "relation": self.relation,
             "confidence": self.confidence,
@@ -151,6 +184,58 @@ def read_evidence(file: Path, *, prior_success: float | None = None) -> Evidence
     return _bits(table, file)
 
 
+def read_ids(file: Path, *, column: str | None = None) -> list[str]:
+    """Return the ids in a file, as text.
+
+    Args:
+        file: a table in a format of `read_evidence`, or any other text file, with one id in each line.
+        column: column of the ids; None for `id`, or the only column of a table.
+
+    Raises:
+        ParameterError: no such file, another kind of file, no such column, or an empty id.
+    """
+    if file.suffix.lower() in _READERS:
+        table = _table(file, text=True)
+        name = column or ("id" if "id" in table or len(table.columns) > 1 else str(table.columns[0]))
+        if name not in table:
+            raise ParameterError(
+                f"{file} must have a column {name!r} with the ids, but has {_listed(table)}. Name it with --column.",
+                argument="column",
+            )
+        ids = ["" if pd.isna(value) else str(value) for value in table[name]]
+    else:
+        try:
+            with open_regular(file) as stream:
+                ids = stream.read().decode("utf-8-sig").splitlines()
+        except (OSError, ValueError) as error:
+            raise ParameterError(f"{file} cannot be read as text: {error}.", argument="file") from error
+    empty = [row for row, id_ in enumerate(ids) if not id_.strip()]
+    if empty:
+        raise ParameterError(f"{file} must have an id in every row, but row {empty[0] + 1} is empty.", argument="file")
+    return [id_.strip() for id_ in ids]
+
+
+def read_by_id(file: Path) -> dict[str, pd.Series]:
+    """Return the scores of canaries by id, under the name of their argument of `Coins.audit`.
+
+    Args:
+        file: with the columns `id`, and `score` (higher = in) or `loss` (lower = in); an empty cell is a missing score.
+
+    Raises:
+        ParameterError: no such file, another kind of file, other columns, or values that are not numbers.
+    """
+    table = _table(file)
+    if "id" not in table or ("score" in table) == ("loss" in table):
+        raise ParameterError(
+            f"{file} must have the column id, and one of score (higher = in) and loss (lower = in), but has "
+            f"{_listed(table)}."
+        )
+    column, argument = ("score", "scores") if "score" in table else ("loss", "losses")
+    values = table[column]
+    _numbers(table[values.notna()].reset_index(drop=True), column, file)
+    return {argument: pd.Series(pd.to_numeric(values).to_numpy(np.float64), index=table["id"].astype(str))}
+
+
 def _bits(table: pd.DataFrame, file: Path) -> BitScores:
     """Return one row per run and one column per canary; without a column `run`, all rows belong to one run."""
     bits, scores = _flags(table, "bit", file), _numbers(table, "score", file)
@@ -170,13 +255,13 @@ def _bits(table: pd.DataFrame, file: Path) -> BitScores:
     return BitScores(bits=np.stack([rows["bit"] for rows in runs]), scores=np.stack([rows["score"] for rows in runs]))
 
 
-def _table(file: Path) -> pd.DataFrame:
-    """Return the columns of the file, without unpickling."""
+def _table(file: Path, *, text: bool = False) -> pd.DataFrame:
+    """Return the columns of the file, without unpickling; `text` keeps the cells of a CSV as they are written."""
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise ParameterError(f"{file} must be a {', '.join(_READERS)} file, but ends in {file.suffix!r}.")
     try:
-        table = reader(file)
+        table = _csv(file, text=True) if text and reader is _csv else reader(file)
     except ImportError as error:
         raise ParameterError(f"{file} is Parquet, which needs pyarrow: pip install pyarrow, or write a CSV.") from error
     except OSError as error:
@@ -191,13 +276,13 @@ def _table(file: Path) -> pd.DataFrame:
     return table
 
 
-def _csv(file: Path) -> pd.DataFrame:
-    with open_regular(file) as stream:
-        return pd.read_csv(stream, low_memory=False)  # one type for a whole column
+def _csv(file: Path, *, text: bool = False) -> pd.DataFrame:
+    with open_regular(file) as stream:  # one type for a whole column; ids as they are written
+        return pd.read_csv(stream, low_memory=False, dtype=str if text else {"id": str})
 
 
 def _npz(file: Path) -> pd.DataFrame:
-    arrays = read_npz(file)
+    arrays = read_npz(file, kinds=f"{NUMBERS}U")
     sizes = {name: values.shape for name, values in arrays.items()}
     if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
         raise ValueError(f"it must hold arrays of one length, shape (n,), but holds {sizes}")
@@ -266,4 +351,4 @@ def _listed(table: pd.DataFrame) -> str:
     return cut(", ".join(map(str, table.columns)), LONGEST_REASON)
 
 
-__all__ = ["ASSUMPTIONS", "Judgement", "read_evidence"]
+__all__ = ["ASSUMPTIONS", "Judgement", "read_by_id", "read_evidence", "read_ids"]

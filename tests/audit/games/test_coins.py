@@ -1,0 +1,163 @@
+"""One run of the user's own training loop, with a coin for each canary."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpassay.audit.games.coins import Coins
+from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
+from dpassay.mechanisms.core.errors import ParameterError
+
+N = 600
+CLAIM = ApproximateDP(1.0, 1e-5)
+
+
+def tossed(n=N, seed=0):
+    return Coins.toss([f"record {i}" for i in range(n)], seed=seed)
+
+
+def losses_of(coins, leak, rng):
+    return dict(zip(coins.ids, rng.normal(size=len(coins.ids)) - leak * coins.included, strict=True))
+
+
+def test_a_leak_of_more_than_the_claim_is_a_violation():
+    coins = tossed()
+    result = coins.audit(losses=losses_of(coins, 5.0, np.random.default_rng(1)), claim=CLAIM)
+    assert result.verdict.value == "violation"
+
+
+def test_scores_are_minus_losses():
+    coins = tossed()
+    losses = losses_of(coins, 2.0, np.random.default_rng(1))
+    scores = {id_: -loss for id_, loss in losses.items()}
+    assert coins.audit(losses=losses, claim=CLAIM).bound == coins.audit(scores, claim=CLAIM).bound
+
+
+def test_scores_are_joined_by_id_in_any_order_and_type():
+    coins = Coins.toss(range(N), seed=3)
+    values = pd.Series(np.random.default_rng(2).normal(size=N), index=np.arange(N))
+    expected = coins.evidence(values).scores
+    np.testing.assert_array_equal(expected[0], values)
+    for same in (values[::-1], dict(values), {str(key): value for key, value in values.items()}):
+        np.testing.assert_array_equal(coins.evidence(same).scores, expected)
+
+
+def test_coins_of_a_seed_repeat_and_differ_from_those_of_another_seed():
+    first, second, other = (tossed(seed=seed).included for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, second)
+    assert 200 < np.count_nonzero(first != other) < 400  # 300 on average; outside with probability 1e-16
+
+
+def test_coins_without_a_seed_are_fair():
+    n_heads = Coins.toss(range(100_000)).included.sum()
+    assert stats.binomtest(int(n_heads), 100_000).pvalue > 1e-6
+
+
+def test_a_true_claim_is_refuted_no_more_often_than_stated():
+    """A mechanism with mu = 1 on each canary, audited at its exact claim: at most 5 % of 400 runs may violate it."""
+    rng = np.random.default_rng(7)
+    violations = 0
+    for seed in range(400):
+        coins = tossed(300, seed)
+        result = coins.audit(losses=losses_of(coins, 1.0, rng), claim=GaussianDP(1.0), delta=1e-5)
+        violations += result.verdict.value == "violation"
+    assert violations <= stats.binom.isf(1e-6, 400, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("scores", "problem"),
+    [
+        ({"record 0": 1.0, "typo": 2.0}, "'typo' has none"),
+        ({**{f"record {i}": 1.0 for i in range(N)}, "record 5": "high"}, "that of 'record 5' is 'high'"),
+        ({f"record {i}": 1.0 for i in range(N // 2 - 1)}, "are missing or NaN"),
+        ([1.0] * N, "but is list"),
+        (pd.Series([1.0] * (N + 1), index=[f"record {i % N}" for i in range(N + 1)]), "'record 0' occur more than"),
+    ],
+    ids=["unknown-id", "text", "too-few", "list", "duplicate"],
+)
+def test_scores_that_cannot_be_joined_are_refused(scores, problem):
+    with pytest.raises(ParameterError, match=problem):
+        tossed().audit(scores, claim=CLAIM)
+
+
+def test_exactly_one_of_scores_and_losses_is_required():
+    coins = tossed()
+    values = losses_of(coins, 1.0, np.random.default_rng(0))
+    for given in ({}, {"scores": values, "losses": values}):
+        with pytest.raises(ParameterError, match="one of scores"):
+            coins.audit(**given, claim=CLAIM)
+
+
+def test_missing_scores_are_counted_and_guessed_last():
+    coins = tossed()
+    losses = losses_of(coins, 3.0, np.random.default_rng(1))
+    for id_ in coins.ids[:60]:
+        losses[id_] = math.nan
+    for id_ in coins.ids[60:90]:
+        del losses[id_]
+    result = coins.audit(losses=losses, claim=CLAIM)
+    assert "90 of 600" in str(result.ledger)
+    assert np.ptp(coins.evidence(losses=losses).scores[0][:90]) == 0.0
+
+
+def test_scores_of_one_side_only_are_refused():
+    coins = tossed()
+    inside = {id_: 1.0 for id_ in coins.included_ids}
+    some = {id_: 1.0 for id_ in set(coins.ids) - set(coins.included_ids)}
+    for partial in (inside, some):
+        more = dict(list({id_: 0.0 for id_ in coins.ids if id_ not in partial}.items())[:30])
+        with pytest.raises(ParameterError, match=r"missing independently of the coins|at least half"):
+            coins.audit(partial | more, claim=CLAIM)
+
+
+def test_inverted_scores_are_warned_of_and_random_ones_are_not():
+    coins = tossed()
+    rng = np.random.default_rng(4)
+    inverted = coins.audit(losses_of(coins, 2.0, rng), claim=CLAIM)
+    assert "lower scores" in inverted.warnings[0]
+    assert "losses" in inverted.warnings[0]
+    assert coins.audit(losses_of(coins, 0.0, rng), claim=CLAIM).warnings == ()
+
+
+def test_a_file_keeps_the_coins_and_shows_a_change(tmp_path):
+    file = tmp_path / "coins.json"
+    coins = Coins.toss(["a", "b", "c", "d"], file=file)
+    again = Coins.load(file)
+    assert (again.ids, again.digest) == (coins.ids, coins.digest)
+    np.testing.assert_array_equal(again.included, coins.included)
+    content = json.loads(file.read_text())
+    content["included"], content["excluded"] = content["excluded"], content["included"]
+    file.write_text(json.dumps(content))
+    with pytest.raises(ParameterError, match="changed after the toss"):
+        Coins.load(file)
+
+
+def test_a_file_of_coins_is_not_overwritten(tmp_path):
+    tossed().save(tmp_path / "coins.json")
+    with pytest.raises(ParameterError, match="must not exist"):
+        Coins.toss(range(3), file=tmp_path / "coins.json")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": "dpassay coins 1"}', '{"format": 3}', "[" * 100_000, "\xff", "nul\0"]
+)
+def test_other_files_are_refused(tmp_path, content):
+    (tmp_path / "coins.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(ParameterError, match=r"coins\.json"):
+        Coins.load(tmp_path / "coins.json")
+
+
+@pytest.mark.parametrize("ids", [[], ["a", "a"], [1, "1"]])
+def test_ids_must_exist_and_differ(ids):
+    with pytest.raises(ParameterError, match="ids"):
+        Coins.toss(ids)
+
+
+def test_pure_claims_are_audited_too():
+    coins = tossed()
+    result = coins.audit(losses=losses_of(coins, 6.0, np.random.default_rng(1)), claim=PureDP(0.5), delta=0.0)
+    assert result.verdict.value == "violation"
