@@ -154,7 +154,7 @@ class Coins:
                 stream.write(json.dumps(content, indent=1))
         except FileExistsError:
             raise ParameterError(
-                f"file must not exist, but {file} does. Coins are tossed once for each training run: give another name.",
+                f"file must not exist, but {file} does. Each training run has its own coins: give another name.",
                 argument="file",
             ) from None
 
@@ -289,8 +289,8 @@ class Coins:
         if 2.0 * min(law.cdf(n_missing_in), law.sf(n_missing_in - 1)) <= LEVEL:
             raise ParameterError(
                 f"{argument} must be missing independently of the coins, but {plural(n_missing_in, 'score')} of {n_in} "
-                f"included and {n_missing - n_missing_in} of {len(missing) - n_in} excluded canaries are missing. Score "
-                "all canaries with the same code.",
+                f"included and {n_missing - n_missing_in} of {len(missing) - n_in} excluded canaries are missing. "
+                "Score all canaries with the same code.",
                 argument=argument,
             )
 

@@ -246,8 +246,8 @@ def _inverted(evidence: Evidence) -> tuple[str, ...]:
     auc = float(test.statistic) / (len(in_) * len(out))
     return (
         f"Canaries that were in have lower scores than those that were out (AUC {auc:.2f}, p = {test.pvalue:.1g}), but "
-        "a higher score must mean in, so that most guesses are wrong. Give losses with the opposite sign, or as `losses` "
-        "of Coins, and set n_hypotheses=2, because the direction was changed after a look at the scores.",
+        "a higher score must mean in, so that most guesses are wrong. Give losses with the opposite sign, or as "
+        "`losses` of Coins, and set n_hypotheses=2, because the direction was changed after a look at the scores.",
     )
 
 

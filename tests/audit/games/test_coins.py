@@ -106,8 +106,8 @@ def test_missing_scores_are_counted_and_guessed_last():
 
 def test_scores_of_one_side_only_are_refused():
     coins = tossed()
-    inside = {id_: 1.0 for id_ in coins.included_ids}
-    some = {id_: 1.0 for id_ in set(coins.ids) - set(coins.included_ids)}
+    inside = dict.fromkeys(coins.included_ids, 1.0)
+    some = dict.fromkeys(set(coins.ids) - set(coins.included_ids), 1.0)
     for partial in (inside, some):
         more = dict(list({id_: 0.0 for id_ in coins.ids if id_ not in partial}.items())[:30])
         with pytest.raises(ParameterError, match=r"missing independently of the coins|at least half"):
