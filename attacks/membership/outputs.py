@@ -1,0 +1,282 @@
+"""Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`.
+
+    losses             cross-entropy, >= 0                       (n_models, n_records[, n_queries])
+    log_probabilities  of each class, or of the label only       (n_models, n_records[, n_queries], n_classes)
+    logits             of each class, before the softmax         (n_models, n_records[, n_queries], n_classes)
+    probabilities      of each class                             (n_models, n_records[, n_queries], n_classes)
+    scores             any signal, higher = more like a member   (n_models, n_records[, n_queries])
+
+Checks and repairs, none of which reads membership:
+
+    * NaN, and probabilities or log probabilities of classes that do not sum to 1 (logits do not), are refused;
+    * saturated entries, such as a loss that is exactly 0 because 1 - 1e-9 is 1 in float32, are replaced by half of the
+      smallest positive loss of all models. As they are, their logit would be as large as the floor of the logarithm,
+      and one such value moves the normal laws of LiRA far from the others;
+    * signals with the same value for every record of a model are refused;
+    * several queries of a record (augmentations) are averaged: for normal laws with equal variance, the mean is
+      sufficient for the likelihood ratio (Carlini et al. 2022, section VI-D, use a normal law of all queries).
+
+`dpassay.audit.metrics.membership.evaluate` warns of signals that are lower for members.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ...mechanisms.core.arrays import Bools, Floats, Ints
+from ...mechanisms.core.errors import ParameterError
+from .shadows import Shadows
+from .signals import SIGNALS, from_loss
+
+KINDS = ("losses", "log_probabilities", "logits", "probabilities", "scores")
+"""Names of the arrays of outputs, one of which is given."""
+NORMALISED = 1e-2
+"""Largest distance from 1 of a sum of probabilities, which half precision keeps for 1,000 classes."""
+FEWEST_FOR_PAIRS = 60
+"""Number of records from which on complementary training sets are not a coincidence."""
+
+
+def shadows_of(
+    membership: Any,
+    *,
+    labels: Any = None,
+    losses: Any = None,
+    log_probabilities: Any = None,
+    logits: Any = None,
+    probabilities: Any = None,
+    scores: Any = None,
+    fair: bool = False,
+    **population: Any,
+) -> Shadows:
+    """Return shadows from the outputs of models that other code has trained.
+
+    Give one of `losses`, `log_probabilities`, `logits`, `probabilities` and `scores`; shapes are above.
+
+    Args:
+        membership: `(n_models, n_records)` True where the record was in the training set of the model.
+        labels: `(n_records,)` class of each record, 0 to n_classes - 1; required for outputs with classes.
+        fair: whether each record was in each model, or in one model of each complementary pair, by an independent fair
+            coin.
+        population: outputs of the same models on records that no model was trained on, such as `population_losses`,
+            with `population_labels` for outputs with classes.
+
+    Returns:
+        Shadows whose models are paired if their training sets are complements.
+
+    Raises:
+        ParameterError: no outputs or several kinds, inconsistent shapes, NaN, losses below 0, probabilities that do not
+            sum to 1, labels that are no class, or a model whose outputs are all equal.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> membership = rng.random((8, 100)) < 0.5
+        >>> logits = rng.normal(size=(8, 100, 3))
+        >>> logits[..., 0] += 2.0 * membership
+        >>> shadows = shadows_of(membership, labels=np.zeros(100), logits=logits, fair=True)
+        >>> len(shadows), shadows.signal("rescaled-logit").shape
+        (8, (8, 100))
+    """
+    member = _membership(membership)
+    given = {
+        "losses": losses,
+        "log_probabilities": log_probabilities,
+        "logits": logits,
+        "probabilities": probabilities,
+        "scores": scores,
+    }
+    signals, y = _signals(given, labels, member.shape, prefix="")
+    return Shadows(
+        member,
+        y,
+        signals,
+        population=_population(population, len(member)),
+        partner=_partners(member),
+        fair=fair,
+    )
+
+
+def _membership(values: Any) -> Bools:
+    member = np.asarray(values)
+    if member.dtype != np.bool_ and (member.dtype.kind not in "iuf" or not np.isin(member, (0, 1)).all()):
+        raise ParameterError(
+            f"membership must be True or False, or 1 and 0, but is {member.dtype} with other values.",
+            argument="membership",
+        )
+    if member.ndim != 2 or member.size == 0:
+        raise ParameterError(
+            f"membership must have shape (n_models, n_records), but has shape {member.shape}.", argument="membership"
+        )
+    return member.astype(np.bool_)
+
+
+def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
+    """Return shadows of the records that no model was trained on; None if there are none."""
+    named = {name.removeprefix("population_"): values for name, values in given.items()}
+    for name in given:
+        if not name.startswith("population_") or named.keys() - {*KINDS, "labels"}:
+            known = ", ".join(f"population_{kind}" for kind in (*KINDS, "labels"))
+            raise ParameterError(f"unknown argument {name!r}. The population has {known}.", argument=name)
+    if not named:
+        return None
+    labels = named.pop("labels", None)
+    (_, values), *_ = named.items()
+    n_records = np.shape(values)[1] if np.ndim(values) > 1 else 0
+    signals, y = _signals(named, labels, (n_models, n_records), prefix="population_")
+    return Shadows(np.zeros((n_models, n_records), dtype=np.bool_), y, signals)
+
+
+def _signals(
+    given: dict[str, Any], labels: Any, shape: tuple[int, ...], *, prefix: str
+) -> tuple[dict[str, Floats], NDArray[Any]]:
+    """Return signals of shape `shape` and labels from one kind of outputs."""
+    kinds = [kind for kind, values in given.items() if values is not None]
+    if len(kinds) != 1:
+        raise ParameterError(
+            f"give one of {', '.join(prefix + kind for kind in KINDS)}, but {' and '.join(kinds) or 'none'} "
+            f"{'are' if len(kinds) > 1 else 'is'} given.",
+            argument=prefix + (kinds or ["losses"])[0],
+        )
+    (kind,) = kinds
+    name = prefix + kind
+    values = _numbers(given[kind], name)
+    by_class = kind in ("log_probabilities", "logits", "probabilities")
+    axes = "n_models, n_records[, n_queries]" + ", n_classes" * by_class
+    if values.shape[:2] != shape or values.ndim - by_class not in (2, 3) or 0 in values.shape:
+        raise ParameterError(
+            f"{name} must have shape ({axes}) with {shape[0]} models and {shape[1]} records, but has shape "
+            f"{values.shape}.",
+            argument=name,
+        )
+    y = _labels(labels, shape[1], values.shape[-1] if by_class else None, name, f"{prefix}labels")
+    if kind == "scores":
+        signals = {"loss": values}
+    elif kind == "losses":
+        signals = _of_losses(values, name)
+    else:
+        signals = _of_classes(_log_probabilities(kind, values, name), y)
+    averaged = {signal: v.mean(axis=2) if v.ndim == 3 else v for signal, v in signals.items()}
+    _check_constant(next(iter(averaged.values())), name)
+    return averaged, y
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ParameterError(f"{name} must be real numbers, but is of type {array.dtype}.", argument=name)
+    array = array.astype(np.float64)
+    unusable = np.isnan(array)
+    if unusable.any():
+        first = tuple(int(i) for i in np.argwhere(unusable)[0])
+        raise ParameterError(
+            f"{name} must not hold NaN, but {int(unusable.sum()):,} of {array.size:,} entries are NaN, the first at "
+            f"index {first}. Train that model again, or leave it out.",
+            argument=name,
+        )
+    return array
+
+
+def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: str) -> NDArray[Any]:
+    if labels is None:
+        if n_classes is not None:
+            raise ParameterError(f"{name} must be given with {of}: the class of each record.", argument=name)
+        return np.zeros(n_records, dtype=np.int64)
+    y = np.asarray(labels)
+    if y.shape != (n_records,):
+        raise ParameterError(
+            f"{name} must have one entry per record, {n_records}, but has shape {y.shape}.", argument=name
+        )
+    if n_classes is None:
+        return y
+    if y.dtype.kind not in "biuf" or not np.isin(y, np.arange(n_classes)).all():
+        raise ParameterError(
+            f"{name} must be classes from 0 to {n_classes - 1}, as {of} has {n_classes}, but has {np.unique(y)[:5]}.",
+            argument=name,
+        )
+    return y.astype(np.int64)
+
+
+def _of_losses(losses: Floats, name: str) -> dict[str, Floats]:
+    """Return minus the losses, their confidence and logit; losses of 0 become half of the smallest positive one."""
+    if (losses < 0.0).any():
+        raise ParameterError(
+            f"{name} must be cross-entropies, >= 0, but {int((losses < 0.0).sum()):,} of {losses.size:,} are below 0, "
+            f"the lowest {losses.min():.4g}. If they are log probabilities of the label, change the sign; if they are "
+            "another signal, give scores, higher for members.",
+            argument=name,
+        )
+    positive = losses[losses > 0.0]
+    if not len(positive):
+        raise ParameterError(f"{name} must not all be 0: nothing separates the records.", argument=name)
+    log_p = -np.where(losses == 0.0, 0.5 * positive.min(), losses)
+    return {"loss": log_p} | {signal: from_loss(signal, log_p) for signal in ("confidence", "rescaled-logit")}
+
+
+def _log_probabilities(kind: str, values: Floats, name: str) -> Floats:
+    """Return the log probabilities of the classes, checked to be normalised."""
+    if kind == "logits":
+        if np.isinf(values).any():
+            raise ParameterError(f"{name} must be finite, but some are infinite.", argument=name)
+        return np.asarray(values - special.logsumexp(values, axis=-1, keepdims=True))
+    if kind == "probabilities":
+        if (values < 0.0).any():
+            raise ParameterError(f"{name} must be >= 0, but the lowest is {values.min():.4g}.", argument=name)
+        sums = values.sum(axis=-1)
+    else:
+        sums = np.exp(special.logsumexp(values, axis=-1))
+    wrong = np.abs(sums - 1.0) > NORMALISED
+    if wrong.any():
+        raise ParameterError(
+            f"{name} must sum to 1 over the classes{' after exp' if kind != 'probabilities' else ''}, but the sums "
+            f"range from {sums.min():.4g} to {sums.max():.4g}. If these are outputs before the softmax, give logits.",
+            argument=name,
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values)) if kind == "probabilities" else values
+
+
+def _of_classes(log_p: Floats, y: NDArray[Any]) -> dict[str, Floats]:
+    """Return every signal of log probabilities `(n_models, n_records[, n_queries], n_classes)`.
+
+    Where all classes except the most probable one have probability 0, they share half of the smallest positive
+    probability that all other classes of any entry have.
+    """
+    first = np.argmax(log_p, axis=-1)[..., None]
+    rest = np.array(log_p)
+    np.put_along_axis(rest, first, -np.inf, axis=-1)
+    others = special.logsumexp(rest, axis=-1)
+    saturated = np.isneginf(others)
+    if saturated.any() and not saturated.all():
+        share = others[~saturated].min() - np.log(2.0) - np.log(log_p.shape[-1] - 1.0)
+        repaired = np.where(np.isneginf(log_p), share, log_p)
+        log_p = np.where(saturated[..., None], repaired, log_p)
+    if log_p.ndim == 3:
+        return {signal: np.asarray(function(log_p, y)) for signal, function in SIGNALS.items()}
+    by_query = np.moveaxis(log_p, 2, 0)
+    return {
+        signal: np.stack([function(query, y) for query in by_query], axis=2) for signal, function in SIGNALS.items()
+    }
+
+
+def _check_constant(values: Floats, name: str) -> None:
+    constant = np.flatnonzero(np.ptp(values, axis=1) == 0.0) if values.shape[1] > 1 else np.zeros(0)
+    if len(constant):
+        raise ParameterError(
+            f"{name} must differ between records, but model {int(constant[0])} (from 0 on) has the value "
+            f"{values[int(constant[0]), 0]:.4g} for all of them. Leave the model out, or give other outputs.",
+            argument=name,
+        )
+
+
+def _partners(member: Bools) -> Ints:
+    """Return, for each model, the one model with the complementary training set, or the model itself."""
+    partner = np.arange(len(member))
+    if member.shape[1] < FEWEST_FOR_PAIRS:
+        return partner
+    rows = {row.tobytes(): i for i, row in enumerate(member)}
+    if len(rows) < len(member):
+        return partner  # repeated training sets: complements are ambiguous
+    return np.array([rows.get((~row).tobytes(), i) for i, row in enumerate(member)], dtype=np.int64)
