@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import shlex
 import sys
 import traceback
 from collections.abc import Callable
@@ -254,6 +255,49 @@ def judge_command(
     if out is not None:
         show_files(judged.keep(out))
     return _exit_code(result.verdict, strict=strict)
+
+
+@command("membership")
+def membership_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="NPZ: membership (models x records) and losses, logits, probabilities or scores; or CSV: model, "
+            "record, member, and loss or score.",
+        ),
+    ],
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="See `dpassay list membership`; repeatable. Default: all that apply."),
+    ] = None,
+    fair: Annotated[
+        bool, typer.Option("--fair", help="Each record was in each model by an independent fair coin.")
+    ] = False,
+    confidence: Annotated[float, typer.Option(metavar="C", help="Confidence of each interval.")] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers, figures and report. Default: none.")
+    ] = None,
+) -> int:
+    """Attack shadow models trained elsewhere, and report how well each attack identifies members."""
+    from ...audit.metrics.membership import evaluate
+    from ..data.shadow_files import load_shadows
+    from .terminal import show_files
+
+    named = load_shadows(file, fair=fair)
+    result = evaluate(named.shadows, attack or None, confidence=confidence)
+    sys.stdout.write(f"{result.summary()}\n")
+    if out is not None:
+        from ...mechanisms.core.fingerprint import describe, fingerprint
+        from ..runs.runner import keep_membership
+
+        words = [word for name in attack or () for word in ("--attack", name)]
+        words += ["--fair"] * fair + ["--confidence", str(confidence)]
+        command_line = shlex.join(["dpassay", "membership", file.name, *words])
+        arrays = {"membership": named.shadows.inclusion, **named.shadows.signals}
+        request = {"command": command_line, "shadows": fingerprint({"arrays": describe(arrays)})}
+        show_files(keep_membership(result, named.ids, out, name=file.name, request=request, command=command_line))
+    return 0
 
 
 @command("list")

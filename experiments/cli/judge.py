@@ -224,7 +224,7 @@ def read_by_id(file: Path) -> dict[str, pd.Series]:
     Raises:
         ParameterError: no such file, another kind of file, other columns, or values that are not numbers.
     """
-    table = _table(file)
+    table = _table(file, text=True)
     if "id" not in table or ("score" in table) == ("loss" in table):
         raise ParameterError(
             f"{file} must have the column id, and one of score (higher = in) and loss (lower = in), but has "
@@ -256,12 +256,12 @@ def _bits(table: pd.DataFrame, file: Path) -> BitScores:
 
 
 def _table(file: Path, *, text: bool = False) -> pd.DataFrame:
-    """Return the columns of the file, without unpickling; `text` keeps the cells of a CSV as they are written."""
+    """Return the columns of the file, without unpickling; `text` keeps the cells of a CSV as text."""
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise ParameterError(f"{file} must be a {', '.join(_READERS)} file, but ends in {file.suffix!r}.")
     try:
-        table = _csv(file, text=True) if text and reader is _csv else reader(file)
+        table = reader(file, text)
     except ImportError as error:
         raise ParameterError(f"{file} is Parquet, which needs pyarrow: pip install pyarrow, or write a CSV.") from error
     except OSError as error:
@@ -276,25 +276,25 @@ def _table(file: Path, *, text: bool = False) -> pd.DataFrame:
     return table
 
 
-def _csv(file: Path, *, text: bool = False) -> pd.DataFrame:
-    with open_regular(file) as stream:  # one type for a whole column; ids as they are written
-        return pd.read_csv(stream, low_memory=False, dtype=str if text else {"id": str})
+def _csv(file: Path, text: bool) -> pd.DataFrame:
+    with open_regular(file) as stream:
+        return pd.read_csv(stream, low_memory=False, dtype=str if text else None)  # one type for a whole column
 
 
-def _npz(file: Path) -> pd.DataFrame:
-    arrays = read_npz(file, kinds=f"{NUMBERS}U")
+def _npz(file: Path, text: bool) -> pd.DataFrame:
+    arrays = read_npz(file, kinds=f"{NUMBERS}U" if text else NUMBERS)
     sizes = {name: values.shape for name, values in arrays.items()}
     if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
         raise ValueError(f"it must hold arrays of one length, shape (n,), but holds {sizes}")
     return pd.DataFrame(arrays)
 
 
-def _parquet(file: Path) -> pd.DataFrame:
+def _parquet(file: Path, text: bool) -> pd.DataFrame:
     with open_regular(file) as stream:
         return pd.read_parquet(stream)
 
 
-_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
+_READERS: dict[str, Callable[[Path, bool], pd.DataFrame]] = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
 
 
 def _entries(table: pd.DataFrame, column: str, file: Path) -> NDArray[Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...audit.metrics.membership.records import GroupRow
 from ...audit.metrics.membership.result import HEADLINE_FPR as AT, MembershipResult
@@ -17,44 +17,52 @@ from .content import ReportTable
 from .pages import CI_ROWS, load_figures, markdown_page, page, versions_of
 from .results.formatting import cut
 
-if TYPE_CHECKING:
-    from ..config.schema import Config
-
 
 def write_membership(
-    result: MembershipResult, config: Config, name: str, directory: Path, figures: Iterable[Path]
+    result: MembershipResult,
+    directory: Path,
+    figures: Iterable[Path],
+    *,
+    title: str,
+    command: str,
+    description: str = "",
+    settings: Sequence[tuple[str, str]] = (),
+    config: str = "",
 ) -> list[Path]:
     """Write `report.html` and `report.md` into a run directory.
 
     Args:
         result: the metrics of the attacks.
-        config: the configuration, printed in full.
-        name: name of the configuration, used if it has no title.
         directory: the run directory.
         figures: files that `dpassay.experiments.report.plots.membership.draw_study` returned.
+        title: heading of the page.
+        command: command that reproduces the numbers.
+        description: paragraphs below the heading.
+        settings: names and values for the list of settings.
+        config: the configuration, printed in full; empty if there is none.
 
     Returns:
         The two files. The page is self-contained and needs no network.
     """
     titles, rows = cells(result)
     variables = {
-        "title": config.title or name,
+        "title": title,
         "headline": "No evidence of membership" if result.confounded else "Results of the membership attacks",
         "answer": answer(result),
         "rates": ReportTable(titles, tuple(("", row) for row in rows), 2),
-        "settings": [*head(result), ("mechanism", config.mechanism.name), ("seed", str(config.seed))],
+        "settings": [*head(result), *settings],
         "notes": notes(result),
     }
     text = page(
         "membership.html.j2",
         **variables,
-        paragraphs=[part for part in config.description.strip().split("\n\n") if part],
+        paragraphs=[part for part in description.strip().split("\n\n") if part],
         verdict="underpowered" if result.confounded else "plain",
         figures=list(load_figures(figures).values()),
-        name=name,
         groups=[(m.attack, _groups(m.groups)) for m in result.attacks if m.groups],
         confidence=percent(result.confidence),
-        config=config.to_toml(),
+        command=command,
+        config=config,
         versions=versions_of(directory),
     )
     files = {

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
@@ -34,6 +36,8 @@ from .limits import announced, within_limits
 from .record import Finished, append_session, finished, left
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..config.tasks.base import Task
 
 RUNS = Path("runs")
@@ -204,7 +208,18 @@ def write_results(
     with directory.disk():
         if isinstance(result, MembershipResult):
             figures = draw_study(result, directory.figures())
-            return [*figures, *write_membership(result, config, name, directory.path, figures)]
+            settings = (("mechanism", config.mechanism.name), ("seed", str(config.seed)))
+            pages = write_membership(
+                result,
+                directory.path,
+                figures,
+                title=config.title or name,
+                description=config.description,
+                settings=settings,
+                command=AGAIN,
+                config=config.to_toml(),
+            )
+            return [*figures, *pages]
         figures = draw_all(result, directory.figures())
         pages = write(result, directory.path, figures, command=AGAIN, config=config.to_toml())
         return [*figures, *pages]
@@ -345,4 +360,49 @@ def keep_judged(
     return ConfigRun(directory.path, sweep, (*figures, *pages))
 
 
-__all__ = ["keep_judged"]
+def keep_membership(
+    result: MembershipResult, ids: Sequence[str], out: Path, *, name: str, request: Mapping[str, Any], command: str
+) -> ConfigRun:
+    """Write the metrics of shadow models of other code, a table of their records, figures and report.
+
+    Args:
+        result: the metrics.
+        ids: `(n_records,)` names of the records.
+        out, name, request, command: as for `keep_judged`.
+
+    Raises:
+        FingerprintError, StoreError: the directory has another result, or cannot be written.
+    """
+    from ..report.membership import write_membership
+    from ..report.plots.membership import draw_study
+
+    directory = RunDirectory(out)
+    directory.claim_judged(to_toml({key: value for key, value in request.items() if value is not None}))
+    with session(directory, 0, None):
+        write_numbers(result, directory)
+        records = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
+        directory.write("results.records.csv", records)
+        with directory.disk():
+            figures = draw_study(result, directory.figures())
+            pages = write_membership(
+                result, directory.path, figures, title=f"Membership attacks on {name}", command=command
+            )
+    return ConfigRun(directory.path, result, (*figures, *pages))
+
+
+def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
+    """Return one row per record: AUC and adjusted p-value under each attack, the most exposed record first."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"record": list(ids)})
+    for metrics in result.attacks:
+        if metrics.records is not None:
+            frame[f"{metrics.attack}: AUC"] = metrics.records.auc
+            frame[f"{metrics.attack}: p (Holm)"] = metrics.records.holm
+    best = result.headline.records
+    if best is None:
+        return frame
+    return frame.iloc[np.lexsort((-np.nan_to_num(best.auc), best.p_value))]
+
+
+__all__ = ["keep_judged", "keep_membership"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .roc import RateAt
 
 
-TURNED = 0.4
+TURNED = 0.49
 """An AUC below this value, and significantly below one half, suggests scores of the wrong sign."""
 
 
@@ -119,7 +119,7 @@ def notes(result: MembershipResult) -> list[str]:
         if (fpr := max((rate.fpr for rate in metrics.rates if _all_tied(rate)), default=0.0))
     ]
     texts += [
-        f"{metrics.attack}: AUC far below one half. The scores may have the wrong sign: higher must mean member; "
+        f"{metrics.attack}: AUC below one half. The scores may have the wrong sign: higher must mean member; "
         "the signal 'loss' is minus the loss."
         for metrics in result.attacks
         if metrics.auc < TURNED and metrics.auc_upper < 0.5
