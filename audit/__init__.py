@@ -13,12 +13,22 @@ search/        Search for a bad pair or a good attack; the winner is confirmed o
 trials/        Running trials: plan, random streams, execution, store on disk, resume
 """
 
+import sys as _sys
+
 from ..mechanisms.core.errors import PrivacyViolation as PrivacyViolation
-from .api import assert_private as assert_private, audit as audit, audit_scores as audit_scores
+from .api import (
+    CallableModule as _CallableModule,
+    assert_private as assert_private,
+    audit as audit,
+    audit_scores as audit_scores,
+)
 from .bounds.base import Bound as Bound, LedgerEntry as LedgerEntry, LowerBound as LowerBound
 from .evidence.scores import BitScores as BitScores, PairScores as PairScores, Successes as Successes
 from .evidence.verdict import Verdict as Verdict
+from .games.coins import Coins as Coins
 from .recording import record as record
 from .results.audit_result import AuditResult as AuditResult
 from .results.witness.base import Witness as Witness
 from .search import SearchResult as SearchResult, search as search
+
+_sys.modules[__name__].__class__ = _CallableModule  # `from dpassay import audit; audit(mechanism)` works

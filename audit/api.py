@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ..attacks.base import Attack
@@ -162,3 +164,13 @@ def assert_private(
 
 
 __all__ = ["assert_private", "audit", "audit_scores"]
+
+
+class CallableModule(ModuleType):
+    """Class of the module `dpassay.audit`, which can be called like the function `audit` that it holds."""
+
+    __signature__ = signature(audit)
+
+    def __call__(self, *args: Any, **options: Any) -> AuditResult:
+        """Return `audit(*args, **options)`."""
+        return audit(*args, **options)

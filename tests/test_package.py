@@ -1,5 +1,6 @@
 """One package, `dpassay`: a project with folders called like its rooms can use it."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -117,3 +118,19 @@ def test_everything_besides_the_links_is_named_in_the_wheel():
     rooms = {f"src/dpassay/{name}" for name in wheel["only-include"] if "/" not in name}
     assert here - rooms == set(wheel["only-include"]) & here
     assert rooms < here
+
+
+def test_common_names_are_importable_from_the_package():
+    rooms = (dpassay.audit, dpassay.mechanisms)
+    for name in set(dpassay.__all__) - {"attacks", "audit", "experiments", "mechanisms", "__version__"}:
+        assert any(getattr(dpassay, name) is getattr(room, name, None) for room in rooms)
+
+
+def test_the_package_audit_can_be_called_like_its_function():
+    from dpassay import audit
+
+    assert inspect.signature(audit) == inspect.signature(audit.audit)
+    assert (
+        audit(dpassay.Laplace(1.0), trials=200, seed=0).bound
+        == audit.audit(dpassay.Laplace(1.0), trials=200, seed=0).bound
+    )

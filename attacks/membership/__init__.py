@@ -9,6 +9,7 @@ gradients.py           White-box attacks: the norm of the gradient, and the inne
                        of training
 learned.py             Attacks that learn from predictions or features
 likelihood_ratios.py   Likelihood ratios of a record, from reference models
+outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
 queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
 shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
 signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =

@@ -1,6 +1,6 @@
 """The statement of an audit, the evidence that bounds read, and the verdict.
 
-coins.py          A test of the assumption of `BitScores` that the bits are independent fair coins
+fair_coins.py     A test of the assumption of `BitScores` that the bits are independent fair coins
 game.py           The games, and one table of the words that describe each game
 multiplicity.py   Corrections for multiple testing: over sweeps, pairs, attacks, bounds and test sessions
 scores.py         The evidence that games produce and bounds read

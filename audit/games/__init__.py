@@ -1,6 +1,7 @@
 """From the question of an audit to evidence, and from evidence to a result.
 
 canaries.py          The membership game with fair coins as bits, which is required for a bound on epsilon
+coins.py             One run of the user's own training loop, with a fair coin for each canary
 conclude.py          The conclusion of an audit: from evidence to a result, for every game
 diagnostics.py       Observations on the trials of a pair other than scores: witnesses, dependence, warnings, the
                      refuting event

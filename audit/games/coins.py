@@ -21,11 +21,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
 from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.errors import ParameterError, plural
@@ -39,14 +37,17 @@ from ..evidence.scores import BitScores
 from ..results.audit_result import AuditResult
 from .external_scores import audit_scores
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    ScoresById = Mapping[Any, float] | pd.Series
+
 FORMAT = "dpassay coins 1"
 """First entry of a file of coins."""
 LISTED = 5
 """Largest number of ids in a message."""
 STREAM = 0x636F696E73
 """Constant that separates the coins from other random streams of the same seed ("coins" in ASCII)."""
-
-ScoresById = Mapping[Any, float] | pd.Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,6 +285,8 @@ class Coins:
                 "are missing or NaN. Score the canaries that were left out too.",
                 argument=argument,
             )
+        from scipy import stats
+
         n_in, n_missing_in = int(self.included.sum()), int((missing & self.included).sum())
         law = stats.hypergeom(len(missing), n_in, n_missing)
         if 2.0 * min(law.cdf(n_missing_in), law.sf(n_missing_in - 1)) <= LEVEL:
@@ -297,7 +300,7 @@ class Coins:
 
 def _by_id(given: Any, argument: str) -> dict[str, float]:
     """Return id as text -> value, checked for duplicates and for values that are not real numbers."""
-    if not isinstance(given, (Mapping, pd.Series)):
+    if not isinstance(given, Mapping) and type(given).__name__ != "Series":
         raise ParameterError(
             f"{argument} must be a dictionary from id to number, or a pandas Series with the ids as index, but is "
             f"{type(given).__name__}. Try dict(zip(coins.ids, values)).",

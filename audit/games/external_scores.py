@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ...mechanisms.core.base import Mechanism
 from ...mechanisms.core.errors import ParameterError, RelationError
@@ -239,6 +238,8 @@ def _inverted(evidence: Evidence) -> tuple[str, ...]:
     """
     if not isinstance(evidence, BitScores) or evidence.bits.all() or not evidence.bits.any():
         return ()
+    from scipy import stats
+
     in_, out = evidence.scores[evidence.bits], evidence.scores[~evidence.bits]
     test = stats.mannwhitneyu(in_, out, alternative="less", method="asymptotic")
     if not test.pvalue <= INVERTED:

@@ -78,7 +78,9 @@ class Judgement:
         """Evidence in the file."""
         if self.coins is None:
             return read_evidence(self.file, prior_success=self.prior_success)
-        return self._tossed.evidence(**self._by_id, relation=self._relation_of_coins)
+        return self._tossed.evidence(
+            self._by_id.get("scores"), losses=self._by_id.get("losses"), relation=self._relation_of_coins
+        )
 
     @cached_property
     def _tossed(self) -> Coins:
@@ -106,8 +108,10 @@ class Judgement:
         """Result of the audit."""
         claim, bound = Claimed(self.epsilon, self.delta).guarantee(), self.bounds or "auto"
         if self.coins is not None:
+            assert claim is not None
             return self._tossed.audit(
-                **self._by_id,
+                self._by_id.get("scores"),
+                losses=self._by_id.get("losses"),
                 claim=claim,
                 delta=self.delta,
                 bound=bound,

@@ -1,11 +1,13 @@
 """Datasets by name, and the conversions that prepare them for learning.
 
-census.py     Synthetic people of census blocks: ages, sexes and races distributed as in a large country, by block
-datasets.py   Datasets by name: bundled with scikit-learn, synthetic, or from a data directory
-examples.py   Datasets for learning: a table split into features and target, fewer classes or records, scaled features
-images.py     Fixed features of images that are not learned from data
-mails.py      Synthetic short mails: public phrases, and in some of them a code that belongs to one person
-people.py     Synthetic people: a population with places, birth dates and illnesses, and ratings with dates
+census.py         Synthetic people of census blocks: ages, sexes and races distributed as in a large country, by block
+datasets.py       Datasets by name: bundled with scikit-learn, synthetic, or from a data directory
+examples.py       Datasets for learning: a table split into features and target, fewer classes or records, scaled
+                  features
+images.py         Fixed features of images that are not learned from data
+mails.py          Synthetic short mails: public phrases, and in some of them a code that belongs to one person
+people.py         Synthetic people: a population with places, birth dates and illnesses, and ratings with dates
+shadow_files.py   Shadow models of other code in a file: the outputs of their models on the records
 """
 
 from .datasets import Data as Data, columns as columns, load as load
