@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...attacks.membership.outputs import shadows_of
 from ...attacks.membership.shadows import Shadows
@@ -89,6 +88,8 @@ def _npz(path: Path) -> dict[str, Any]:
 
 def _csv(path: Path) -> dict[str, Any]:
     """Return arrays from a table with a row for each model and record."""
+    import pandas as pd
+
     with open_regular(path) as stream:
         table = pd.read_csv(stream, low_memory=False, dtype={"record": str, "model": str})
     values = [name for name in ("loss", "score") if name in table]
