@@ -23,4 +23,5 @@ For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membershi
 """
 
 from .base import MembershipAttack as MembershipAttack
+from .outputs import shadows_of as shadows_of
 from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion
