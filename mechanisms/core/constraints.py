@@ -74,6 +74,7 @@ Positive: TypeAlias = Annotated[float, Constraint(positive, 0.5, (0.0, -1.0, mat
 NonNegative: TypeAlias = Annotated[float, Constraint(non_negative, 0.5, (-1.0, math.inf, *NO_NUMBERS))]
 OpenUnit: TypeAlias = Annotated[float, Constraint(open_unit, 0.5, (0.0, 1.0, -0.1, *NO_NUMBERS))]
 UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1, 1.1, *NO_NUMBERS))]
+PositiveProbability: TypeAlias = Annotated[Positive, Constraint(unit_interval, 0.5, (1.1, *NO_NUMBERS))]
 Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO_NUMBERS))]
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]

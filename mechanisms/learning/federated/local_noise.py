@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import GaussianDP
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import one_of_names
 from ...core.errors import RelationError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -61,7 +63,7 @@ class LocalNoiseAveraging(FederatedLearner):
     """
 
     _: KW_ONLY
-    view: str = "messages"
+    view: Annotated[str, one_of_names("messages", "final")] = "messages"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -72,10 +74,6 @@ class LocalNoiseAveraging(FederatedLearner):
                 "that take part. Choose 'replace_one' or 'zero_out', or FederatedAveraging, whose server adds the "
                 "noise."
             )
-
-    @classmethod
-    def _views(cls) -> tuple[str, ...]:
-        return ("messages", "final")
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the outputs of `size` runs of training; see `view` for their shape."""
@@ -98,11 +96,6 @@ class LocalNoiseAveraging(FederatedLearner):
             if not shows_messages:
                 values[runs] = parameters
         return Outputs(values)
-
-    @property
-    def _deviation(self) -> float:
-        """Standard deviation of the noise of a message."""
-        return self.noise_multiplier * (self.clip_norm or 1.0)
 
     def guarantee(self) -> Guarantee:
         """Return Gaussian DP with mu = sqrt(rounds) s / noise_multiplier, s = 1, or 2 under replace_one.

@@ -13,11 +13,10 @@ import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
 from ....accounting.kinds.renyi import MomentsDP
-from ....core.constraints import Positive
+from ....core.constraints import Positive, PositiveProbability
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ....core.validation import unit_interval
 from ...base import Floats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 from .full_batch import FullBatch
@@ -53,12 +52,8 @@ class PoissonSampling(Sampling):
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
 
     _: KW_ONLY
-    sampling_probability: Positive
+    sampling_probability: PositiveProbability
     expected_batch_size: Positive
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_interval(sampling_probability=self.sampling_probability)
 
     @property
     def divisor(self) -> float:
