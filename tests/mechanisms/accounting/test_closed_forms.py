@@ -89,11 +89,6 @@ def test_laplace_profile_is_the_integral_of_the_hockey_stick(nominal, epsilon):
     assert_allclose(LaplaceDP(nominal).delta(epsilon), integral, atol=1e-9)
 
 
-def test_laplace_profile_known_answer():
-    """1 - e^((t - epsilon) / 2) at epsilon 1, t 0.5."""
-    assert_allclose(LaplaceDP(1.0).delta(0.5), 0.2211992, atol=5e-8)
-
-
 @pytest.mark.parametrize("nominal", [0.2, 1.0, 4.0])
 def test_laplace_tradeoff_is_that_of_shifted_noise(nominal):
     x = np.array([1e-12, 1e-3, 0.05, 0.1839, 0.184, 0.3, 0.5, 0.7, 0.999])
@@ -188,12 +183,6 @@ def test_tight_conversion_lies_between_the_gaussian_curve_and_the_textbook(rho):
     tight = ConcentratedDP(rho).epsilon(deltas)
     assert (tight < [ConcentratedDP(rho).textbook_epsilon(delta) for delta in deltas]).all()
     assert (tight >= GaussianDP(math.sqrt(2.0 * rho)).epsilon(deltas)).all()
-
-
-def test_tight_conversion_is_worth_having():
-    """At rho 1/2, delta 1e-5: 4.73, where the textbook says 5.30 and the Gaussian curve 4.38."""
-    claim = ConcentratedDP(0.5)
-    assert_allclose([claim.epsilon(1e-5), claim.textbook_epsilon(1e-5)], [4.7284, 5.2985], atol=6e-5)
 
 
 @pytest.mark.parametrize(("delta", "rho"), [(1e-6, 0.0174689), (1e-5, 0.0208199)])

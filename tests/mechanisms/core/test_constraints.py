@@ -23,6 +23,7 @@ CONSTRAINTS = (
     "NonNegative",
     "OpenUnit",
     "UnitInterval",
+    "PositiveProbability",
     "Delta",
     "PositiveInt",
     "NonNegativeInt",

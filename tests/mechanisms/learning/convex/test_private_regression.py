@@ -335,23 +335,23 @@ def test_formula_is_the_claim_and_the_renyi_bound_is_twenty_times_below():
     assert build("noisy-projected-sgd", epsilon=1.0, n_records=100) == formula
 
 
-def test_audit_of_the_textbook_noise_shows_far_less_than_it_claims_and_of_too_little_noise_more():
+def test_audit_of_projected_sgd_is_far_below_the_claim():
     result = audit(NoisyProjectedSGD(1.0, n_records=10), trials=3000, seed=0)
     assert result.verdict is Verdict.CONSISTENT
     assert result.bound.epsilon < 0.3
-    honest = NoisyProjectedSGD(1.0, n_records=60).sigma
-    forgot_n = NoisyProjectedSGD(1.0, n_records=60, standard_deviation=honest / 60, claim="renyi")
+
+
+def test_audit_catches_a_sixtieth_of_the_noise_of_projected_sgd():
+    """Noise multiplier 0.91: the 400 steps are 1.5-Gaussian DP in the limit, epsilon 7 at delta 1e-5."""
+    noise = NoisyProjectedSGD(1.0, n_records=20).sigma / 60
+    too_little = NoisyProjectedSGD(1.0, n_records=20, standard_deviation=noise, claim="renyi")
     claim = ApproximateDP(1.0, 1e-5)
-    assert audit(forgot_n, trials=3000, seed=0, claim=claim, delta=1e-5).verdict is Verdict.VIOLATION
+    assert audit(too_little, trials=3000, seed=0, claim=claim, delta=1e-5).verdict is Verdict.VIOLATION
 
 
 def test_another_number_of_records_is_refused():
     with pytest.raises(ParameterError, match="n_records = 30"):
         NoisyProjectedSGD(1.0, n_records=30).release(examples(29), 2, np.random.default_rng(0))
-    with pytest.raises(ParameterError, match="n_records"):
-        NoisyProjectedSGD(1.0, n_records=1)
-    with pytest.raises(ParameterError, match="Known: linear, logistic"):
-        NoisyProjectedSGD(1.0, loss="hinge")
 
 
 @pytest.mark.parametrize(

@@ -151,8 +151,6 @@ def test_schedules_give_their_formulas():
     np.testing.assert_allclose(InverseSquareRoot(0.3).rates(5), 0.3 / np.sqrt(t))
     np.testing.assert_allclose(StepDecay(0.8, factor=0.5, every=2).rates(5), [0.8, 0.8, 0.4, 0.4, 0.2])
     np.testing.assert_allclose(Cosine(1.0, final=0.2).rates(4), 0.2 + 0.4 * (1 + np.cos(np.pi * np.arange(4) / 4)))
-    with pytest.raises(ParameterError, match="factor"):
-        StepDecay(0.8, factor=0.0, every=2)
 
 
 def test_averages_are_those_of_the_trajectory():

@@ -114,7 +114,6 @@ def test_a_text_that_is_too_short_is_no_exception_for_the_mechanism_and_one_for_
         (lambda: Alphabet("a"), "alphabet"),
         (lambda: Alphabet(("a b", "c")), "alphabet"),
         (lambda: NGramCounts(alphabet="abc", n=40), "n"),
-        (lambda: NGramCounts(contribution=0), "contribution"),
         (lambda: NGramCounts(relation="zero_out"), "relation"),
         (lambda: NGramCounts().counts(["abc"]), "texts"),
         (lambda: NGramCounts().counts([1, 2]), "texts"),

@@ -239,12 +239,6 @@ def test_neighbours_differ_by_one_teacher(other):
 @pytest.mark.parametrize(
     ("make", "argument"),
     [
-        (lambda: LNMax(0.0), "rate"),
-        (lambda: GNMax(-1.0), "standard_deviation"),
-        (lambda: GNMax(1.0, n_classes=1), "n_classes"),
-        (lambda: ConfidentGNMax(math.nan, 1.0, 1.0), "threshold"),
-        (lambda: ConfidentGNMax(1.0, 1.0, 1.0, max_answers=0), "max_answers"),
-        (lambda: InteractiveGNMax(1.0, 1.0, 1.0, confidence=1.5), "confidence"),
         (lambda: InteractiveGNMax(1.0, 1.0, 1.0, student=(0.5, 0.6)), "student"),
         (lambda: AbstentionNotAccounted(200.0, 1.0, 1.0, n_queries=5), "max_answers"),
         (lambda: CheckWithoutNoise(100.0, 1.0, 1.0), "threshold"),

@@ -238,7 +238,6 @@ def test_one_that_is_published_with_noise_is_not_on_the_same_pair(without_power)
         ({"aggregator": LNMax(0.1)}, "aggregator"),
         ({"order": 1.0}, "order"),
         ({"order": 900.0}, "order"),
-        ({"beta": 0.0}, "beta"),
         ({"answered": (True, False)}, "answered"),
     ],
 )

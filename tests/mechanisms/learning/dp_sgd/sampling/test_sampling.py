@@ -212,20 +212,9 @@ def test_batches_larger_than_the_data_are_refused(scheme):
         scheme(batch_size=9, n_records=4)
     with pytest.raises(ParameterError, match="the data hold 12 records, but n_records = 11"):
         scheme(batch_size=9, n_records=11).check(12)
-    with pytest.raises(ParameterError, match="batch_size must be a whole number >= 1"):
-        scheme(batch_size=0)
 
 
 def test_a_subset_smaller_than_a_fixed_size_is_refused():
     inclusion = np.array([[True, True, True], [True, False, False]])
     with pytest.raises(ParameterError, match="batch_size is 2, but it is drawn from 1 record only"):
         next(FixedSizeSampling(batch_size=2).draws(3, 2, inclusion, np.random.default_rng(0)))
-
-
-def test_rates_and_divisors_are_checked():
-    with pytest.raises(ParameterError, match="sampling_probability must lie in"):
-        PoissonSampling(sampling_probability=1.5, expected_batch_size=1)
-    with pytest.raises(ParameterError, match="sampling_probability must be a finite number > 0"):
-        PoissonSampling(sampling_probability=0.0, expected_batch_size=1)
-    with pytest.raises(ParameterError, match="expected_batch_size"):
-        FullBatch(expected_batch_size=-1)
