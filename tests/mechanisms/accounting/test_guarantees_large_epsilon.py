@@ -28,7 +28,7 @@ from dpassay.mechanisms.accounting.kinds.two_laws import TwoCauchysDP, TwoGaussi
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.synthetic_data.deniability import DeniabilityDP
 
-EPSILONS = (1e-6, 1e-3, 1.0, 50.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e4, 1e6)
+EPSILONS = (1e-6, 1.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e6)
 DELTAS = np.array([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.9])
 LEVELS = np.array([0.0, 1e-3, 1.0, 50.0, 300.0, 700.0, 720.0, 1e4, 1e6, 1e7, 1e300, np.inf])
 RATES = np.array([0.0, 1e-300, 1e-9, 1e-3, 0.5, 0.9, 1.0])

@@ -47,12 +47,13 @@ def test_teachers_that_are_kept_have_seen_ever_more_records():
 
 @pytest.mark.parametrize("broken", [SamePartForAll(0.1), VoteScaleInverse(0.1), TeachersKept(0.1)])
 def test_a_broken_vote_is_caught_by_an_audit(broken, without_power):
-    assert audit(broken, trials=40_000, confidence=0.9999, seed=0).verdict is Verdict.VIOLATION
+    """The bound of 4,000 trials is at least 1.5 times the claim for each of six other seeds."""
+    assert audit(broken, trials=4_000, confidence=1 - 1e-6, seed=0).verdict is Verdict.VIOLATION
 
 
 @pytest.mark.parametrize("right", [TeacherVotes(0.1), TeacherVotes(0.1, rounds=10), TeachersKept(0.1, refit=True)])
 def test_correct_votes_are_consistent(right, without_power):
-    assert audit(right, trials=40_000, confidence=0.9999, seed=0).verdict is Verdict.CONSISTENT
+    assert audit(right, trials=4_000, confidence=1 - 1e-6, seed=0).verdict is Verdict.CONSISTENT
 
 
 @pytest.mark.parametrize(

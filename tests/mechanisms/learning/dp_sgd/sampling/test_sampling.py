@@ -24,15 +24,14 @@ FALSE_ALARM = 1e-6
 
 
 def indicators(scheme, n, n_runs, steps, *, inclusion=None, seed=0):
-    """Which record takes part in which step of which run, `(n_runs, steps, n)`; counts, to see doubles."""
-    found = np.zeros((n_runs, steps, n), dtype=int)
+    """Return how often each record takes part in each step of each run, `(n_runs, steps, n)`."""
+    counts = np.zeros((n_runs, steps, n), dtype=int)
+    runs = np.arange(n_runs)[:, None]
     draws = islice(scheme.draws(n, n_runs, inclusion, np.random.default_rng(seed)), steps)
     for t, draw in enumerate(draws):
         rows = np.broadcast_to(np.arange(n), (n_runs, n)) if draw.rows is None else draw.rows
-        included = np.ones(rows.shape, dtype=bool) if draw.included is None else draw.included
-        for r in range(n_runs):
-            np.add.at(found[r, t], rows[r][included[r]], 1)
-    return found
+        np.add.at(counts[:, t], (runs, rows), 1 if draw.included is None else draw.included.astype(int))
+    return counts
 
 
 def chi_square(counts, expected):
