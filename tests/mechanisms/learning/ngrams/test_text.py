@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.mechanisms.claims_text import counted
+from tests.mechanisms.learning.ngrams.claims_text import counted
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
