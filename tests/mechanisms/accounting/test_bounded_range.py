@@ -69,7 +69,7 @@ def nonadaptive(eta, count, epsilon):
 
 
 @pytest.mark.parametrize(("eta", "count"), [(0.1, 30), (1.0, 3), (4.0, 5)])
-def test_composition_lies_between_what_is_attained_and_what_pure_privacy_allows(eta, count):
+def test_composition_lies_between_nonadaptive_and_pure_composition(eta, count):
     claim = BoundedRangeComposition(eta, count=count)
     for epsilon in np.array([0.0, 0.2, 0.5]) * eta * count:
         attained = nonadaptive(eta, count, epsilon)

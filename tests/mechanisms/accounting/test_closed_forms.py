@@ -57,7 +57,7 @@ def test_guessing_accuracy_under_pure_dp(epsilon, accuracy):
     assert_allclose(0.5 * (1.0 + PureDP(epsilon).delta(0.0)), accuracy, atol=5e-6)
 
 
-def test_approximate_promises_no_epsilon_below_its_delta():
+def test_approximate_guarantees_no_epsilon_below_its_delta():
     claim = ApproximateDP(1.0, 1e-5)
     assert_allclose(claim.epsilon([0.0, 0.99e-5, 1e-5]), [math.inf, math.inf, 1.0])
     assert claim.delta(math.inf) == claim.delta(1.0) == 1e-5
@@ -243,7 +243,7 @@ def test_sampled_gaussian_divergence_is_the_integral(order, q, z):
 @pytest.mark.parametrize(
     ("q", "z"), [(0.01, 0.5713), (0.05, 0.9033), (0.5, 2.0), (0.9, 0.8), (0.3, 0.05), (1e-4, 20.0)]
 )
-def test_sampled_gaussian_divergence_is_never_above_that_of_dp_accounting_and_equal_at_whole_orders(q, z):
+def test_sampled_gaussian_divergence_is_at_most_that_of_dp_accounting(q, z):
     """Its series for other orders overestimates, and is infinite where it does not converge."""
     orders = [order for order in rdp_privacy_accountant.DEFAULT_RDP_ORDERS if order < 80]
     mine = np.array(RenyiDP.gaussian(z, sampling_probability=q, orders=orders).divergences)

@@ -180,7 +180,7 @@ def test_laws_given_by_their_logarithms_have_no_largest_loss():
         ("half", [1.0], "vector of probabilities"),
     ],
 )
-def test_what_is_not_a_pair_of_laws_is_refused(p0, p1, message):
+def test_values_that_are_not_a_pair_of_laws_are_refused(p0, p1, message):
     with pytest.raises(ParameterError, match=message):
         ExactDP(p0, p1)
 
@@ -219,7 +219,7 @@ def test_optimal_composition_is_the_product_of_dominating_pairs(count):
     assert_allclose(claim.tradeoff(np.linspace(0, 1, 21)), product.tradeoff(np.linspace(0, 1, 21)), atol=1e-9)
 
 
-def test_ten_thousand_compositions_neither_overflow_nor_lose_the_basic_bound():
+def test_ten_thousand_compositions_do_not_overflow():
     claim = OptimalComposition(0.05, 0.0, count=10_000)
     assert claim.epsilon(0.0) == pytest.approx(500.0)
     assert 12.5 < claim.epsilon(1e-6) < 37.0
@@ -251,7 +251,7 @@ def test_laws_too_rare_for_floats_keep_their_largest_ratio(lowest):
         assert curve.epsilon(1e-6) == pytest.approx(ExactDP([0.3, 0.7], [0.2, 0.8]).epsilon(1e-6), rel=1e-9)
 
 
-def test_ratios_beyond_floats_have_an_upper_bound_and_impossible_outputs_none():
+def test_ratios_beyond_floats_are_bounded_and_impossible_outputs_are_not():
     curve = ExactDP.of_logs([-1.0, np.log1p(-np.exp(-1.0))], [-900.0, 0.0])
     assert curve.epsilon(0.0) == pytest.approx(899.0)
     assert ExactDP.of_logs([0.0, -np.inf], [np.log(0.5), np.log(0.5)]).epsilon(0.0) == np.inf

@@ -53,7 +53,7 @@ def test_published_settings(q, z, steps, expected):
     assert claim.epsilon(1e-5) < RenyiDP.gaussian(z, sampling_probability=q, steps=steps).epsilon(1e-5)
 
 
-def test_replace_one_with_samples_needs_ones_own_distribution():
+def test_replace_one_with_samples_needs_a_custom_distribution():
     """The README of PLD-Accountant (Koskela) prints epsilon(1e-5) = 1.99312 for q 0.01, sigma 4, T 10,000, where a
     replaced record moves the sum by 2."""
     with pytest.raises(AccountingError, match=r"'replace_one' is not known.*from_pld"):
@@ -235,7 +235,7 @@ def test_bad_arguments_are_named():
         PrivacyLossDP.from_pld(0.5)
 
 
-def test_another_version_of_dp_accounting_is_refused_not_guessed():
+def test_another_version_of_dp_accounting_is_refused():
     class Elsewhere:
         def get_delta_for_epsilon(self, epsilon):
             return 0.0

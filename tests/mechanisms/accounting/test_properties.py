@@ -118,7 +118,7 @@ def test_tradeoff_misses_no_line_of_the_profile(guarantee: Guarantee):
     assert (guarantee.tradeoff(x) >= lines - 1e-9).all()
 
 
-def test_tradeoff_of_advanced_composition_sees_where_adding_epsilons_is_better():
+def test_tradeoff_of_advanced_composition_includes_basic_composition():
     """One search over the least of the two profiles met one of its two peaks, and made a curve that was not convex."""
     claim = AdvancedComposition((0.392,) * 15, (0.0,) * 15)
     assert_allclose(claim.tradeoff(1e-4), 1.0 - math.exp(5.88) * 1e-4, rtol=1e-12)

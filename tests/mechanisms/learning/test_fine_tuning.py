@@ -30,7 +30,7 @@ HEAD = DPSGD(
 DIGITS = FineTuning(HEAD, public=X[800:])
 
 
-def test_features_are_unit_coordinates_along_principal_components_of_the_public_records():
+def test_features_are_normalised_principal_components():
     found = DIGITS.encoded((X[:50], y[:50])).X
     expected = PCA(12, svd_solver="full").fit(X[800:]).transform(X[:50])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def test_a_mislabelled_digit_shows_in_the_loss_of_the_head(without_power):
     assert 0.1 < found.bound.epsilon < found.claim
 
 
-def test_components_that_saw_the_private_records_are_caught_and_public_ones_are_not_on_the_same_pair(without_power):
+def test_components_of_private_records_are_caught_and_public_ones_are_not(without_power):
     broken = EncoderOfPrivateRecords()
     options = {"trials": 1_000, "delta": 1e-5, "confidence": 0.9999, "seed": 0}
     assert audit(broken, **options).verdict is Verdict.VIOLATION

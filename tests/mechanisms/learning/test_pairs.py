@@ -49,7 +49,7 @@ def gradient_pair(without, having, relation="replace_one", data=None):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("canary", [Dirac(unit=1), RandomDirection()])
-def test_a_leak_along_another_direction_than_the_default_is_found(canary, relation):
+def test_leaks_along_other_directions_than_the_default_are_detected(canary, relation):
     mechanism = observed(relation=relation)
     pair = canary.pair(records(), mechanism)
     assert audit(mechanism, pair, claim=GaussianDP(0.2, relation=relation), **QUICK).verdict is Verdict.VIOLATION
@@ -58,7 +58,7 @@ def test_a_leak_along_another_direction_than_the_default_is_found(canary, relati
     assert 0.5 * honest.claim < honest.bound.epsilon < honest.claim
 
 
-def test_the_default_directions_stay_where_they_see_the_whole_difference():
+def test_default_directions_are_kept_if_they_show_the_whole_difference():
     mechanism = observed()
     assert mechanism.bind(mechanism.worst_case()) is mechanism
     opposite = observed(relation="replace_one")
@@ -94,7 +94,7 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
     assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
 
 
-def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one():
+def test_wrapped_mechanisms_observe_along_the_pair_and_keep_the_law():
     base = observed()
     pair = Dirac(unit=1).pair(records(), base)
     wanted = gradient_direction(base.recipe, pair)
@@ -132,7 +132,7 @@ def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
 
 
 @pytest.mark.parametrize("options", [{}, {"directions": AXES[:2]}])
-def test_examples_are_refused_and_the_advice_finds_the_leak(options):
+def test_examples_are_refused_and_the_advised_view_detects_the_leak(options):
     mechanism = observed(**options)
     pair = Mislabelled().pair(records(), observed(view="final"))
     with pytest.raises(NeighboursError, match="view='trajectory', which attack='gradient-product' reads"):

@@ -217,12 +217,12 @@ def test_relations_must_agree_and_none_adopts():
         ([ApproximateDP(0.1, 0.5)] * 2, "advanced", "deltas add up to 1"),
     ],
 )
-def test_what_no_theorem_composes_is_refused_with_a_way_out(parts, accounting, message):
+def test_compositions_without_a_theorem_are_refused_with_advice(parts, accounting, message):
     with pytest.raises(AccountingError, match=message):
         compose(parts, accounting=accounting)
 
 
-def test_options_that_mean_nothing_are_refused():
+def test_options_of_another_accounting_are_refused():
     with pytest.raises(ParameterError, match=r"unknown accounting 'moments'.*Known: advanced, basic"):
         compose([PureDP(1.0)], accounting="moments")
     with pytest.raises(ParameterError, match="at least one"):

@@ -90,7 +90,7 @@ def test_exponential_mechanism_with_an_eighth_covers_its_laws(epsilon):
 @pytest.mark.parametrize(
     "guarantee", [PureDP(1.0), LaplaceDP(1.0), GaussianDP(1.0), ConcentratedDP(0.5), response(2.0)], ids=str
 )
-def test_no_conversion_promises_more_than_it_was_given(guarantee):
+def test_no_conversion_is_stronger_than_its_input(guarantee):
     exact = np.asarray(guarantee.epsilon(DELTAS))
     assert (to_renyi(guarantee).epsilon(DELTAS) >= exact - 1e-12).all()
     assert (to_concentrated(guarantee).epsilon(DELTAS) >= exact - 1e-9).all()
@@ -158,7 +158,7 @@ def test_no_theorem_gives_zcdp_from_these(guarantee):
         to_concentrated(guarantee)
 
 
-def test_refusals_show_a_way_out():
+def test_refused_conversions_come_with_advice():
     with pytest.raises(AccountingError, match=r"Renyi DP.*privacy-loss"):
         to_renyi(PrivacyLossDP.laplace(1.0))
     with pytest.raises(AccountingError, match="every Renyi divergence is infinite"):

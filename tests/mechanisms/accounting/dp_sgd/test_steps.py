@@ -49,7 +49,7 @@ def test_moments_accountant_by_direct_integration_of_the_moments():
     assert MomentsDP.gaussian(sigma, **ABADI, steps=10_000).best_order(1e-5) == 20.0
 
 
-def test_moments_delta_is_the_inverse_of_epsilon_and_never_below_the_newer_conversion():
+def test_moments_conversion_is_invertible_and_above_the_tight_one():
     claim = MomentsDP.gaussian(2.0, sampling_probability=0.05, steps=300)
     newer = RenyiDP(claim.orders, claim.divergences)
     deltas = np.logspace(-12, -1, 23)
@@ -87,7 +87,7 @@ CENTRES = {
 @pytest.mark.parametrize("relation", list(CENTRES))
 @pytest.mark.parametrize("sigma", [0.6, pytest.param(1.5, marks=pytest.mark.slow), 5.0])
 @pytest.mark.parametrize("q", [0.01, pytest.param(0.3, marks=pytest.mark.slow), 0.9])
-def test_fixed_size_bound_is_above_the_divergence_of_any_three_centres_on_a_line(relation, sigma, q):
+def test_fixed_size_bound_is_above_the_divergence_of_collinear_centres(relation, sigma, q):
     claim = fixed_size_gaussian(sigma, sampling_probability=q, relation=relation)
     for order in (2, 3, 7, 40):
         bound = claim.divergences[claim.orders.index(order)]
@@ -95,7 +95,7 @@ def test_fixed_size_bound_is_above_the_divergence_of_any_three_centres_on_a_line
             assert collinear_divergence(order, q, sigma, *centres) <= bound * (1 + 1e-9)
 
 
-def test_fixed_size_bound_is_tight_at_order_two_and_close_to_the_worst_pair_beyond():
+def test_fixed_size_bound_is_nearly_tight_for_large_noise():
     """With much noise the leading term is exact: the bound exceeds a pair on a line by a few percent."""
     claim = fixed_size_gaussian(5.0, sampling_probability=0.02)
     for order, excess in ((2, 1.03), (8, 1.05), (20, 1.15)):
@@ -142,7 +142,7 @@ def test_fixed_size_bound_covers_an_exact_mixture_over_all_samples():
             assert found <= claim.divergences[order - 2]
 
 
-def test_fixed_size_bound_is_better_than_theorem_nine_and_never_above_no_sampling():
+def test_fixed_size_bound_is_below_theorem_nine_and_below_no_sampling():
     """The published bound in the setting of the moments accountant, with its constants for pairs: 2.44."""
     q, sigma, orders = 0.01, 4.0, np.arange(2, 65)
     published = []
@@ -223,7 +223,7 @@ def test_shuffled_batches_are_not_what_poisson_accounting_says():
     assert shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5) > 5 * poisson
 
 
-def test_epochs_compose_and_only_what_is_seen_in_full_is_exact():
+def test_epochs_compose_and_only_cyclic_batches_are_exact():
     claim = deterministic_batches(2.0, epochs=9, order="cyclic", relation="replace_one")
     assert claim.mu == 1.5
     assert claim.exact
@@ -273,7 +273,7 @@ def test_accountants_stand_in_their_order_at_every_number_of_steps():
     assert_allclose(curves["privacy loss"][2], 0.947, rtol=5e-3)
 
 
-def test_projected_sgd_formula_and_its_slip():
+def test_projected_sgd_formula_omits_the_mean_of_the_loss():
     """sigma = 122194.54, noise multiplier 61.097; the mean of the loss that was left out is 0.0205."""
     sigma = projected_sgd_standard_deviation(1.0, 1e-5, n_records=1000)
     assert_allclose(sigma, 122194.54, rtol=1e-7)
@@ -281,7 +281,7 @@ def test_projected_sgd_formula_and_its_slip():
     assert_allclose(projected_sgd_standard_deviation(2.0, 1e-5, n_records=1000, lipschitz=3.0), 1.5 * sigma)
 
 
-def test_projected_sgd_formula_is_twenty_times_too_careful():
+def test_projected_sgd_formula_is_twenty_times_too_large():
     """0.047 by the central limit; the Renyi bound for samples of fixed size proves 0.053."""
     sigma = projected_sgd_standard_deviation(1.0, 1e-5, n_records=1000)
     proved = fixed_size_gaussian(sigma / 2000, sampling_probability=1e-3, steps=10**6).epsilon(1e-5)
@@ -289,7 +289,7 @@ def test_projected_sgd_formula_is_twenty_times_too_careful():
     assert 1.0 < proved / GaussianDP(2000 / sigma).epsilon(1e-5) < 1.15
 
 
-def test_projected_sgd_with_too_little_noise_has_no_account_by_this_formula():
+def test_projected_sgd_formula_refuses_too_little_noise():
     with pytest.raises(AccountingError, match=r"1\.2564"):
         projected_sgd_epsilon(100.0, 1e-5, n_records=100)
 

@@ -112,7 +112,7 @@ def test_noise_has_a_gamma_radius_and_a_uniform_direction(d):
     assert stats.binomtest(int((noise[:, 0] > 0).sum()), 20_000).pvalue > FALSE_ALARM
 
 
-def test_noise_density_is_that_of_laplace_on_the_line_and_integrates_to_one_in_the_plane():
+def test_noise_density_is_laplace_in_one_dimension_and_normalised_in_two():
     z = np.linspace(-3, 3, 7)[:, None]
     assert_allclose(spherical_log_density(z, 2.0), stats.laplace(scale=0.5).logpdf(z[:, 0]), atol=1e-12)
     side = np.linspace(-12, 12, 1201)
@@ -123,7 +123,7 @@ def test_noise_density_is_that_of_laplace_on_the_line_and_integrates_to_one_in_t
 # --- output perturbation ----------------------------------------------------------------------------------------------
 
 
-def test_minimisers_of_neighbours_are_never_further_apart_than_the_sensitivity():
+def test_minimisers_of_neighbours_differ_by_at_most_the_sensitivity():
     """2 / (n regularisation) for any pair; with one feature at most 1.06 / (n regularisation), which is nearly met."""
     rng, n, largest = np.random.default_rng(0), 12, 0.0
     for trial in range(400):
@@ -368,7 +368,7 @@ def test_the_formula_is_no_claim_for_less_noise_or_more_steps(options, message):
 
 
 @pytest.mark.parametrize(("n", "delta"), [(2, 1e-10), (2, 0.5), (30, 1e-5), (30, 0.01)])
-def test_the_formula_is_taken_as_far_as_its_theorem_goes_and_true_there(n, delta):
+def test_the_formula_is_accepted_just_where_its_theorem_holds(n, delta):
     largest = largest_formula_epsilon(delta)
     assert projected_sgd_step(
         projected_sgd_standard_deviation(largest, delta, n_records=n), delta, n_records=n, lipschitz=1.0, steps=n * n

@@ -34,7 +34,7 @@ def regret(d, sigma, radius=RADIUS):
     return 0.5 * ((1.0 - theta @ rows.T) ** 2).sum(axis=1), largest, 2.0 * RADIUS  # the optimum, 0, lies in the ball
 
 
-def test_regret_doubles_with_the_noise_and_with_four_times_the_dimension_and_stays_below_the_bound():
+def test_regret_grows_with_noise_and_dimension_below_its_bound():
     means = []
     for d, sigma in ((4, 40.0), (4, 80.0), (16, 40.0)):
         found, largest, diameter = regret(d, sigma)

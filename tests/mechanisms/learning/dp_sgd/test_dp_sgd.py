@@ -75,7 +75,7 @@ def test_claims_are_those_of_the_sampling():
         assert claim.epsilon(1e-5) == wanted.epsilon(1e-5)
 
 
-def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
+def test_claims_are_exact_only_if_the_view_shows_all_sums():
     assert mechanism_for(sampling=FULL, view="trajectory").guarantee().exact
     assert mechanism_for(sampling=FULL, view="noisy_gradients").exact_guarantee() is not None
     assert not mechanism_for(sampling=FULL, view="final").guarantee().exact
@@ -102,7 +102,7 @@ def test_no_claim_is_made_where_no_theorem_gives_one(options, message):
         mechanism.guarantee()
 
 
-def test_a_claim_of_the_users_own_can_be_audited_without_noise():
+def test_a_claim_of_the_user_can_be_audited_without_noise():
     """Zero noise with a finite claim is a violation, found with few runs."""
     mechanism = mechanism_for(noise_multiplier=0.0, sampling=FULL, view="final", initial="random")
     data = natural()
@@ -329,7 +329,7 @@ def test_data_that_do_not_fit_are_refused_before_training():
         ({"model": "softmax"}, "softmax-regression"),
     ],
 )
-def test_bad_options_are_refused_with_a_way_out(options, message):
+def test_bad_options_are_refused_with_advice(options, message):
     with pytest.raises((ParameterError, LookupError), match=message):
         mechanism_for(**options)
 
@@ -424,7 +424,7 @@ def test_a_record_too_large_to_measure_leaves_every_run_finite(model, value, dty
 
 @pytest.mark.parametrize("sampling", ["fixed-size", "shuffled"])
 @pytest.mark.parametrize("relation", ["zero_out", "replace_one"])
-def test_the_law_of_two_records_tells_the_sides_apart(sampling, relation):
+def test_the_law_of_two_records_distinguishes_the_sides(sampling, relation):
     learner = DPSGD(
         LogisticRegression(4), steps=2, noise_multiplier=0.5, sampling=sampling, batch_size=1, n_records=2,
         view="noisy_gradients", relation=relation,

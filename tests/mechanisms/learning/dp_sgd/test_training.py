@@ -101,7 +101,7 @@ def test_a_run_on_a_subset_equals_the_naive_twin(sampling):
     assert_equals_twin(mechanism_for(sampling=sampling), data, inclusion)
 
 
-def test_runs_on_subsets_do_not_see_the_other_records():
+def test_runs_on_subsets_do_not_depend_on_other_records():
     data = data_for(SOFTMAX, n_gradients=2)
     inclusion = np.random.default_rng(1).random((5, len(data))) < 0.5
     changed = TrainingData(
@@ -285,7 +285,7 @@ def test_models_fitted_on_subsets_learn_from_their_own_records():
         mechanism.fit_subsets(TrainingData(X, y), inclusion.astype(int), rng)
 
 
-def test_divergence_is_quiet_and_shows():
+def test_divergent_training_raises_no_warning():
     """Warnings are errors here: an overflow must not become one."""
     mechanism = DPSGD(
         LinearRegression(3), steps=300, noise_multiplier=0, clipping="none", learning_rate=1e3, momentum=0.0,

@@ -55,7 +55,7 @@ def test_clients_of_one_record_make_it_dp_sgd():
     np.testing.assert_allclose(trajectory[-1], final, rtol=1e-10)
 
 
-def test_clients_take_part_with_their_probability_and_noise_is_that_of_the_sum():
+def test_clients_are_sampled_at_their_rate_and_the_sum_gets_the_noise():
     learner = FederatedAveraging(MODEL, noise_multiplier=0.01, sampling_probability=0.3, expected_clients=2.0)
     sent = np.eye(MODEL.n_parameters)[:3] * 0.8
     change = learner.release(list(sent), 20_000, np.random.default_rng(0)).values[:, 1] * 2.0
@@ -78,7 +78,7 @@ def test_law_of_several_adaptive_rounds_averages_its_ratio_to_one(rate):
     assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
 
 
-def test_a_raw_message_gives_the_record_away_and_a_private_one_does_not():
+def test_a_raw_message_reveals_the_record_and_a_private_one_does_not():
     model = SoftmaxRegression(64, 10)
     record = np.random.default_rng(5).uniform(size=64)
     silent = LocalNoiseAveraging(model, noise_multiplier=0.0, clip_norm=None)
@@ -105,7 +105,7 @@ def test_claims_are_those_of_rounds_of_clients():
     assert LocalNoiseAveraging(MODEL, noise_multiplier=6.0, rounds=9).guarantee() == GaussianDP(1.0, "replace_one")
 
 
-def test_local_messages_average_to_the_model_and_hide_it_sqrt_n_times_better_from_who_sees_that_alone():
+def test_noise_of_the_average_message_falls_with_the_number_of_clients():
     clients = made_clients((3,) * 25)
     learner = LocalNoiseAveraging(MODEL, noise_multiplier=1.0, view="final")
     final = learner.release(clients, 4_000, np.random.default_rng(0)).values
@@ -163,7 +163,7 @@ def test_bad_input_is_refused_by_name():
         RealisedClients(relation="zero_out")
 
 
-def test_a_named_model_takes_its_options_and_a_client_without_records_adds_nothing():
+def test_a_client_without_records_adds_nothing_to_a_named_model():
     named = FederatedAveraging("logistic-regression", n_features=2, noise_multiplier=1.0)
     assert named.network == LogisticRegression(2)
     nobody = (np.empty((0, 2)), np.empty(0))

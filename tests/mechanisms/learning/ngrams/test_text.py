@@ -65,7 +65,7 @@ def test_tables_of_many_runs_give_the_models_of_each_run():
     np.testing.assert_array_equal(together, apart)
 
 
-def test_the_next_symbols_of_a_context_add_up_to_one_and_agree_with_whole_texts():
+def test_next_symbol_probabilities_sum_to_one_and_agree_with_texts():
     model = NGramModel.fit(TEXTS, 3, LETTERS)
     contexts = LETTERS.encode(["abr", "rrr"]).tokens.reshape(2, 3)
     after = model.next_symbol(contexts)
@@ -74,7 +74,7 @@ def test_the_next_symbols_of_a_context_add_up_to_one_and_agree_with_whole_texts(
     np.testing.assert_allclose(model.next_symbol(contexts[:, :0]).sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_planted_text_is_known_by_heart_from_an_order_on_that_tells_its_context_apart():
+def test_planted_text_is_memorised_if_the_order_covers_its_context():
     """Known answer: 6 mails say "pin is" with other digits. With context enough, Pr[suffix] is its share of the
     texts that share the context; without a copy it is next to nothing."""
     texts = [f"the pin is {i}{i + 1}." for i in range(6)]
@@ -100,7 +100,7 @@ def test_a_bound_that_is_not_applied_is_caught_and_its_twin_is_not(without_power
     assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(3.0, rel=1e-9)
 
 
-def test_a_text_that_is_too_short_is_no_exception_for_the_mechanism_and_one_for_the_model():
+def test_short_texts_count_for_nothing_and_are_refused_by_the_model():
     assert NGramCounts(n=3).counts(["ab", ""]).sum() == 0.0
     assert NGramCounts(n=3).counts([]).sum() == 0.0
     with pytest.raises(ParameterError, match="no text has more than 2 symbols"):
@@ -131,7 +131,7 @@ def test_bad_input_is_named(make, argument):
     assert caught.value.argument == argument
 
 
-def test_noise_is_as_large_as_the_contribution_asks():
+def test_noise_is_proportional_to_the_contribution():
     mechanism = NGramCounts(1.0, n=2, alphabet="ab", contribution=5)
     noise = mechanism.release([], 100_000, np.random.default_rng(0)).values
     a = math.exp(-1 / 5)

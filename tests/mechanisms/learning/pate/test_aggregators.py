@@ -129,7 +129,7 @@ def test_no_query_is_asked_after_the_last_answer():
     ],
 )
 @pytest.mark.parametrize("ones", [0, 20, 49, 50, 54, 99])
-def test_no_pair_shows_more_than_the_claim(mechanism, ones):
+def test_no_pair_exceeds_the_claim(mechanism, ones):
     """Every move of one vote, from the law of one answer."""
     laws = [np.exp(mechanism.log_labels(np.array([[100 - n, n]])))[0] for n in (ones, ones + 1)]
     epsilon = np.linspace(0.0, 3.0, 31)
@@ -157,7 +157,7 @@ def test_cost_of_an_answer_is_that_of_the_papers():
         (10.1, 12_000, 10_762, 500, 100, 1e-8),
     ],
 )
-def test_published_figures_for_all_votes_are_those_of_the_textbook_conversion(
+def test_published_epsilons_are_those_of_the_textbook_conversion(
     published, n_queries, n_answered, check, answer, delta
 ):
     """MNIST, SVHN, Adult and Glyph of Papernot et al. (2018): rho + 2 sqrt(rho log(1 / delta)), checks included."""

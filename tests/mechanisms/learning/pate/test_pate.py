@@ -99,7 +99,7 @@ def test_student_of_digits_learns_from_noisy_labels():
     assert (right.mean(axis=1) > 0.75).all()
 
 
-def test_student_of_all_public_points_is_right_more_often_than_that_of_the_answers():
+def test_label_spreading_makes_the_student_more_accurate():
     base = ConfidentGNMax(18.0, 8.0, 3.0, n_teachers=25, n_classes=10, n_queries=60)
     right = {}
     for student, more in (("answers", None), ("label-spreading", X[1060:1300])):
@@ -136,7 +136,7 @@ def test_spread_labels_solve_the_equation_of_their_graph(class_shares):
         assert found.tolist() == F.argmax(axis=1).tolist()
 
 
-def test_where_no_answer_reaches_there_is_no_label():
+def test_points_that_no_answer_reaches_have_no_label():
     points = np.array([[0.0], [0.1], [5.0], [5.1]])
     found = LabelSpreading(neighbours=1).labels(points, np.array([[1, -1, -1, -1], [-1] * 4]), 2)
     assert found.tolist() == [[1, 1, -1, -1], [-1] * 4]
@@ -148,7 +148,7 @@ BASES = [LNMax(0.15, **SMALL), GNMax(8.0, **SMALL), ConfidentGNMax(8.0, 20.0, 8.
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda base: type(base).__name__)
-def test_loss_of_the_student_shows_no_more_than_the_labels_promise_and_not_nothing(base, without_power):
+def test_loss_of_the_student_leaks_less_than_the_claim_but_something(base, without_power):
     options = {"trials": 5_000, "delta": 1e-2, "confidence": 0.9999, "seed": 0}
     student = audit(PATE(base, steps=5), attack=CanaryLoss(), **options)
     labels = audit(PATE(base, view="labels"), **options)
@@ -158,7 +158,7 @@ def test_loss_of_the_student_shows_no_more_than_the_labels_promise_and_not_nothi
     assert student.bound.epsilon < labels.bound.epsilon + 0.3
 
 
-def test_student_of_all_public_points_shows_no_more_than_the_labels_promise(without_power):
+def test_student_of_spread_labels_leaks_less_than_the_claim(without_power):
     options = {"trials": 2_000, "delta": 1e-2, "confidence": 0.9999, "seed": 0}
     student, more = LabelSpreading(class_shares="as-spread"), np.linspace(-2, 2, 9)[:, None]
     mechanism = PATE(GNMax(8.0, **SMALL), student=student, unlabelled=more, steps=5)

@@ -38,7 +38,7 @@ def test_one_record_moves_one_vote_and_more_only_in_the_broken_twins():
     assert moved(SamePartForAll(**options)) == 4
 
 
-def test_teachers_that_are_kept_have_seen_ever_more_records():
+def test_teachers_that_are_kept_see_more_records_in_every_round():
     broken = TeachersKept(0.5, rounds=30)
     votes = ones(broken, broken.worst_case().d1, 20_000, seed=0).mean(axis=0)
     expected = 10 * (1 - 0.9 ** np.arange(1, 31))

@@ -117,7 +117,7 @@ def test_formula_is_that_of_the_paper_written_out():
     assert found < 1e-2 * order / sigma**2
 
 
-def test_clear_votes_cost_several_times_less_and_torn_ones_what_all_do():
+def test_clear_votes_cost_several_times_less_than_torn_votes():
     aggregator = ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640)
     tables = [np.tile([n, 250 - n, *[0] * 8], (640, 1)) for n in (240, 125)]
     clear, torn = (data_dependent(aggregator, votes).epsilon(1e-5) for votes in tables)
@@ -126,7 +126,7 @@ def test_clear_votes_cost_several_times_less_and_torn_ones_what_all_do():
     assert 2.0 < torn / clear < 6.0
 
 
-def test_only_answers_that_were_given_are_paid_for_and_all_checks():
+def test_cost_is_that_of_all_checks_and_of_the_given_answers():
     aggregator = ConfidentGNMax(200.0, 150.0, 40.0, n_queries=2)
     votes = np.array([[130, 120, *[0] * 8]] * 2)
     both, one, none = (
@@ -159,7 +159,7 @@ def test_stepped_bound_is_above_the_plain_one_and_close():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_epsilon_moves_by_at_most_its_smooth_sensitivity_which_moves_by_a_factor(n_classes):
+def test_smooth_sensitivity_is_smooth_and_bounds_changes_of_epsilon(n_classes):
     """Random tables of three queries, of which one teacher changes one to three votes."""
     aggregator = ConfidentGNMax(30.0, 12.0, 6.0, n_teachers=50, n_classes=n_classes, n_queries=3)
     mechanism = PrivateEpsilon(aggregator, order=4.0, beta=0.1, noise=1.0, answered=(True, True, False))
@@ -216,12 +216,12 @@ def test_curve_of_two_gaussians_is_that_of_an_integral():
 
 
 @pytest.mark.parametrize("base", [GNMax(40.0, n_queries=50), LNMax(0.05, n_queries=50)])
-def test_an_epsilon_that_is_published_as_it_is_is_caught(base, without_power):
+def test_an_epsilon_that_is_published_without_noise_is_caught(base, without_power):
     result = audit(EpsilonOfVotes(base), trials=2_000, confidence=0.9999, delta=1e-2, seed=0)
     assert result.verdict is Verdict.VIOLATION
 
 
-def test_one_that_is_published_with_noise_is_not_on_the_same_pair(without_power):
+def test_an_epsilon_that_is_published_with_noise_is_not_caught(without_power):
     base = GNMax(40.0, n_queries=50)
     broken, twin = EpsilonOfVotes(base), PrivateEpsilon(base)
     pair = broken.worst_case()

@@ -92,7 +92,7 @@ def test_successes_lie_within_the_trials_for_every_rate():
         assert positions.max(initial=0) < 10_000
 
 
-def test_successes_go_on_where_a_stretch_of_gaps_was_too_short():
+def test_successes_draw_more_gaps_until_all_trials_are_covered():
     """Gaps that come three at a time give the positions that the same gaps give at once."""
     gaps = np.random.default_rng(2).standard_exponential(900)
 

@@ -82,7 +82,7 @@ def test_all_runs_have_the_same_batches_exactly_where_the_scheme_says_so(name):
 
 
 @every
-def test_a_run_sees_its_own_records_only(name):
+def test_a_run_uses_its_own_records_only(name):
     inclusion = np.random.default_rng(1).random((RUNS, N)) < 0.7
     inclusion[:, :2] = True
     found = taking_part(sample(name), inclusion)
