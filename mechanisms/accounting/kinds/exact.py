@@ -14,7 +14,7 @@ from ...core.arrays import Bools, Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ..numerics.losses import LossProfile
-from .profile import ProfileGuarantee
+from .profile import LossGuarantee
 
 _SUM_TOLERANCE = 1e-9
 SMALL = 1e-290
@@ -22,7 +22,7 @@ SMALL = 1e-290
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ExactDP(ProfileGuarantee):
+class ExactDP(LossGuarantee):
     """The exact guarantee of two known output laws, p0 on side 0 and p1 on side 1.
 
     A guarantee holds in both directions; for an asymmetric pair the three views are
@@ -154,12 +154,6 @@ class ExactDP(ProfileGuarantee):
 
     def _parameters(self) -> Mapping[str, Any]:
         return {"n_outputs": len(self.p0)} if len(self.p0) > 4 else {"p0": self.p0.tolist(), "p1": self.p1.tolist()}
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return np.maximum(*(profile.delta(epsilon) for profile in self.profiles))
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return np.maximum(*(profile.epsilon(delta) for profile in self.profiles))
 
     def _tradeoff(self, fpr: Floats) -> Floats:
         fnr = np.interp(fpr, *self.polygon)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..numerics.losses import LossProfile
-from .profile import ProfileGuarantee
+from .profile import LossGuarantee
 from .renyi import check_steps, poisson_relation
 
 INTERVAL = 1e-4
@@ -52,7 +51,7 @@ class NoisySteps:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrivacyLossDP(ProfileGuarantee):
+class PrivacyLossDP(LossGuarantee):
     """The curve of a privacy-loss distribution of dp-accounting, on a grid and rounded pessimistically.
 
     Built by `gaussian`, `laplace`, `from_pld` or `compose(..., accounting="privacy-loss")`. If adding and removing a
@@ -194,12 +193,6 @@ class PrivacyLossDP(ProfileGuarantee):
 
     def __str__(self) -> str:
         return f"PrivacyLossDP({self.description})"
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return reduce(np.maximum, [profile.delta(epsilon) for profile in self.profiles])
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return reduce(np.maximum, [profile.epsilon(delta) for profile in self.profiles])
 
 
 def fitting_interval(reach: float) -> float:
