@@ -3,6 +3,7 @@
     SupportsCanaries            accepts a record that the adversary chooses           canaries that are examples
     SupportsGradientCanaries    ... or a gradient record of bounded norm              canaries in random directions
     SupportsDiracCanaries       ... in the weight that reads one feature              Dirac canaries
+    SupportsSubsets             ... and trains each run on a subset of the records    gradient canaries, trajectories
     SupportsNoisyGradients      ... and releases every noisy sum along directions     game of gradient canaries
     SupportsLosses              computes the loss on an example                       canary loss
     SupportsModels              ... and releases models, as flat parameters           canary direction
@@ -71,12 +72,8 @@ class SupportsDiracCanaries(SupportsGradientCanaries, Protocol):
 
 
 @runtime_checkable
-class SupportsNoisyGradients(SupportsGradientCanaries, Protocol):
-    """Trainer that releases the noisy sum of every step along directions, each run on a subset of the records."""
-
-    @property
-    def steps(self) -> int:
-        """Number of noisy sums in a run."""
+class SupportsSubsets(SupportsGradientCanaries, Protocol):
+    """Trainer on noisy sums of batches, each run on a subset of the records."""
 
     @property
     def noise_multiplier(self) -> float:
@@ -86,20 +83,23 @@ class SupportsNoisyGradients(SupportsGradientCanaries, Protocol):
     def scheme(self) -> Sampling:
         """Sampling scheme of the batches."""
 
+    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
+        """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
+
+
+@runtime_checkable
+class SupportsNoisyGradients(SupportsSubsets, Protocol):
+    """Trainer that releases the noisy sum of every step along directions, over clip_norm, `(n_runs, steps, m)`."""
+
+    @property
+    def steps(self) -> int:
+        """Number of noisy sums in a run."""
+
     def no_examples(self) -> TrainingData:
         """Return data of the right shape without records; raise `ParameterError` if the shape is unknown."""
 
     def showing(self, directions: Floats) -> Self:
         """Return this trainer with a view of the noisy sums along unit directions `(m, n_parameters)`."""
-
-    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """Return noisy sums / clip_norm, `(n_runs, steps, m)`: one run for each row of `inclusion`.
-
-        Args:
-            records: all records.
-            inclusion: `(n_runs, n_records)`, the records of each run.
-            rng: source of all randomness.
-        """
 
 
 @runtime_checkable
@@ -137,24 +137,12 @@ class SupportsModels(SupportsLosses, SupportsCanaries, Protocol):
 
 
 @runtime_checkable
-class SupportsTrajectory(SupportsModels, Protocol):
-    """Trainer that releases every iterate of gradient descent with momentum on noisy sums."""
+class SupportsTrajectory(SupportsModels, SupportsSubsets, Protocol):
+    """Trainer that releases every iterate of gradient descent with momentum, `(n_runs, steps + 1, n_parameters)`."""
 
     @property
     def network(self) -> Model:
         """Model that is trained."""
-
-    @property
-    def scheme(self) -> Sampling:
-        """Sampling scheme of the batches."""
-
-    @property
-    def noise_multiplier(self) -> float:
-        """Standard deviation of the noise on the sum / clip_norm."""
-
-    @property
-    def clip_norm(self) -> float:
-        """Upper bound on the norm of the gradient of a record."""
 
     @property
     def momentum(self) -> float:
@@ -167,15 +155,6 @@ class SupportsTrajectory(SupportsModels, Protocol):
         """Return a function from parameters to the sum of the clipped gradients of many records.
 
         The parameters and the sums have shape `(n_runs, n_parameters)`.
-        """
-
-    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """Return parameters, `(n_runs, steps + 1, n_parameters)`: one run for each row of `inclusion`.
-
-        Args:
-            records: all records.
-            inclusion: `(n_runs, n_records)`, the records of each run.
-            rng: source of all randomness.
         """
 
 
