@@ -35,20 +35,7 @@ BLOCK_NUMBERS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class FederatedLearner(Mechanism):
-    """Base class of federated averaging, with its options and the updates of clients.
-
-    Args:
-        model: a `Model`, or the name of one, which is built with `n_features` and `n_classes`.
-        noise_multiplier: standard deviation of the noise / clip_norm, >= 0; 0 makes no claim.
-        rounds: >= 1.
-        clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
-        local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
-        local_rate: learning rate of the local steps, > 0.
-        server_rate: factor of the average update, > 0.
-        initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
-        n_features, n_classes: options of a model that is given by name.
-        relation: the neighbouring relation; neighbours differ in one client with all its records.
-    """
+    """Base class of federated averaging, with its options, see `FederatedAveraging`, and the updates of clients."""
 
     model: Model | str
     _: KW_ONLY
