@@ -112,8 +112,8 @@ def test_composition_of_one_is_the_guarantee_itself():
 def test_renyi_divergence_covers_every_interval_and_stays_below_an_eighth(eta, share, order):
     p, q = two_outputs(eta, np.array(share * eta))
     divergence = to_renyi(BoundedRange(eta), orders=[order]).divergences[0]
-    seen = to_renyi(ExactDP([q, 1 - q], [p, 1 - p]), orders=[order]).divergences[0] if 0 < p < 1 else 0.0
-    assert seen <= divergence * (1 + 1e-9) + 1e-13
+    attained = to_renyi(ExactDP([q, 1 - q], [p, 1 - p]), orders=[order]).divergences[0] if 0 < p < 1 else 0.0
+    assert attained <= divergence * (1 + 1e-9) + 1e-13
     assert divergence <= to_concentrated(BoundedRange(eta)).rho * order * (1 + 1e-12)
 
 

@@ -236,8 +236,8 @@ def test_sampled_gaussian_divergence_is_the_integral(order, q, z):
         return math.exp(order * log_ratio + stats.norm.logpdf(x, scale=z))
 
     moment, _ = integrate.quad(integrand, -20 * z, order + 20 * z, limit=500, points=[0, order])
-    found = RenyiDP.gaussian(z, sampling_probability=q, orders=[float(order)]).divergences[0]
-    assert_allclose(found, math.log(moment) / (order - 1), rtol=1e-7)
+    divergence = RenyiDP.gaussian(z, sampling_probability=q, orders=[float(order)]).divergences[0]
+    assert_allclose(divergence, math.log(moment) / (order - 1), rtol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -275,5 +275,5 @@ def test_renyi_of_infinite_order_is_pure_dp():
 def test_best_order_is_the_one_that_attains():
     claim = RenyiDP.gaussian(4.0, sampling_probability=0.01, steps=10_000)
     at = claim.orders.index(claim.best_order(1e-5))
-    alone = RenyiDP((claim.orders[at],), (claim.divergences[at],))
-    assert alone.epsilon(1e-5) == claim.epsilon(1e-5)
+    single = RenyiDP((claim.orders[at],), (claim.divergences[at],))
+    assert single.epsilon(1e-5) == claim.epsilon(1e-5)

@@ -150,22 +150,22 @@ def test_losses_beyond_the_range_of_floats_are_as_exact_as_others():
         for t in epsilons
     ]
     assert_allclose(profile.delta(epsilons), plain, rtol=1e-13)
-    told_apart = epsilons[[1, 3, 4, 5]]  # between 1 and 799 delta is one float
-    assert_allclose(profile.epsilon(profile.delta(told_apart)), told_apart, rtol=1e-12)
+    distinct = epsilons[[1, 3, 4, 5]]  # between 1 and 799 delta is one float
+    assert_allclose(profile.epsilon(profile.delta(distinct)), distinct, rtol=1e-12)
     assert_allclose(profile.epsilon(np.array([0.06, 0.0625])), [math.inf, 1e6])
 
 
 def test_laws_given_by_their_logarithms_have_no_largest_loss():
     for epsilon in (1.0, 300.0, 709.0, 745.0, 1e4, 1e6):
         response = np.array([-np.log1p(np.exp(-epsilon)), -epsilon - np.log1p(np.exp(-epsilon))])
-        found, pure = ExactDP.of_logs(response, response[::-1]), PureDP(epsilon)
+        curve, pure = ExactDP.of_logs(response, response[::-1]), PureDP(epsilon)
         t = epsilon - np.array([epsilon, 30.0, 1.0, 1e-3, 0.0])
         t, deltas, fpr = np.maximum(t, 0.0), np.array([0.0, 1e-9, 0.5]), np.array([0.0, 1e-320, 1e-9, 0.5, 1.0])
-        assert_allclose(found.delta(t), pure.delta(t), rtol=1e-12, atol=1e-15)
-        assert_allclose(found.epsilon(deltas), pure.epsilon(deltas), rtol=1e-12)
-        assert_allclose(found.tradeoff(fpr), pure.tradeoff(fpr), rtol=1e-12, atol=1e-300)
-        assert found.default_delta == 0.0
-    assert found != ExactDP.of_logs(2.0 * response, 2.0 * response[::-1])  # though all four laws are (1, 0) in floats
+        assert_allclose(curve.delta(t), pure.delta(t), rtol=1e-12, atol=1e-15)
+        assert_allclose(curve.epsilon(deltas), pure.epsilon(deltas), rtol=1e-12)
+        assert_allclose(curve.tradeoff(fpr), pure.tradeoff(fpr), rtol=1e-12, atol=1e-300)
+        assert curve.default_delta == 0.0
+    assert curve != ExactDP.of_logs(2.0 * response, 2.0 * response[::-1])  # though all four laws are (1, 0) in floats
 
 
 @pytest.mark.parametrize(

@@ -83,10 +83,10 @@ def test_all_views_are_numbers_and_monotone(kind):
 @pytest.mark.parametrize("epsilon", [711.0, 1e4, 1e6])
 def test_privacy_losses_of_weak_noise_fit_a_grid_and_err_on_the_safe_side(epsilon):
     laplace, gaussian = PrivacyLossDP.laplace(epsilon), PrivacyLossDP.gaussian(1.0 / math.sqrt(2.0 * epsilon))
-    for found, exact in ((laplace, LaplaceDP(epsilon)), (gaussian, GaussianDP(math.sqrt(2.0 * epsilon)))):
+    for on_grid, exact in ((laplace, LaplaceDP(epsilon)), (gaussian, GaussianDP(math.sqrt(2.0 * epsilon)))):
         for delta in (1e-9, 1e-3, 0.5):
-            shown, true = found.epsilon(delta), exact.epsilon(delta)
-            assert true - 1e-6 <= shown <= true * (1.0 + 1e-4)
+            bound, true = on_grid.epsilon(delta), exact.epsilon(delta)
+            assert true - 1e-6 <= bound <= true * (1.0 + 1e-4)
     twice = compose([response(epsilon), PureDP(epsilon)], accounting="privacy-loss")
     assert 2.0 * epsilon - 1e-6 <= twice.epsilon(1e-12) <= 2.0 * epsilon * (1.0 + 1e-4)
     assert to_privacy_loss(BoundedRange(epsilon), interval=1.0).epsilon(1e-9) >= BoundedRange(epsilon).epsilon(1e-9)

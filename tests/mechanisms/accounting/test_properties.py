@@ -67,9 +67,9 @@ def test_delta_falls_with_epsilon_and_epsilon_with_delta(guarantee: Guarantee):
     deltas = guarantee.delta(np.linspace(0.0, 60.0, 121))
     assert ((deltas >= 0.0) & (deltas <= 1.0)).all()
     assert (np.diff(deltas) <= 1e-15).all()
-    found = guarantee.epsilon(np.concatenate([[0.0], np.geomspace(1e-14, 0.99, 60)]))
-    assert (found >= 0.0).all()
-    assert (found[1:] <= found[:-1] * (1 + 1e-12) + 1e-12).all()
+    epsilons = guarantee.epsilon(np.concatenate([[0.0], np.geomspace(1e-14, 0.99, 60)]))
+    assert (epsilons >= 0.0).all()
+    assert (epsilons[1:] <= epsilons[:-1] * (1 + 1e-12) + 1e-12).all()
 
 
 @given(everything, st.floats(1e-10, 0.9))
@@ -196,7 +196,7 @@ def test_a_relation_is_adopted_and_kept(guarantee: ProfileGuarantee):
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "shown", "default_delta", "exact"),
+    ("guarantee", "text", "default_delta", "exact"),
     [
         (PureDP(1), "PureDP(epsilon=1)", 0.0, False),
         (PureDP(1.0, exact=True), "PureDP(epsilon=1)", 0.0, True),
@@ -215,9 +215,9 @@ def test_a_relation_is_adopted_and_kept(guarantee: ProfileGuarantee):
         ),
     ],
 )
-def test_text_default_delta_and_exactness_of_each_kind(guarantee, shown, default_delta, exact):
+def test_text_default_delta_and_exactness_of_each_kind(guarantee, text, default_delta, exact):
     guarantee = guarantee() if guarantee is losses else guarantee
-    assert str(guarantee) == shown
+    assert str(guarantee) == text
     assert guarantee.default_delta == default_delta
     assert guarantee.exact is exact
 

@@ -31,10 +31,10 @@ DIGITS = FineTuning(HEAD, public=X[800:])
 
 
 def test_features_are_normalised_principal_components():
-    found = DIGITS.encoded((X[:50], y[:50])).X
+    features = DIGITS.encoded((X[:50], y[:50])).X
     expected = PCA(12, svd_solver="full").fit(X[800:]).transform(X[:50])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
+    np.testing.assert_allclose(np.abs(features), np.abs(expected), atol=1e-9)
 
 
 def test_no_private_record_moves_the_features_of_another():
@@ -55,8 +55,8 @@ def test_the_head_is_that_of_dp_sgd_on_features():
 
 def test_a_mislabelled_digit_shows_in_the_loss_of_the_head(without_power):
     stage, pair = Mislabelled().stage((X[:150], y[:150]), DIGITS)
-    found = audit(stage, pair, attack=CanaryLoss(), trials=300, delta=1e-5, bound="accountant-family", seed=0)
-    assert 0.1 < found.bound.epsilon < found.claim
+    result = audit(stage, pair, attack=CanaryLoss(), trials=300, delta=1e-5, bound="accountant-family", seed=0)
+    assert 0.1 < result.bound.epsilon < result.claim
 
 
 def test_components_of_private_records_are_caught_and_public_ones_are_not(without_power):

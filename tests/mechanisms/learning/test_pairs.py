@@ -87,8 +87,8 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
         batch_size=1,
     )
     pair = gradient_pair(small, large, data=(np.empty((0, 4)), np.empty(0)))
-    seen = mechanism.bind(pair)
-    out, in_ = (seen.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
+    bound = mechanism.bind(pair)
+    out, in_ = (bound.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
     start = np.zeros((1, model.n_parameters))
     each = [mechanism.clipped_gradient(pair.side(side), start)[0] for side in (0, 1)]
     assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
@@ -97,9 +97,9 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
 def test_wrapped_mechanisms_observe_along_the_pair_and_keep_the_law():
     base = observed()
     pair = Dirac(unit=1).pair(records(), base)
-    wanted = gradient_direction(base.recipe, pair)
-    assert np.array_equal(GroupPrivacy(base, size=2).bind(pair).base.seen_directions, wanted[None])
-    assert np.array_equal(twice(base).bind(pair).base.seen_directions, wanted[None])
+    direction = gradient_direction(base.recipe, pair)
+    assert np.array_equal(GroupPrivacy(base, size=2).bind(pair).base.seen_directions, direction[None])
+    assert np.array_equal(twice(base).bind(pair).base.seen_directions, direction[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
         assert wrapped.bind(base.worst_case()) is wrapped
@@ -127,8 +127,8 @@ def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
     with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave directions out"):
         audit(elsewhere, pair, **QUICK)
     slanted = np.sqrt([0.5, 0.5]) @ AXES[[2, 7]]
-    found = audit(wrap(observed(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
-    assert found.verdict is Verdict.VIOLATION
+    result = audit(wrap(observed(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
+    assert result.verdict is Verdict.VIOLATION
 
 
 @pytest.mark.parametrize("options", [{}, {"directions": AXES[:2]}])
@@ -140,8 +140,8 @@ def test_examples_are_refused_and_the_advised_view_detects_the_leak(options):
     with pytest.raises(NeighboursError, match="view='trajectory'"):
         Mislabelled().stage(records(), mechanism)
     advised = replace(mechanism, view="trajectory", directions=None)
-    found = audit(advised, pair, attack="gradient-product", claim=GaussianDP(0.2), **QUICK)
-    assert found.verdict is Verdict.VIOLATION
+    result = audit(advised, pair, attack="gradient-product", claim=GaussianDP(0.2), **QUICK)
+    assert result.verdict is Verdict.VIOLATION
 
 
 def test_gradients_that_clipping_makes_equal_are_refused():

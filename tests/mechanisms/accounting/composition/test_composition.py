@@ -68,8 +68,8 @@ def test_rho_adds_and_divergences_add_order_by_order():
 
 @pytest.mark.parametrize("accounting", ACCOUNTING)
 def test_a_single_guarantee_stays_as_it_is(accounting):
-    alone = PureDP(1.0, "add_remove")
-    assert compose([alone], accounting=accounting) is alone
+    single = PureDP(1.0, "add_remove")
+    assert compose([single], accounting=accounting) is single
 
 
 # --- advanced and optimal -----------------------------------------------------------------------------------------

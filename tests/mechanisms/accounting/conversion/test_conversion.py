@@ -51,10 +51,10 @@ def test_pure_divergence_is_that_of_randomized_response(epsilon):
     orders = [1.01, 1.5, 2.0, 10.0, 300.0]
     law = response(epsilon)
     sums = [math.log(float((law.p1**a * law.p0 ** (1 - a)).sum())) / (a - 1) for a in orders[:4]]
-    found = to_renyi(PureDP(epsilon), orders=orders).divergences
-    assert_allclose(found[:4], sums, rtol=1e-9)
-    assert_allclose(found, to_renyi(law, orders=orders).divergences, rtol=1e-9)
-    assert found[-1] <= epsilon
+    divergences = to_renyi(PureDP(epsilon), orders=orders).divergences
+    assert_allclose(divergences[:4], sums, rtol=1e-9)
+    assert_allclose(divergences, to_renyi(law, orders=orders).divergences, rtol=1e-9)
+    assert divergences[-1] <= epsilon
 
 
 @given(st.floats(1e-3, 30.0))

@@ -37,18 +37,6 @@ ABADI = {"sampling_probability": 0.01}
 # --- moments ----------------------------------------------------------------------------------------------------------
 
 
-def test_moments_accountant_by_direct_integration_of_the_moments():
-    q, sigma, order = 0.01, 4.0, 20
-    x = np.linspace(-60.0, 80.0, 400_001)
-    base = stats.norm.pdf(x, 0, sigma)
-    mixed = (1 - q) * base + q * stats.norm.pdf(x, 1, sigma)
-    moment = np.trapezoid(mixed * (mixed / base) ** (order - 1), x)
-    claim = MomentsDP.gaussian(sigma, **ABADI, steps=10_000, orders=(float(order),))
-    assert_allclose(claim.divergences[0], 10_000 * math.log(moment) / (order - 1), rtol=1e-8)
-    assert claim.best_order(1e-5) == 20.0
-    assert MomentsDP.gaussian(sigma, **ABADI, steps=10_000).best_order(1e-5) == 20.0
-
-
 def test_moments_conversion_is_invertible_and_above_the_tight_one():
     claim = MomentsDP.gaussian(2.0, sampling_probability=0.05, steps=300)
     newer = RenyiDP(claim.orders, claim.divergences)
@@ -138,8 +126,8 @@ def test_fixed_size_bound_covers_an_exact_mixture_over_all_samples():
     for first, second in itertools.permutations((0.5, -0.5, 0.0), 2):
         p, r = law(first), law(second)
         for order in (2, 5, 12):
-            found = (logsumexp(order * p + (1 - order) * r) + math.log(x[1] - x[0])) / (order - 1)
-            assert found <= claim.divergences[order - 2]
+            divergence = (logsumexp(order * p + (1 - order) * r) + math.log(x[1] - x[0])) / (order - 1)
+            assert divergence <= claim.divergences[order - 2]
 
 
 def test_fixed_size_bound_is_below_theorem_nine_and_below_no_sampling():
@@ -193,10 +181,10 @@ def test_fixed_size_has_no_bound_under_add_remove():
 )
 def test_shuffled_epoch_lies_between_its_event_and_deterministic_batches(batches, noise, lower, upper):
     """Three digits of the table of Chua et al. (2024), recomputed."""
-    shown = shuffled_epsilon_at_least(noise, batches=batches, delta=1e-5)
+    bound = shuffled_epsilon_at_least(noise, batches=batches, delta=1e-5)
     claim = deterministic_batches(noise).epsilon(1e-5)
-    assert_allclose([shown, claim], [lower, upper], atol=0.0051 if lower < 13 else 0.05)
-    assert shown <= claim
+    assert_allclose([bound, claim], [lower, upper], atol=0.0051 if lower < 13 else 0.05)
+    assert bound <= claim
 
 
 def test_shuffled_event_is_what_simulation_shows():
@@ -213,8 +201,8 @@ def test_shuffled_event_is_what_simulation_shows():
 
 def test_one_batch_is_the_gaussian_mechanism():
     for relation in ("zero_out", "replace_one"):
-        shown = shuffled_epsilon_at_least(1.3, batches=1, delta=1e-5, relation=relation)
-        assert_allclose(shown, GaussianDP(1 / 1.3).epsilon(1e-5), rtol=1e-3)
+        bound = shuffled_epsilon_at_least(1.3, batches=1, delta=1e-5, relation=relation)
+        assert_allclose(bound, GaussianDP(1 / 1.3).epsilon(1e-5), rtol=1e-3)
 
 
 def test_shuffled_batches_are_not_what_poisson_accounting_says():
@@ -335,43 +323,45 @@ def test_what_no_theorem_covers_is_refused(options, error, match):
 def test_calibrated_noise_is_the_least_that_is_enough(steps, noise):
     """1024 of 14,732 records a step, epsilon 4 at delta 2e-5, by privacy loss: three decimals computed elsewhere."""
     setting = {"sampling": "poisson", "sampling_probability": 1024 / 14732, "steps": steps}
-    found = calibrate_noise(epsilon=4.0, delta=2e-5, **setting)
-    assert_allclose(found, noise, atol=1.1e-3)
-    assert steps_guarantee(found, **setting).epsilon(2e-5) <= 4.0
-    assert steps_guarantee(found / 1.0002, **setting).epsilon(2e-5) > 4.0
+    calibrated = calibrate_noise(epsilon=4.0, delta=2e-5, **setting)
+    assert_allclose(calibrated, noise, atol=1.1e-3)
+    assert steps_guarantee(calibrated, **setting).epsilon(2e-5) <= 4.0
+    assert steps_guarantee(calibrated / 1.0002, **setting).epsilon(2e-5) > 4.0
 
 
 @pytest.mark.slow
 def test_calibrated_noise_for_few_steps():
-    found = calibrate_noise(epsilon=4.0, delta=2e-5, sampling="poisson", sampling_probability=1024 / 14732, steps=42)
-    assert_allclose(found, 0.901, atol=6e-4)
+    calibrated = calibrate_noise(
+        epsilon=4.0, delta=2e-5, sampling="poisson", sampling_probability=1024 / 14732, steps=42
+    )
+    assert_allclose(calibrated, 0.901, atol=6e-4)
 
 
 @pytest.mark.parametrize(("epsilon", "q", "steps", "midpoint"), [(5.0, 0.05, 100, 0.9033), (4.0, 0.01, 10, 0.5713)])
 def test_calibration_does_not_stop_at_a_midpoint_that_overshoots(epsilon, q, steps, midpoint):
     """Where a published bisection returns the middle of its bracket, with epsilon above the target."""
     setting = {"sampling": "poisson", "sampling_probability": q, "steps": steps, "accounting": "renyi"}
-    found = calibrate_noise(epsilon=epsilon, delta=1e-5, **setting, tolerance=0.01)
+    calibrated = calibrate_noise(epsilon=epsilon, delta=1e-5, **setting, tolerance=0.01)
     assert steps_guarantee(midpoint, **setting).epsilon(1e-5) > epsilon
-    assert steps_guarantee(found, **setting).epsilon(1e-5) <= epsilon
+    assert steps_guarantee(calibrated, **setting).epsilon(1e-5) <= epsilon
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 1e-2, 1e-4])
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 5.0, 60.0])
 def test_calibration_returns_enough_noise_whatever_the_tolerance(epsilon, tolerance):
     for start in (1e-3, 1.0, 1e4):
-        seen = []
+        evaluated = []
 
-        def claim(noise, seen=seen):
-            seen.append(noise)
+        def claim(noise, evaluated=evaluated):
+            evaluated.append(noise)
             return GaussianDP(3.0 / noise)
 
-        found = least_noise_multiplier(claim, epsilon=epsilon, delta=1e-6, tolerance=tolerance, start=start)
+        calibrated = least_noise_multiplier(claim, epsilon=epsilon, delta=1e-6, tolerance=tolerance, start=start)
         least = 3.0 / GaussianDP.for_budget(epsilon=epsilon, delta=1e-6).mu
-        assert least <= found * (1 + 1e-12)
-        assert found <= least * (1 + tolerance)
-        assert found in seen
-        assert len(seen) < 40
+        assert least <= calibrated * (1 + 1e-12)
+        assert calibrated <= least * (1 + tolerance)
+        assert calibrated in evaluated
+        assert len(evaluated) < 40
 
 
 def test_calibration_stops_where_no_noise_is_enough():

@@ -64,12 +64,12 @@ def test_every_run_converges_to_its_own_minimiser(strength, scale):
     X, y = examples(50, 4, seed=3)
     data = SignedExamples.of((X, y))
     linear = scale * np.random.default_rng(1).normal(size=(60, 4))
-    found = minimise(data, strength, linear)
+    minimisers = minimise(data, strength, linear)
     w = (2 * y - 1)[:, None] * X
-    for f, b in zip(found, linear, strict=True):
+    for f, b in zip(minimisers, linear, strict=True):
         gradient = -(w.T @ (1 / (1 + np.exp(np.minimum(700, w @ f))))) / 50 + strength * f + b / 50
         assert np.linalg.norm(gradient) <= 2 * TOLERANCE * (1 + np.linalg.norm(b) / 50)
-    assert_allclose(minimise(data, strength, linear[:1])[0], found[0], rtol=1e-6)
+    assert_allclose(minimise(data, strength, linear[:1])[0], minimisers[0], rtol=1e-6)
 
 
 def test_blocks_and_wide_data_change_nothing(monkeypatch):
@@ -315,13 +315,13 @@ def test_gradients_are_those_of_the_loss_clipped(loss):
     rng = np.random.default_rng(0)
     mechanism = NoisyProjectedSGD(1.0, n_records=6, loss=loss, lipschitz=0.7)
     rows, theta = 2.0 * rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
-    found = mechanism._gradients(rows, theta)
+    gradients = mechanism._gradients(rows, theta)
     losses = {"linear": lambda m: -m, "logistic": lambda m: np.logaddexp(0, -m)}
-    for g, w, at in zip(found, rows, theta, strict=True):
+    for g, w, at in zip(gradients, rows, theta, strict=True):
         steps = 1e-6 * np.eye(3)
         plain = [(losses[loss](w @ (at + h)) - losses[loss](w @ (at - h))) / 2e-6 for h in steps]
         assert_allclose(g, np.array(plain) * min(1.0, 0.7 / np.linalg.norm(plain)), atol=1e-8)
-    assert np.isclose(np.linalg.norm(found, axis=1), 0.7).any()
+    assert np.isclose(np.linalg.norm(gradients, axis=1), 0.7).any()
 
 
 def test_formula_is_the_claim_and_the_renyi_bound_is_twenty_times_below():
@@ -392,5 +392,5 @@ def test_the_formula_is_false_far_beyond_its_theorem():
     iterates = mechanism.release(mechanism.worst_case().d1, size, np.random.default_rng(0)).values[:, :, 0]
     sums = np.diff(iterates, axis=1, prepend=0.0) / mechanism.sigma
     losses = np.sum([s * np.logaddexp(math.log(29), s * shift * sums - shift**2 / 2) for s in (1, -1)], axis=(0, 2))
-    seen = np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, 300.0 - losses))))
-    assert seen - math.sqrt(math.log(1 / FALSE_ALARM) / (2 * size)) > 0.5
+    mean = np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, 300.0 - losses))))
+    assert mean - math.sqrt(math.log(1 / FALSE_ALARM) / (2 * size)) > 0.5

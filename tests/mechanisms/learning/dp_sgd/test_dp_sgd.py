@@ -52,9 +52,9 @@ def natural(n=40, seed=0):
 
 def test_claims_are_those_of_the_sampling():
     poisson = mechanism_for().guarantee()
-    wanted = PrivacyLossDP.gaussian(1.5, sampling_probability=0.1, steps=6)
+    expected = PrivacyLossDP.gaussian(1.5, sampling_probability=0.1, steps=6)
     assert isinstance(poisson, PrivacyLossDP)
-    assert poisson.epsilon(1e-5) == wanted.epsilon(1e-5)
+    assert poisson.epsilon(1e-5) == expected.epsilon(1e-5)
     full = mechanism_for(sampling=FULL).guarantee()
     assert isinstance(full, GaussianDP)
     assert full.mu == pytest.approx(math.sqrt(6) / 1.5)
@@ -71,8 +71,8 @@ def test_claims_are_those_of_the_sampling():
         assert claim.mu == pytest.approx(2 * math.sqrt(2) / 1.5)
     for relation, noise in (("zero_out", 1.5), ("replace_one", 0.75)):
         claim = mechanism_for(sampling=FIXED, relation=relation).guarantee()
-        wanted = fixed_size_gaussian(noise, sampling_probability=3 / 9, steps=6, relation=relation)
-        assert claim.epsilon(1e-5) == wanted.epsilon(1e-5)
+        expected = fixed_size_gaussian(noise, sampling_probability=3 / 9, steps=6, relation=relation)
+        assert claim.epsilon(1e-5) == expected.epsilon(1e-5)
 
 
 def test_claims_are_exact_only_if_the_view_shows_all_sums():
@@ -130,12 +130,12 @@ def test_full_batch_canary_follows_the_exact_gaussian_law(view, relation):
         data = TrainingData(X, y, pair.side(side).gradients)
         values = mechanism.release(data, 4000, np.random.default_rng([1, side])).values
         if view == "noisy_gradients":
-            seen = values[:, :, 0].sum(axis=1)
+            observed = values[:, :, 0].sum(axis=1)
         elif view == "trajectory":
-            seen = (values[:, 0, 0] - values[:, -1, 0]) / (0.3 * 0.4)
+            observed = (values[:, 0, 0] - values[:, -1, 0]) / (0.3 * 0.4)
         else:
-            seen = -values[:, 0] / (0.3 * 0.4)
-        scores.append(seen / (1.5 * math.sqrt(6)))
+            observed = -values[:, 0] / (0.3 * 0.4)
+        scores.append(observed / (1.5 * math.sqrt(6)))
     mu = math.sqrt(6) / 1.5
     low = -mu if relation == "replace_one" else 0.0
     assert stats.kstest(scores[0] - low, "norm").pvalue > FALSE_ALARM

@@ -240,11 +240,11 @@ def test_least_squares_follows_the_closed_form_of_gradient_descent():
         LinearRegression(3), steps=40, noise_multiplier=0, clipping="none", learning_rate=0.3,
         sampling=FullBatch(), relation="replace_one",
     )  # fmt: skip
-    found = mechanism.release((X, y), 2, rng).values
+    parameters = mechanism.release((X, y), 2, rng).values
     A = np.column_stack([X, np.ones(50)])
     best = np.linalg.lstsq(A, y, rcond=None)[0]
-    wanted = best + np.linalg.matrix_power(np.eye(4) - 0.3 * A.T @ A / 50, 40) @ (0 - best)
-    np.testing.assert_allclose(found, np.tile(wanted, (2, 1)), rtol=1e-10)
+    expected = best + np.linalg.matrix_power(np.eye(4) - 0.3 * A.T @ A / 50, 40) @ (0 - best)
+    np.testing.assert_allclose(parameters, np.tile(expected, (2, 1)), rtol=1e-10)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -29,16 +29,16 @@ def made_clients(sizes, seed=0, n_features=3, n_classes=3):
 def test_update_is_that_of_local_gradient_steps_one_after_another(model):
     learner = FederatedAveraging(model, noise_multiplier=1.0, clip_norm=0.4, local_steps=3, local_rate=0.7)
     clients, theta = made_clients((1, 4, 9)), np.random.default_rng(1).normal(size=(5, model.n_parameters))
-    found = learner.client_updates(clients, theta)
+    updates = learner.client_updates(clients, theta)
     for run, place in np.ndindex(5, 3):
         moved = theta[run].copy()
         for _ in range(3):
             moved -= 0.7 * TrainedModels(model, moved[None]).gradients(*clients[place])[0].mean(axis=0)
         update = moved - theta[run]
         expected = update * min(1.0, 0.4 / np.linalg.norm(update))
-        np.testing.assert_allclose(found[run, place], expected, rtol=1e-9, atol=1e-12)
-    assert (np.linalg.norm(found, axis=2) <= 0.4 * (1 + 1e-12)).all()
-    assert (np.linalg.norm(found, axis=2) > 0.39).any()
+        np.testing.assert_allclose(updates[run, place], expected, rtol=1e-9, atol=1e-12)
+    assert (np.linalg.norm(updates, axis=2) <= 0.4 * (1 + 1e-12)).all()
+    assert (np.linalg.norm(updates, axis=2) > 0.39).any()
 
 
 def test_clients_of_one_record_make_it_dp_sgd():
@@ -84,11 +84,11 @@ def test_a_raw_message_reveals_the_record_and_a_private_one_does_not():
     silent = LocalNoiseAveraging(model, noise_multiplier=0.0, clip_norm=None)
     for learner, exact in ((silent, True), (LocalNoiseAveraging(model, noise_multiplier=4.0), False)):
         message = learner.release([(record[None], np.array([7]))], 1, np.random.default_rng(0)).values[0, 0, 0]
-        found = invert_gradient(model, -message)
-        correlation = np.corrcoef(found.x[0], record)[0, 1]
+        inverted = invert_gradient(model, -message)
+        correlation = np.corrcoef(inverted.x[0], record)[0, 1]
         if exact:
-            np.testing.assert_allclose(found.x[0], record, rtol=1e-9)
-            assert found.y[0] == 7
+            np.testing.assert_allclose(inverted.x[0], record, rtol=1e-9)
+            assert inverted.y[0] == 7
         else:
             assert abs(correlation) < 0.5
     with pytest.raises(AccountingError, match="without noise"):
@@ -166,8 +166,8 @@ def test_bad_input_is_refused_by_name():
 def test_a_client_without_records_adds_nothing_to_a_named_model():
     named = FederatedAveraging("logistic-regression", n_features=2, noise_multiplier=1.0)
     assert named.network == LogisticRegression(2)
-    nobody = (np.empty((0, 2)), np.empty(0))
-    assert not named.client_updates([nobody], np.ones((2, 3))).any()
+    empty_client = (np.empty((0, 2)), np.empty(0))
+    assert not named.client_updates([empty_client], np.ones((2, 3))).any()
 
 
 def test_learners_with_arrays_compare_by_value_to_the_last_digit():

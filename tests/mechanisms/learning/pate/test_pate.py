@@ -56,14 +56,14 @@ def test_student_is_that_of_a_loop_over_runs():
     labels = np.random.default_rng(0).integers(-1, 3, size=(4, 7))
     labels[3] = -1
     inputs = np.column_stack([np.linspace(-1, 1, 7), np.ones(7)])
-    for row, found in zip(labels, mechanism.learn(labels), strict=True):
+    for row, student in zip(labels, mechanism.learn(labels), strict=True):
         W, given = np.zeros((3, 2)), row >= 0
         for _ in range(5):
             P = np.exp(inputs[given] @ W.T)
             P /= P.sum(axis=1, keepdims=True)
             slope = (P - np.eye(3)[row[given]]).T @ inputs[given] / max(1, given.sum())
             W = W - 0.5 * (slope + 0.1 * W)
-        np.testing.assert_allclose(found, W.ravel(), atol=1e-12)
+        np.testing.assert_allclose(student, W.ravel(), atol=1e-12)
 
 
 def test_losses_are_those_of_softmax_regression():
@@ -113,8 +113,8 @@ def test_label_spreading_makes_the_student_more_accurate():
             learning_rate=2.0,
         )
         students = mechanism.release((X[:1000], Y[:1000]), 4, np.random.default_rng(1)).values
-        said = TrainedModels(mechanism.network, students).outputs(X[1300:]).argmax(axis=2)
-        right[student] = (said == Y[1300:]).mean(axis=1)
+        predicted = TrainedModels(mechanism.network, students).outputs(X[1300:]).argmax(axis=2)
+        right[student] = (predicted == Y[1300:]).mean(axis=1)
     assert (right["label-spreading"] > right["answers"] + 0.02).all()
 
 
@@ -128,18 +128,18 @@ def test_spread_labels_solve_the_equation_of_their_graph(class_shares):
     near = (distances <= np.sort(distances, axis=1)[:, [3]]).astype(float)
     near = np.maximum(near, near.T)
     S = near / np.sqrt(np.outer(near.sum(axis=1), near.sum(axis=1)))
-    for row, found in zip(given, spreading.labels(points, given, 3), strict=True):
+    for row, labels in zip(given, spreading.labels(points, given, 3), strict=True):
         answers = np.eye(3)[row] * (row >= 0)[:, None]
         F = np.linalg.solve(np.eye(30) - 0.8 * S, 0.2 * answers)
         if class_shares != "as-spread":
             F *= (answers.sum(axis=0) if class_shares == "answers" else 1.0) / np.maximum(F.sum(axis=0), 1e-9)
-        assert found.tolist() == F.argmax(axis=1).tolist()
+        assert labels.tolist() == F.argmax(axis=1).tolist()
 
 
 def test_points_that_no_answer_reaches_have_no_label():
     points = np.array([[0.0], [0.1], [5.0], [5.1]])
-    found = LabelSpreading(neighbours=1).labels(points, np.array([[1, -1, -1, -1], [-1] * 4]), 2)
-    assert found.tolist() == [[1, 1, -1, -1], [-1] * 4]
+    labels = LabelSpreading(neighbours=1).labels(points, np.array([[1, -1, -1, -1], [-1] * 4]), 2)
+    assert labels.tolist() == [[1, 1, -1, -1], [-1] * 4]
 
 
 # --- audits -----------------------------------------------------------------------------------------------------------
@@ -162,9 +162,9 @@ def test_student_of_spread_labels_leaks_less_than_the_claim(without_power):
     options = {"trials": 2_000, "delta": 1e-2, "confidence": 0.9999, "seed": 0}
     student, more = LabelSpreading(class_shares="as-spread"), np.linspace(-2, 2, 9)[:, None]
     mechanism = PATE(GNMax(8.0, **SMALL), student=student, unlabelled=more, steps=5)
-    found = audit(mechanism, attack=CanaryLoss(), **options)
-    assert found.verdict is not Verdict.VIOLATION
-    assert 0.1 < found.bound.epsilon < found.claim
+    result = audit(mechanism, attack=CanaryLoss(), **options)
+    assert result.verdict is not Verdict.VIOLATION
+    assert 0.1 < result.bound.epsilon < result.claim
 
 
 def test_a_student_of_teachers_that_share_a_record_is_caught(without_power):

@@ -22,12 +22,12 @@ def ones(mechanism, labels, size, seed):
 
 def moved(mechanism, size=300):
     """Return the largest number of votes that one record moves, over all records, rounds and runs with equal parts."""
-    most = 0
+    largest = 0
     for i in range(LABELS.size):
         other = LABELS.copy()
         other[i] = 1 - other[i]
-        most = max(most, int(np.abs(ones(mechanism, LABELS, size, i) - ones(mechanism, other, size, i)).max()))
-    return most
+        largest = max(largest, int(np.abs(ones(mechanism, LABELS, size, i) - ones(mechanism, other, size, i)).max()))
+    return largest
 
 
 def test_one_record_moves_one_vote_and_more_only_in_the_broken_twins():

@@ -112,9 +112,9 @@ def test_formula_is_that_of_the_paper_written_out():
     a = (1 - q) / (1 - (q * math.exp(e2)) ** ((mu2 - 1) / mu2))
     b = math.exp(e1) / q ** (1 / (mu1 - 1))
     expected = math.log((1 - q) * a ** (order - 1) + q * b ** (order - 1)) / (order - 1)
-    found = gaussian_divergences(np.array([math.log(q)]), sigma, np.array([order]))[0, 0]
-    assert found == pytest.approx(expected, rel=1e-7)
-    assert found < 1e-2 * order / sigma**2
+    bound = gaussian_divergences(np.array([math.log(q)]), sigma, np.array([order]))[0, 0]
+    assert bound == pytest.approx(expected, rel=1e-7)
+    assert bound < 1e-2 * order / sigma**2
 
 
 def test_clear_votes_cost_several_times_less_than_torn_votes():
@@ -189,13 +189,13 @@ def test_claim_of_the_noise_is_the_largest_divergence_of_two_gaussians():
             shift = a * min(1.0, ratio) ** 2 / (2 * noise**2 * mixed)
             return -(shift - math.log(math.sqrt(mixed) / ratio**a) / (a - 1))
 
-        most = max(-minus(v) for v in np.linspace(-beta, beta, 401))
+        largest = max(-minus(v) for v in np.linspace(-beta, beta, 401))
         claimed = noise_divergences(np.array([order]), beta, noise)[0]
-        assert claimed == pytest.approx(most, rel=1e-12)
+        assert claimed == pytest.approx(largest, rel=1e-12)
         x, end = np.linspace(-60.0, 60.0, 200_001), math.exp(-beta)
         p, q = stats.norm.logpdf(x), stats.norm.logpdf(x, end / noise, end)
-        seen = math.log(np.trapezoid(np.exp(order * p + (1 - order) * q), x)) / (order - 1)
-        assert claimed == pytest.approx(seen, rel=1e-9)
+        integral = math.log(np.trapezoid(np.exp(order * p + (1 - order) * q), x)) / (order - 1)
+        assert claimed == pytest.approx(integral, rel=1e-9)
 
 
 def test_curve_of_two_gaussians_is_that_of_an_integral():
@@ -207,9 +207,9 @@ def test_curve_of_two_gaussians_is_that_of_an_integral():
         assert TwoGaussiansDP(0.0, 1.0, 2.0, scale).delta(epsilon) == pytest.approx(max(gaps), abs=1e-8)
     assert TwoGaussiansDP(1.0, 3.0, -2.0, 3.0).delta(0.4) == pytest.approx(GaussianDP(1.0).delta(0.4), rel=1e-12)
     assert TwoGaussiansDP(1.0, 3.0, 1.0, 3.0).epsilon(0.0) == 0.0
-    found = TwoGaussiansDP(0.0, 1.0, 2.0, 1.2).epsilon(1e-3)
+    inverse = TwoGaussiansDP(0.0, 1.0, 2.0, 1.2).epsilon(1e-3)
     root = optimize.brentq(lambda e: TwoGaussiansDP(0.0, 1.0, 2.0, 1.2).delta(e) - 1e-3, 0.1, 30.0)
-    assert found == pytest.approx(root, rel=1e-9)
+    assert inverse == pytest.approx(root, rel=1e-9)
 
 
 # --- the planted fault ------------------------------------------------------------------------------------------------
