@@ -37,13 +37,8 @@ class LocalNoiseAveraging(FederatedLearner):
         model: a `Model`, or the name of one, which is built with `n_features` and `n_classes`.
         noise_multiplier: standard deviation of the noise of a message / clip_norm, >= 0. Under replace_one, where a
             message can change by 2 clip_norm, the guarantee uses half of it.
-        rounds: >= 1.
-        clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
-        local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
-        local_rate: learning rate of the local steps, > 0.
         server_rate: factor of the average message, > 0.
-        initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
-        n_features, n_classes: options of a model that is given by name.
+        rounds, clip_norm, local_steps, local_rate, initial, n_features, n_classes: as for `FederatedAveraging`.
         view: "messages", everything that the server receives, `(size, rounds, n_clients, n_parameters)`; or "final",
             the last model, `(size, n_parameters)`.
         relation: replace_one, or zero_out, under which the client of side 0 has no data.

@@ -7,7 +7,7 @@ ShuffledEpochs    a fresh random order each epoch, as the data loaders of most f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,7 +28,7 @@ class EpochSampling(BatchSampling):
     """Sampling scheme in which each record takes part once in an epoch; no amplification is claimed."""
 
     accountants: ClassVar[tuple[str, ...]] = ("gaussian",)
-    rates: ClassVar[Mapping[str, float | None]] = {"batches_per_epoch": None}
+    rates: ClassVar[tuple[str, ...]] = ("batches_per_epoch",)
     order: ClassVar[str]
     """The argument `order` of `deterministic_batches`."""
 
