@@ -75,8 +75,8 @@ def test_what_it_cannot_attack_is_named():
     secret = OneOf.in_record((DATA, LABELS), 7, [(DATA[-1], 0), (DATA[-1], 1)])
     with pytest.raises(AttackError, match="model-confidence attack needs"):
         ModelConfidence().check(SecretTarget(Laplace(1.0), secret))
-    with pytest.raises(AttackError, match="candidates for one record"):
+    with pytest.raises(AttackError, match="candidates for a known record"):
         ModelConfidence().check(SecretTarget(learner(), FairBits.column(3)))
-    with pytest.raises(AttackError, match="candidates for one record"):
+    with pytest.raises(AttackError, match="candidates for a known record"):
         ModelConfidence().check(SecretTarget(learner(), OneOf(secret.candidates)))
     assert ModelConfidence().supports(SecretTarget(learner(), secret))

@@ -68,5 +68,5 @@ def test_a_bad_statistic_is_refused(statistic: object, message: str) -> None:
 
 
 def test_an_empty_pilot_is_refused() -> None:
-    with pytest.raises(AttackError, match=r"at least 1 pilot output per side.*got 0 and 2"):
+    with pytest.raises(AttackError, match=r"at least 1 ordinary pilot output per side.*got 0 and 2"):
         Threshold().fit(TARGET, *outputs(np.empty(0), np.zeros(2)), np.random.default_rng(0))

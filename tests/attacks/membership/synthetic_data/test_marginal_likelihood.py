@@ -74,7 +74,7 @@ def test_a_column_that_is_not_there_and_a_small_pilot_are_refused():
     with pytest.raises(AttackError, match="marginals must name columns from 0 to 4"):
         fitted(marginals=((5,),))
     few = Outputs(PILOT[0].values[:29])
-    with pytest.raises(AttackError, match="at least 30 ordinary pilot tables per side, but got 29 and 29"):
+    with pytest.raises(AttackError, match=r"at least 30 ordinary pilot outputs per side .* got 29 and 29"):
         MarginalLikelihood().fit(target(), few, few, np.random.default_rng(0))
 
 

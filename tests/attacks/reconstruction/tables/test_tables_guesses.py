@@ -120,7 +120,7 @@ def test_under_noise_a_reader_who_knows_nobody_is_at_most_as_good_as_one_who_kno
 def test_other_secrets_and_mechanisms_are_refused():
     with pytest.raises(AttackError, match="needs noisy-tables or swapped-tables, but the mechanism is Laplace"):
         TablesReconstructor().fit(SecretTarget(Laplace(1.0), SECRET), np.random.default_rng(0))
-    with pytest.raises(AttackError, match="guesses one person, but the secret is not a record with candidates"):
+    with pytest.raises(AttackError, match="candidates for a known record, but the secret is FairBits"):
         TablesReconstructor().fit(SecretTarget(NOISY, FairBits(PEOPLE, PEOPLE[::-1])), np.random.default_rng(0))
 
 
