@@ -117,7 +117,7 @@ def test_scorers_pickle_and_are_determined_by_pilot_and_rng(name: str) -> None:
 
 
 @every_attack
-def test_a_run_is_scored_alike_in_any_company(name: str) -> None:
+def test_each_run_is_scored_independently(name: str) -> None:
     scorer, fresh = fitted(name), pilot(PAIR, 301, seed=4)[0].values
     whole = scorer.score(Outputs(fresh))
     assert np.array_equal(whole[::-1], scorer.score(Outputs(fresh[::-1])))
@@ -125,7 +125,7 @@ def test_a_run_is_scored_alike_in_any_company(name: str) -> None:
 
 
 @every_attack
-def test_outputs_are_left_as_they_were(name: str) -> None:
+def test_outputs_are_not_changed(name: str) -> None:
     sides = pilot(PAIR)
     before = copy.deepcopy(sides)
     for side in sides:
@@ -142,7 +142,7 @@ def test_only_attacks_that_learn_depend_on_the_pilot(name: str) -> None:
 
 
 @every_attack
-def test_summaries_and_docstrings_are_there(name: str) -> None:
+def test_every_attack_has_a_summary_and_an_example(name: str) -> None:
     assert catalogue.summary(name).endswith((".", ","))
     assert "Example:" in (catalogue.get(name).__doc__ or "")
 
@@ -153,13 +153,13 @@ def test_auto_is_the_likelihood_ratio_where_the_law_is_known() -> None:
     assert isinstance(attack, LikelihoodRatio)
 
 
-def test_auto_is_the_portfolio_on_the_code_of_other_people_and_the_classifier_elsewhere() -> None:
+def test_auto_is_the_portfolio_on_external_code_only() -> None:
     assert choose("auto", BLACK) == ("portfolio", Portfolio())
     ours = mechanisms.build("broken-dp-sgd-realised-batch-size")
     assert choose("auto", Target(ours, ours.worst_case())) == ("classifier", Classifier())
 
 
-def test_an_attack_has_four_public_members_and_each_has_a_line_of_the_overview() -> None:
+def test_an_attack_has_four_documented_public_members() -> None:
     members = [name for name in {**vars(Attack), **Attack.__annotations__} if not name.startswith("_")]
     assert len(members) <= 4
     assert base.__doc__ is not None
@@ -187,7 +187,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_ones() -> None:
 
 
 @pytest.mark.parametrize("attack", [Classifier, object(), None, 3], ids=["a class", "an object", "None", "a number"])
-def test_what_is_no_attack_is_refused(attack: Any) -> None:
+def test_other_objects_are_refused(attack: Any) -> None:
     with pytest.raises(
         ParameterError, match=r"attack must be 'auto', a name .* or an instance of Attack, but is .*A custom class"
     ):

@@ -62,7 +62,7 @@ def test_every_protocol_of_the_module_is_listed_here():
 
 
 @pytest.mark.parametrize("capability", EVERY)
-def test_dp_sgd_can_be_asked_everything_also_inside_the_claim_of_a_group(capability):
+def test_dp_sgd_has_all_capabilities_also_in_a_group(capability):
     trainer = ours()
     assert require_capability(trainer, capability, "a test") is trainer
     assert require_capability(GroupPrivacy(trainer, size=3), capability, "a test") is trainer
@@ -70,7 +70,7 @@ def test_dp_sgd_can_be_asked_everything_also_inside_the_claim_of_a_group(capabil
 
 
 @pytest.mark.parametrize("capability", EVERY)
-def test_what_is_lacking_is_named(capability):
+def test_missing_members_are_named(capability):
     with pytest.raises(ParameterError) as raised:
         require_capability(Laplace(1.0), capability, "the wanted thing")
     message = str(raised.value)
@@ -85,7 +85,7 @@ def test_a_class_in_the_place_of_a_trainer_is_refused():
     assert not has_capability(EstimatorLearner, SupportsCanaries)
 
 
-def test_an_estimator_takes_canaries_that_are_examples_and_no_gradients():
+def test_an_estimator_takes_examples_but_no_gradients():
     for canary in (Natural(), Mislabelled()):
         made, always = canary.several((X, Y), NEAREST, 5)
         assert (len(made), len(always)) == (5, 15)
@@ -129,7 +129,7 @@ class Summing:
         return Outputs((sums[:, None, :] + noise) @ self.directions.T)
 
 
-def test_anybodys_trainer_can_be_played_with_that_answers_what_the_game_asks():
+def test_a_foreign_trainer_with_the_capabilities_can_be_played():
     trainer = require_capability(Summing(), SupportsNoisyGradients, "a test")
     canaries_, always = RandomDirection().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
     np.testing.assert_allclose(np.linalg.norm(canaries_.gradients, axis=1), 2.0)
@@ -161,7 +161,7 @@ def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
 
 
 @pytest.mark.parametrize("name", list(canaries))
-def test_a_canary_asks_for_no_more_than_a_capability(name):
+def test_a_canary_uses_only_declared_capabilities(name):
     """It is made for a trainer that has nothing but what the capabilities say."""
     asked = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
     trainer = ours()
@@ -173,7 +173,7 @@ def test_a_canary_asks_for_no_more_than_a_capability(name):
         np.testing.assert_array_equal(side.y, wanted.y)
 
 
-def test_no_room_but_its_own_asks_whether_a_trainer_is_ours():
+def test_no_other_room_checks_for_the_class_dpsgd():
     """`isinstance(..., DPSGD)` shuts others out: ask for a capability."""
     rooms = Path(attacks.__file__).parents[1]
     gates = []
@@ -187,7 +187,7 @@ def test_no_room_but_its_own_asks_whether_a_trainer_is_ours():
     assert gates == []
 
 
-def test_a_learner_is_no_more_than_one_that_trains_on_subsets():
+def test_a_learner_is_what_trains_on_subsets():
     assert isinstance(NEAREST, Learner)
     assert isinstance(ours(), Learner)
     assert ClipBKD(copies=2).stage((X, Y), ours())[0].trainer == ours()

@@ -35,7 +35,7 @@ def digits():
     return X / 16.0, y
 
 
-def test_inversion_is_nearer_to_a_class_than_the_public_guess_when_its_class_was_in_the_training(digits):
+def test_inversion_of_a_trained_class_beats_the_public_guess(digits):
     """Each digit is a person. Without the person, the model's class of that name is another person's."""
     X, y = digits
     means = np.stack([X[y == digit].mean(axis=0) for digit in range(10)])
@@ -51,7 +51,7 @@ def test_inversion_is_nearer_to_a_class_than_the_public_guess_when_its_class_was
     assert found.headline.value > 0.02
 
 
-def test_a_model_that_knows_nothing_leaves_the_public_guess():
+def test_inversion_of_a_constant_model_is_the_public_guess():
     model = LogisticRegression().fit(np.zeros((4, 3)), [0, 1, 0, 1])
     start = np.full(3, 0.4)
     np.testing.assert_allclose(Inversion().invert(model, [0, 1], start=start), [start, start], atol=1e-6)
@@ -68,7 +68,7 @@ def test_an_empty_box_is_refused():
     assert caught.value.argument == "high"
 
 
-def test_what_cannot_be_inverted_is_named():
+def test_unusable_models_and_starts_are_refused():
     X, y = np.array([[0.0], [1.0]]), [0, 1]
     with pytest.raises(ParameterError, match="start"):
         Inversion().invert(LogisticRegression().fit(X, y), [0], start=[3.0])

@@ -40,7 +40,7 @@ def sides(mechanism: Mechanism, n: int, seed: int):
 
 
 @pytest.mark.parametrize("mechanism", PURE, ids=repr)
-def test_likelihood_ratios_reach_epsilon_and_never_pass_it(mechanism: Mechanism) -> None:
+def test_likelihood_ratios_reach_but_never_exceed_epsilon(mechanism: Mechanism) -> None:
     """A pure guarantee bounds the log likelihood ratio of every output; on the worst-case pair it is attained."""
     target = Target(mechanism, mechanism.worst_case())
     name, attack = choose("auto", target)
@@ -53,7 +53,7 @@ def test_likelihood_ratios_reach_epsilon_and_never_pass_it(mechanism: Mechanism)
 
 
 @pytest.mark.parametrize("mechanism", [*PURE[1:], *SEEN_ELSEWHERE], ids=repr)
-def test_the_classifier_comes_close_to_the_likelihood_ratio(mechanism: Mechanism) -> None:
+def test_the_classifier_reaches_90_percent_of_the_likelihood_ratio(mechanism: Mechanism) -> None:
     pilot, fresh = sides(mechanism, 10_000, seed=2), sides(mechanism, 20_000, seed=3)
     target = Target(mechanism, mechanism.worst_case())
     _, optimal = choose("auto", target)

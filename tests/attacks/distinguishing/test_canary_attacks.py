@@ -67,7 +67,7 @@ def test_every_targeted_attack_of_the_catalogue_is_tested_here():
 
 
 @every
-def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
+def test_side_1_scores_higher_whatever_the_pilot(name):
     attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
     scorer = scorer_of(catalogue.build(name), mechanism, pair)
@@ -82,7 +82,7 @@ def test_they_score_side_1_higher_and_learn_nothing_from_the_pilot(name):
 
 
 @every
-def test_scorers_pickle_leave_outputs_alone_and_take_none_at_all(name):
+def test_scorers_pickle_and_score_each_run_independently(name):
     attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
     scorer = scorer_of(attack, mechanism, pair)
@@ -98,7 +98,7 @@ def test_scorers_pickle_leave_outputs_alone_and_take_none_at_all(name):
 
 
 @every
-def test_other_mechanisms_and_views_are_refused_before_anything_runs_and_by_fit(name):
+def test_other_mechanisms_and_views_are_refused_by_check_and_fit(name):
     from dpassay.mechanisms import Laplace
 
     attack, _, canary = TARGETED[name]
@@ -131,7 +131,7 @@ def test_other_mechanisms_and_views_are_refused_before_anything_runs_and_by_fit(
         (Dirac(), {"view": "noisy_gradients"}, "likelihood-ratio"),
     ],
 )
-def test_auto_takes_what_looks_for_the_canary(canary, options, name):
+def test_auto_takes_the_attack_on_the_canary(canary, options, name):
     mechanism, pair = canary.stage(records(), learner(**options))
     assert choose("auto", Target(mechanism, pair))[0] == name
 
@@ -219,7 +219,7 @@ def test_canary_loss_refuses_gradient_records():
 @pytest.mark.parametrize("model", [MODEL, NET])
 @pytest.mark.parametrize("view", ["final", "trajectory"])
 @pytest.mark.parametrize("canary", [Dirac(), Dirac(alone=True), RandomDirection(alone=True)])
-def test_without_noise_the_last_iterate_has_gone_exactly_as_far_as_the_canary_pushed(model, view, canary):
+def test_without_noise_the_displacement_is_that_of_the_canary(model, view, canary):
     start = np.random.default_rng(1).normal(size=model.n_parameters)
     mechanism = learner(model, noise_multiplier=0.0, view=view, initial=start, clip_norm=0.5)
     pair = canary.pair(records(), mechanism)
@@ -243,7 +243,7 @@ def test_hiding_the_state_hides_nothing_of_a_gradient_in_every_step():
     assert stats.kstest(in_ - 0.8 * mu, "norm").pvalue < FALSE_ALARM  # the test would see a weaker canary
 
 
-def test_examples_are_looked_at_along_their_clipped_gradient_at_the_start():
+def test_examples_are_projected_on_their_clipped_gradient():
     start = np.random.default_rng(1).normal(size=MODEL.n_parameters)
     mechanism = learner(initial=start)
     pair = Mislabelled(record=4).pair(records(), mechanism)
@@ -254,7 +254,7 @@ def test_examples_are_looked_at_along_their_clipped_gradient_at_the_start():
     assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), wanted, rtol=1e-10, atol=1e-14)
 
 
-def test_a_replaced_example_is_looked_at_along_the_difference_of_the_gradients():
+def test_a_replaced_example_is_projected_on_the_gradient_difference():
     mechanism = learner(relation="replace_one", clip_norm=0.4)
     pair = ClipBKD(record=4).pair(records(), mechanism)
     outputs = both_sides(mechanism, pair, 4)[1]
@@ -267,7 +267,7 @@ def test_a_replaced_example_is_looked_at_along_the_difference_of_the_gradients()
     assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), wanted, rtol=1e-10, atol=1e-14)
 
 
-def test_canary_direction_refuses_what_has_no_direction():
+def test_canary_direction_refuses_unknown_or_equal_gradients():
     random = learner(NET, initial="random")
     with pytest.raises(AttackError, match="drawn for every run"):
         CanaryDirection().check(Target(random, Mislabelled().pair(records(), random)))
@@ -329,7 +329,7 @@ def test_with_unknown_others_it_is_the_sum_of_inner_products():
     assert np.allclose(score, wanted, rtol=1e-10)
 
 
-def test_under_poisson_sampling_a_gradient_alone_gets_its_exact_log_likelihood_ratio():
+def test_poisson_score_of_a_single_gradient_is_the_exact_log_ratio():
     mechanism = learner(
         LogisticRegression(4), view="trajectory", sampling="poisson", sampling_probability=0.3, batch_size=10
     )
@@ -340,7 +340,7 @@ def test_under_poisson_sampling_a_gradient_alone_gets_its_exact_log_likelihood_r
     assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_more_is_seen_in_all_iterates_than_in_the_last():
+def test_trajectories_reveal_more_than_final_models():
     mechanism = learner(view="trajectory", steps=30, learning_rate=5.0)
     pair = Natural(record=1).pair(records(30), mechanism)
     out, in_ = both_sides(mechanism, pair, 3000)
@@ -351,7 +351,7 @@ def test_more_is_seen_in_all_iterates_than_in_the_last():
     assert found[1] > found[0] + 0.02
 
 
-def test_gradient_product_refuses_unknown_options_and_steps_without_noise():
+def test_gradient_product_refuses_steps_without_noise():
     with pytest.raises(ParameterError, match="others"):
         GradientProduct(others="some")
     silent = learner(view="trajectory", noise_multiplier=0.0)
@@ -384,7 +384,7 @@ def test_no_attack_refutes_a_true_claim(attack, canary, options):
 
 
 @pytest.mark.parametrize(("attack", "canary"), [("canary-loss", Blank(label=1)), ("canary-direction", Dirac())])
-def test_a_trainer_with_too_little_noise_is_caught_from_its_final_model(attack, canary):
+def test_too_little_noise_is_detected_from_the_final_model(attack, canary):
     honest = learner(noise_multiplier=8.0)
     short = learner(noise_multiplier=1.0)
     pair = canary.pair(records(), short)

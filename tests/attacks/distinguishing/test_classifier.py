@@ -49,7 +49,7 @@ def test_few_distinct_outputs_are_counted_in_a_table() -> None:
     assert scorer.score(Outputs(values)) == pytest.approx(law.log_ratio(values), abs=0.1)
 
 
-def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced() -> None:
+def test_scores_of_an_unbalanced_pilot_estimate_the_log_likelihood_ratio() -> None:
     rng = np.random.default_rng(5)
     pilot = outputs(rng.normal(0, 1, 30_000), rng.normal(1, 1, 3_000))
     at = np.array([-1.0, 0.5, 2.0])
@@ -58,7 +58,7 @@ def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced()
         assert scores == pytest.approx(at - 0.5, abs=0.3)
 
 
-def test_a_forest_takes_the_base_rate_off_its_log_odds_and_keeps_them_finite() -> None:
+def test_log_odds_of_a_forest_are_finite_and_without_the_base_rate() -> None:
     law = k_ary(5, 1.0)
     draw0, draw1 = law.draw(9_000, np.random.default_rng(0))
     scorer = Classifier(model="forest").fit(TARGET, *outputs(draw0, draw1[:1_500]), np.random.default_rng(0))
@@ -108,7 +108,7 @@ def test_two_laws_that_are_equal_are_not_distinguished() -> None:
         ),
     ],
 )
-def test_differences_of_many_kinds_are_seen(name: str, make0, make1) -> None:
+def test_differences_of_many_kinds_are_detected(name: str, make0, make1) -> None:
     rng = np.random.default_rng(7)
     scorer = Classifier().fit(TARGET, *outputs(make0(rng, 2_000), make1(rng, 2_000)), rng)
     out, in_ = (scorer.score(Outputs(make(rng, 3_000))) for make in (make0, make1))
@@ -127,7 +127,7 @@ def test_a_model_that_is_only_a_line_would_miss_a_symmetric_difference() -> None
     assert abs(auc(*(straight(x[:, 0]) for x in exact)) - 0.5) < 0.01
 
 
-def test_the_score_goes_on_beyond_the_range_of_the_pilot() -> None:
+def test_the_score_increases_beyond_the_range_of_the_pilot() -> None:
     scorer = learned("gaussian", model="logistic")
     tail = scorer.score(Outputs(np.array([4.0, 5.0, 6.0, 7.0])))
     assert (np.diff(tail) > 0).all()
@@ -276,7 +276,7 @@ def test_too_many_distinct_outputs_make_no_table() -> None:
 
 
 @pytest.mark.parametrize("model", ["logistic", "table", "boosting"])
-def test_the_rule_in_words_holds_for_the_outputs_that_it_tells(model):
+def test_descriptions_hold_for_the_described_outputs(model):
     rng = np.random.default_rng(0)
     sides = [Outputs(np.clip(np.round(rng.normal(mean, 1.0, 600)), -2, 3)) for mean in (0.0, 1.0)]
     scorer = Classifier(model=model).fit(TARGET, *sides, rng)

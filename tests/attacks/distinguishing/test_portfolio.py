@@ -50,7 +50,7 @@ MISTAKEN = {("counts", 10)}
 @pytest.mark.parametrize(
     ("classifier", "seeds"), [(QUICK, 2), pytest.param(Classifier(), 10, marks=pytest.mark.slow)], ids=["quick", "auto"]
 )
-def test_ordinary_functions_are_attacked_by_the_classifier_alone(request, name, classifier, seeds):
+def test_ordinary_functions_are_attacked_by_the_classifier_only(request, name, classifier, seeds):
     if (name, seeds) in MISTAKEN:
         request.applymarker(pytest.mark.xfail(strict=True, reason="2 of 10 seeds take a rule on repeats, to no use"))
     for seed in range(seeds):
@@ -93,7 +93,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("name", LEAKS)
-def test_a_leak_that_classifiers_miss_is_seen_and_told_in_words(name):
+def test_a_leak_that_classifiers_miss_is_detected_and_described(name):
     draw, words = LEAKS[name]
     scorer = fit_scorer(Portfolio(classifier=QUICK, bits_from=1), TARGET, *pilot(draw), RNG(0))
     blind = QUICK.fit(TARGET, *pilot(draw), RNG(0))
@@ -105,7 +105,7 @@ def test_a_leak_that_classifiers_miss_is_seen_and_told_in_words(name):
     assert any(words in each for each in told), told
 
 
-def test_low_bits_are_left_alone_in_a_small_pilot():
+def test_low_bits_are_not_read_in_a_small_pilot():
     sides = pilot(LEAKS["low bits"][0])
     assert isinstance(Portfolio(classifier=QUICK, bits_from=3_000).fit(TARGET, *sides, RNG(0)), PortfolioScorer)
     assert not isinstance(Portfolio(classifier=QUICK, bits_from=3_001).fit(TARGET, *sides, RNG(0)), PortfolioScorer)
@@ -128,14 +128,14 @@ def test_pilot_scores_are_like_those_of_fresh_outputs():
     assert stats.ks_2samp(held_out[0], scorer.score(sides[0])).pvalue < 1e-6
 
 
-def test_held_out_scores_do_not_travel():
+def test_held_out_scores_are_removed_after_use():
     scorer = Portfolio(classifier=QUICK).fit(TARGET, *pilot(few_bits), RNG(0))
     assert scorer.held_out is not None
     whole = fit_scorer(Portfolio(classifier=QUICK), TARGET, *pilot(few_bits), RNG(0))
     assert whole.base.held_out is None
 
 
-def test_events_of_the_pilot_leave_the_held_out_scores_in_their_places():
+def test_events_do_not_move_held_out_scores():
     out, in_ = pilot(few_bits)
     events = np.where(np.arange(3_000) % 5 == 0, "nan", "")
     sides = Outputs(out.values, events), Outputs(in_.values, events)

@@ -55,7 +55,7 @@ def test_an_odd_number_of_models_cannot_be_paired():
 
 
 @pytest.mark.parametrize("design", ["pairs", "bernoulli"])
-def test_models_see_exactly_the_records_of_their_row(design):
+def test_models_are_trained_on_the_records_of_their_row(design):
     # A nearest neighbour is sure of its own records, wherever labels are random.
     learner = EstimatorLearner(KNeighborsClassifier(1))
     shadows = train_shadows(learner, (X, Y), 6, seed=3, design=design)
@@ -122,7 +122,7 @@ def test_inner_products_with_the_steps_equal_a_loop():
             assert scores[t, x] == pytest.approx(total)
 
 
-def test_white_box_attacks_on_black_box_models_say_what_is_missing():
+def test_white_box_attacks_on_black_box_models_are_refused():
     shadows = train_shadows(EstimatorLearner(LogisticRegression()), (X, Y), 2, seed=10)
     with pytest.raises(AttackError, match="gradient-norm"):
         GradientNorm().score(shadows)
@@ -130,7 +130,7 @@ def test_white_box_attacks_on_black_box_models_say_what_is_missing():
         GradientInnerProduct().score(train_shadows(softmax(), (X, Y), 2, seed=10))
 
 
-def test_an_unknown_signal_is_named_with_the_nearest():
+def test_an_unknown_signal_is_refused_with_the_nearest():
     shadows = train_shadows(softmax(), (X, Y), 2, seed=11)
     with pytest.raises(ParameterError, match="rescaled-logit"):
         LossThreshold(signal="rescaled-logits").score(shadows)
@@ -159,7 +159,7 @@ def test_taking_models_keeps_only_whole_pairs_paired():
         ({"X": np.zeros((2, 5))}, "X must have one row per record"),
     ],
 )
-def test_shadows_refuse_what_does_not_fit(change, message):
+def test_inconsistent_shadows_are_refused(change, message):
     good = {"inclusion": np.ones((2, 3), dtype=bool), "y": np.zeros(3)}
     Shadows(**good)
     with pytest.raises(ParameterError, match=message):
@@ -174,12 +174,12 @@ def test_shadows_refuse_what_does_not_fit(change, message):
         (TrainingData(X, Y, np.ones((1, 15))), "gradient record"),
     ],
 )
-def test_records_that_nothing_can_predict_are_refused(records, message):
+def test_records_without_valid_labels_are_refused(records, message):
     with pytest.raises(ParameterError, match=message):
         train_shadows(softmax(), records, 2, seed=0)
 
 
-def test_from_a_loss_follow_the_confidence_and_its_logit_and_so_what_lira_and_rmia_say():
+def test_confidence_and_logit_are_computed_from_the_loss():
     y = RNG.integers(0, 3, size=40)
     log_p = np.log(RNG.dirichlet([0.5, 0.5, 0.5], size=(8, 40)))
     inclusion = draw_inclusion(8, 40, RNG)
@@ -193,7 +193,7 @@ def test_from_a_loss_follow_the_confidence_and_its_logit_and_so_what_lira_and_rm
     assert np.isfinite(sure.signal("rescaled-logit")).all()
 
 
-def test_a_loss_that_is_no_log_probability_is_refused_where_one_is_needed():
+def test_a_loss_that_is_no_log_probability_is_refused():
     turned = Shadows(draw_inclusion(8, 40, RNG), np.zeros(40), {"loss": RNG.exponential(size=(8, 40))})
     with pytest.raises(AttackError, match=r"'rescaled-logit' is computed from 'loss' .* at most 0; .* Change its sign"):
         LiRA().score(turned)
@@ -259,7 +259,7 @@ def test_pooled_variance_is_the_mean_over_records_weighted_by_freedom():
     assert Others(values, mask, partner).pooled_variance[:, 0] == pytest.approx(expected)
 
 
-def test_what_the_target_says_does_not_move_its_references():
+def test_statistics_of_references_do_not_depend_on_the_target():
     rng = np.random.default_rng(5)
     mask = rng.random((6, 20)) < 0.5
     values = rng.normal(size=(6, 20))
@@ -270,7 +270,7 @@ def test_what_the_target_says_does_not_move_its_references():
         np.testing.assert_allclose(getattr(before, name)[2], getattr(after, name)[2], rtol=1e-9, err_msg=name)
 
 
-def test_in_pairs_the_number_of_references_does_not_tell_the_bit_of_the_target():
+def test_reference_counts_of_pairs_do_not_leak_the_bit():
     rng = np.random.default_rng(6)
     half = rng.random((4, 50)) < 0.5
     mask = np.stack([half, ~half], axis=1).reshape(8, 50)

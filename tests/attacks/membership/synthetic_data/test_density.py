@@ -81,7 +81,7 @@ def test_the_gaussian_estimate_is_a_normal_log_density():
     np.testing.assert_allclose(ESTIMATORS["gaussian"](tables, records, Known.of(public, records)), exact, rtol=1e-9)
 
 
-def test_cells_of_many_columns_are_told_apart():
+def test_cells_of_many_columns_are_distinguished():
     """2^100 cells: more than one number has room for."""
     rng = np.random.default_rng(4)
     table = rng.integers(0, 2, (1, 5_000, 100))
@@ -114,7 +114,7 @@ def test_the_classifier_is_a_ridge_logistic_regression(kind):
     np.testing.assert_allclose(found, model.decision_function(terms(records)), atol=1e-4)
 
 
-def test_a_threshold_at_the_median_assumes_that_half_of_the_records_were_in():
+def test_a_threshold_at_the_median_assumes_half_members():
     """With one member in ten, two of five non-members are called members, however well the score separates them."""
     rng = np.random.default_rng(6)
     table, public = drawn(2_000, -4.0, rng)[None], drawn(2_000, 4.0, rng)

@@ -31,7 +31,7 @@ def test_a_generator_that_copies_every_row_has_auc_one(score):
     assert in_.min() > out.max()
 
 
-def test_a_copy_with_probability_c_has_true_positive_rate_c_without_false_positives():
+def test_a_copy_with_probability_c_has_tpr_c_at_fpr_0():
     n = 4_000
     out, in_ = scores(ClosestRecord(), OneCopy(n_rows=3), n=n)
     assert out.max() < 0.0
@@ -81,7 +81,7 @@ def test_scores_of_many_records_are_made_in_pieces(monkeypatch):
     assert np.array_equal(attack.in_pieces(tables, records, known), whole)
 
 
-def test_the_three_scores_rank_tables_alike_and_calibration_is_fair_to_outliers():
+def test_scores_rank_tables_alike_and_calibration_adjusts_for_outliers():
     rng = np.random.default_rng(2)
     public, records = rng.normal(size=(200, 3)), np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]])
     known = Known.of(public, records)
@@ -106,6 +106,6 @@ def test_the_radius_is_the_median_of_the_smallest_distances():
         np.testing.assert_allclose(found, Neighbourhood(radius=radius * (1 + 1e-9)).signals(table[None], public, known))
 
 
-def test_a_column_that_is_not_there_is_named():
+def test_an_unknown_column_is_refused():
     with pytest.raises(AttackError, match="nominal must name columns from 0 to 4"):
         scores(ClosestRecord(nominal=(7,)), OneCopy())

@@ -38,7 +38,7 @@ def fitted(name: str, pair: Neighbours = PAIR):
 
 @every_attack
 @every_pair
-def test_a_bootstrap_is_seen_and_a_higher_score_means_side_1(name, pair):
+def test_a_bootstrap_is_detected_with_higher_scores_on_side_1(name, pair):
     """63 % of the tables hold the record at least once, 30 records and 20 rows: 1 - (29/30)^20 = 0.49."""
     scorer = fitted(name, pair)
     out, in_ = (scorer.score(tables) for tables in sides(Bootstrap(), pair, 400, seed=2))
@@ -70,14 +70,14 @@ def test_scores_do_not_depend_on_the_order_of_rows_nor_on_other_runs(name):
 
 @every_attack
 @pytest.mark.parametrize("shape", [(40, 20), (40, 20, 4)], ids=["rows", "columns"])
-def test_outputs_that_are_no_tables_of_these_columns_are_refused(name, shape):
+def test_outputs_that_are_not_such_tables_are_refused(name, shape):
     bad = Outputs(np.zeros(shape))
     with pytest.raises(AttackError, match=r"outputs of shape \(size, n_rows, 5\).*but got shape"):
         catalogue.build(name).fit(target(), bad, bad, np.random.default_rng(0))
 
 
 @every_attack
-def test_datasets_that_are_no_tables_are_refused(name):
+def test_datasets_that_are_not_tables_are_refused(name):
     laplace = Laplace(epsilon=1.0)
     with pytest.raises(AttackError, match=r"datasets of shape \(n_records, d\)"):
         choose(name, Target(laplace, laplace.worst_case()))
@@ -95,7 +95,7 @@ def test_the_table_must_be_what_is_released(name):
         choose(name, target(synthesiser=Answers()))
 
 
-def test_auto_takes_the_generated_queries_where_a_mechanism_says_that_it_releases_tables():
+def test_auto_takes_generated_queries_for_declared_tables():
     class Tables(Bootstrap):
         domain = None
         view = "table"

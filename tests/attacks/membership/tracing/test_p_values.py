@@ -60,7 +60,7 @@ def test_exact_p_values_are_close_to_the_binomial_tail_far_out():
     assert np.all(bound <= 25 * wanted)
 
 
-def test_the_normal_limit_is_too_sure_where_few_columns_have_most_of_the_weight():
+def test_the_normal_limit_fails_for_few_heavy_columns():
     """Rare ones: the tail is that of a count, far heavier than the normal one."""
     p = np.full(40, 0.02)
     linear = InnerProduct().linear(np.full(40, 0.1), p)
@@ -110,7 +110,7 @@ def by_reference(q, y, _p, reference, _study):
 @pytest.mark.parametrize(
     ("null", "statistic"), [("normal", InnerProduct()), ("chernoff", Homer()), ("exact", TracingLikelihoodRatio())]
 )
-def test_p_values_of_strangers_are_at_or_below_a_level_no_more_often_than_it(null, statistic):
+def test_p_values_of_non_members_keep_their_level(null, statistic):
     assert covered(strangers(by_frequencies(null, statistic), studies=120 if null == "exact" else 300, d=40))
 
 
@@ -118,7 +118,7 @@ def test_p_values_from_people_of_reference_keep_their_level():
     assert covered(strangers(by_reference))
 
 
-def test_the_reference_used_twice_breaks_the_level():
+def test_a_reference_used_twice_breaks_the_level():
     """The same people for the frequencies and for the null: they are unlike their own mean less than strangers are."""
 
     def twice(q, y, _p, reference, _study):
@@ -127,7 +127,7 @@ def test_the_reference_used_twice_breaks_the_level():
     assert not covered(strangers(twice))
 
 
-def test_frequencies_from_data_with_the_person_hide_it():
+def test_frequencies_that_include_the_person_hide_the_person():
     """They draw the person's score down: members are no longer found (and it was no p-value before)."""
 
     def found(with_person):
@@ -146,7 +146,7 @@ def test_frequencies_from_data_with_the_person_hide_it():
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_nobody_scores_higher_than_a_person_of_reference_with_the_same_row(packed):
+def test_rounding_does_not_break_ties_with_the_reference(packed):
     """Sums of one row and of many are rounded differently, which must not decide who is higher."""
     rng = np.random.default_rng(5)
     for d in rng.integers(3, 400, 100):
@@ -156,13 +156,13 @@ def test_nobody_scores_higher_than_a_person_of_reference_with_the_same_row(packe
         assert found.p_values.tolist() == [1.0]
 
 
-def test_linked_columns_break_the_normal_null_and_leave_the_empirical_one():
+def test_only_the_empirical_null_holds_for_linked_columns():
     genomes = Genomes(block=50, linkage=0.98)
     assert not covered(strangers(by_frequencies("normal"), population=genomes, studies=250))
     assert covered(strangers(by_reference, population=genomes, studies=150, d=200))
 
 
-def test_members_of_a_study_are_named_and_of_strangers_none_too_many():
+def test_members_are_named_and_few_non_members():
     rng, population = np.random.default_rng(5), Tardos(seed=3)
     p, people = population.frequencies(4_000), population.people(600, 4_000, np.random.default_rng(6))
     released = people[:60].mean(axis=0) + 0.02 * rng.standard_normal(4_000)
@@ -184,7 +184,7 @@ def test_holm_and_benjamini_hochberg_are_those_of_a_loop():
     np.testing.assert_allclose(benjamini_hochberg(p)[order], np.minimum(1.0, up))
 
 
-def test_what_was_left_out_clipped_or_estimated_is_said():
+def test_notes_state_left_out_clipped_and_estimated_data():
     rng = np.random.default_rng(0)
     people = rng.integers(0, 2, (3, 40))
     p = np.where(np.arange(40) < 5, 0.0, 0.5)
@@ -212,7 +212,7 @@ PEOPLE = np.eye(3, dtype=int)
         ({"frequencies": [0.5] * 2}, "released"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options, argument):
+def test_inconsistent_options_are_refused(options, argument):
     with pytest.raises(ParameterError) as caught:
         trace([0.4, 0.5, 0.6], PEOPLE, **options)
     assert argument in np.ravel(caught.value.argument)

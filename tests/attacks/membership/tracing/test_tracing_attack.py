@@ -41,7 +41,7 @@ def test_members_score_higher(statistic, kind):
 
 
 @every_statistic
-def test_a_run_is_scored_alike_in_any_company_and_by_a_pickled_scorer(statistic):
+def test_pickled_scorers_score_each_run_independently(statistic):
     scorer = pickle.loads(pickle.dumps(fitted(PRIVATE, statistic=statistic)))
     values = PRIVATE.release(PRIVATE.worst_case().d0, 7, np.random.default_rng(0)).values
     values.flags.writeable = False
@@ -60,7 +60,7 @@ def test_the_exact_ratio_is_what_auto_takes():
 
 
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 3.0])
-def test_measured_z_is_never_above_mu_even_for_a_person_who_is_the_rule_s_worst(multiplier):
+def test_measured_z_never_exceeds_mu(multiplier):
     """Nearly no strangers: the pair of the claim, but for one stranger."""
     runs = 2_000
     for n, value in ((2, 0.5), (50, 0.5), (50, 0.02)):
@@ -86,7 +86,7 @@ def test_exact_and_rounded_means_are_refuted_as_private_ones(decimals, without_p
     assert result.attack == "tracing"
 
 
-def test_rounded_means_give_away_less_than_exact_ones(without_power):
+def test_rounded_means_leak_less_than_exact_ones(without_power):
     bounds = [
         audit(
             ColumnMeans(50, 150, noise="none", decimals=decimals, population=Uniform()),

@@ -70,7 +70,7 @@ def example(runs=4, people=9, d=23):
 
 
 @pytest.mark.parametrize("name", list(TWINS))
-def test_scores_are_those_of_a_loop_in_every_form_of_the_arguments(name):
+def test_scores_are_those_of_a_loop_for_all_forms_of_arguments(name):
     statistic, slow = TWINS[name]
     released, people, p = example()
     wanted = np.array([[slow(y, q, p) for y in people] for q in released])
@@ -81,7 +81,7 @@ def test_scores_are_those_of_a_loop_in_every_form_of_the_arguments(name):
     np.testing.assert_allclose(statistic.score(released[1], packed, p), wanted[1], rtol=1e-9, atol=1e-12)
 
 
-def test_packed_people_are_the_same_in_blocks_and_need_a_bit_an_attribute():
+def test_packed_people_need_one_bit_per_attribute_also_in_blocks():
     people = np.random.default_rng(0).integers(0, 2, (37, 1_003))
     whole = PackedPeople.of(people)
     parts = PackedPeople.of_blocks(people[i : i + 10] for i in range(0, 37, 10))
@@ -102,7 +102,7 @@ def test_exact_ratio_is_that_of_the_laws_of_the_mechanism(kind):
     np.testing.assert_allclose(seen, wanted, rtol=1e-9, atol=1e-9)
 
 
-def test_homer_standardised_by_other_people_is_the_inner_product_with_equal_weights():
+def test_standardised_homer_is_the_uniform_inner_product():
     released, people, p = example()
     inside = np.clip(released, 0.0, 1.0)
     both = [s.linear(inside, p).standardised(p).scores(people) for s in (Homer(), InnerProduct())]
@@ -166,7 +166,7 @@ def z_of(out, in_):
 
 
 @pytest.mark.parametrize("key", list(KNOWN), ids=str)
-def test_members_lie_as_far_from_strangers_as_the_formula_says(scored, key):
+def test_separation_of_members_is_that_of_the_formula(scored, key):
     population, s, statistic = key
     p = (ConstantFrequencies() if population == "half" else SPREAD).frequencies(D)
     if statistic == "homer":
@@ -179,7 +179,7 @@ def test_members_lie_as_far_from_strangers_as_the_formula_says(scored, key):
 
 
 @pytest.mark.parametrize("key", [key for key in KNOWN if key[2] in ("uniform", "best")], ids=str)
-def test_rate_of_members_found_at_one_false_alarm_in_a_thousand_follows(scored, key):
+def test_true_positive_rate_at_fpr_1e_3_is_that_of_the_formula(scored, key):
     """Of the normalised product the null is standard normal, and the threshold 3.09 whatever the release."""
     p = (ConstantFrequencies() if key[0] == "half" else SPREAD).frequencies(D)
     wanted = power(expected_z(p, N, key[1], weights=1.0 if key[2] == "uniform" else None), 0.001)
@@ -190,14 +190,14 @@ def test_rate_of_members_found_at_one_false_alarm_in_a_thousand_follows(scored, 
 
 
 @pytest.mark.parametrize("key", [key for key in KNOWN if key[2] in ("uniform", "best")], ids=str)
-def test_normalised_products_of_strangers_are_standard_normal(scored, key):
+def test_normalised_products_of_non_members_are_standard_normal(scored, key):
     out = scored[key][0]
     assert stats.kstest(out, "norm").pvalue > FALSE_ALARM
     seen = np.bincount(np.digitize(out, stats.norm.ppf(np.arange(1, 20) / 20)), minlength=20)
     assert stats.chisquare(seen).pvalue > FALSE_ALARM
 
 
-def test_the_closed_form_is_the_ratio_over_all_columns_and_best_weights_are_best():
+def test_best_weights_attain_the_closed_form_and_are_best():
     for population in (ConstantFrequencies(), SPREAD, Tardos()):
         p = population.frequencies(500)
         v = p * (1 - p)
@@ -209,7 +209,7 @@ def test_the_closed_form_is_the_ratio_over_all_columns_and_best_weights_are_best
     assert expected_z(SPREAD.frequencies(500), N) == pytest.approx(math.sqrt(500 / N), rel=1e-12)
 
 
-def test_strangers_hide_a_person_at_least_as_much_as_the_noise_does():
+def test_non_members_hide_a_person_at_least_as_much_as_noise():
     """z <= mu / 2, nearly attained at frequencies of 1/2 under much noise."""
     for population in (ConstantFrequencies(), SPREAD, Tardos()):
         for d, n, s in ((50, 10, 0.1), (2_000, 100, 0.01), (500, 1_000, 1.0)):
@@ -220,7 +220,7 @@ def test_strangers_hide_a_person_at_least_as_much_as_the_noise_does():
     )
 
 
-def test_the_exact_ratio_beats_the_plain_one_where_noise_misleads_it():
+def test_the_exact_ratio_beats_the_plain_one_under_noise():
     """At one false alarm in twenty, under noise, frequencies near 0 and 1; members that one finds and the other does
     not, by the sign test."""
     n, d, s, runs = 20, 300, 0.1, 1_000
@@ -241,7 +241,7 @@ def test_the_exact_ratio_beats_the_plain_one_where_noise_misleads_it():
 
 
 @pytest.mark.parametrize("name", list(catalogue))
-def test_constant_columns_count_for_nothing(name):
+def test_constant_columns_have_no_effect(name):
     built = catalogue.build(name, **({"means": ColumnMeans(4, 4, scale=0.1)} if name.startswith("exact") else {}))
     with_constants = built.linear([0.4, 0.7, 0.3, 0.9], [0.0, 0.5, 1.0, 0.4])
     assert with_constants.slopes[[0, 2]].tolist() == [0.0, 0.0]
@@ -264,7 +264,7 @@ def test_constant_columns_count_for_nothing(name):
         ([0.5, 0.5], [0, 1], [0.5, 0.5], "people"),
     ],
 )
-def test_arguments_that_do_not_fit_are_named(name, released, people, p, argument):
+def test_inconsistent_arguments_are_refused(name, released, people, p, argument):
     built = catalogue.build(name, **({"means": ColumnMeans(4, 2, scale=0.1)} if name.startswith("exact") else {}))
     with pytest.raises(ParameterError) as caught:
         built.score(released, people, p)

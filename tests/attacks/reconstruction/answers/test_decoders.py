@@ -53,7 +53,7 @@ def test_exact_answers_to_enough_queries_give_every_bit(decoder):
 
 
 @each
-def test_runs_are_decoded_as_if_each_were_alone(decoder):
+def test_runs_are_decoded_independently(decoder):
     queries, _, answers = asked(6, 20, runs=3, noise=1.0)
     answers[1, 4] = np.nan
     together = decoder.decode(queries, answers)
@@ -64,7 +64,7 @@ def test_runs_are_decoded_as_if_each_were_alone(decoder):
 
 
 @each
-def test_a_query_without_an_answer_is_one_that_was_not_asked(decoder):
+def test_an_unanswered_query_has_no_effect(decoder):
     queries, _, answers = asked(6, 20, noise=1.0)
     answers[0, [3, 7]] = np.nan
     kept = np.delete(np.arange(20), [3, 7])
@@ -73,7 +73,7 @@ def test_a_query_without_an_answer_is_one_that_was_not_asked(decoder):
 
 
 @each
-def test_a_record_that_no_query_counts_has_no_guess_and_the_note_says_so(decoder):
+def test_a_record_that_no_query_counts_has_no_guess_but_a_note(decoder):
     queries, bits, _ = asked(6, 20)
     queries[:, 2] = 0
     found = decoder.decode(queries, bits @ queries.T)
@@ -86,7 +86,7 @@ def test_a_record_that_no_query_counts_has_no_guess_and_the_note_says_so(decoder
 
 
 @each
-def test_too_few_queries_say_what_they_fix(decoder):
+def test_notes_state_what_too_few_queries_determine(decoder):
     queries, _bits, answers = asked(8, 3)
     found = decoder.decode(queries, answers)
     assert "3 queries fix 3 combinations of 8 bits" in found.notes[0]
@@ -95,7 +95,7 @@ def test_too_few_queries_say_what_they_fix(decoder):
 
 @each
 @pytest.mark.parametrize("bit", [0, 1])
-def test_a_constant_column_is_found(decoder, bit):
+def test_a_constant_column_is_recovered(decoder, bit):
     queries, _, _ = asked(8, 30)
     assert decoder.decode(queries, queries.sum(axis=1) * bit).bits.tolist() == [[bool(bit)] * 8]
 
@@ -109,7 +109,7 @@ def test_a_constant_column_is_found(decoder, bit):
         ([[1, 0]], [math.inf], "finite"),
     ],
 )
-def test_wrong_queries_and_answers_are_named(queries, answers, said):
+def test_invalid_queries_and_answers_are_refused(queries, answers, said):
     with pytest.raises(ParameterError, match=said) as error:
         BoxedLeastSquares().decode(queries, answers)
     assert error.value.argument in {"queries", "answers"}
@@ -166,7 +166,7 @@ def primal(queries, answers, *, largest):
 
 @pytest.mark.parametrize("noise", [0.5, 3.0])
 @pytest.mark.parametrize(("n", "m"), [(12, 40), (20, 8)])
-def test_duals_have_the_optimum_of_the_programmes_as_they_are_written(n, m, noise):
+def test_duals_have_the_optimum_of_the_primal_programmes(n, m, noise):
     queries, _, answers = asked(n, m, noise=noise)
     off = np.abs(L1Decoding().decode(queries, answers).values[0] @ queries.T - answers[0])
     assert off.sum() == pytest.approx(primal(queries, answers[0], largest=False), abs=1e-6)
@@ -174,7 +174,7 @@ def test_duals_have_the_optimum_of_the_programmes_as_they_are_written(n, m, nois
     assert off.max() == pytest.approx(primal(queries, answers[0], largest=True), abs=1e-6)
 
 
-def test_infeasible_answers_say_the_smallest_error_that_fits():
+def test_notes_on_infeasible_answers_state_the_smallest_error():
     queries, _, answers = asked(10, 60, noise=1.0)
     needed = primal(queries, answers[0], largest=True)
     found = LinearProgramme(error=0.5 * needed).decode(queries, answers)
@@ -186,7 +186,7 @@ def test_infeasible_answers_say_the_smallest_error_that_fits():
 
 
 @pytest.mark.parametrize("decoder", [L1Decoding, LinearProgramme, IntegerProgramme])
-def test_when_the_time_is_over_there_is_a_partial_result_that_says_so(decoder):
+def test_a_time_limit_gives_a_partial_result_with_a_note(decoder):
     queries, bits, answers = asked(60, 400, noise=6.0)
     found = decoder(time_limit=1e-4).decode(queries, answers)
     assert found.status == (DecodingStatus.TIME_LIMIT,)
@@ -195,7 +195,7 @@ def test_when_the_time_is_over_there_is_a_partial_result_that_says_so(decoder):
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
-def test_l1_decoding_survives_answers_that_are_wrong_by_any_amount_and_least_squares_does_not(share):
+def test_only_l1_decoding_survives_arbitrary_errors(share):
     """n = 100, m = 500; reference runs: 1.00 each, against 0.65, 0.61, 0.56."""
     queries, bits, answers = asked(100, 500)
     rng = np.random.default_rng(1)
@@ -253,7 +253,7 @@ def posterior(columns, queries, answers, noise, prior, power):
 
 
 @pytest.mark.parametrize("prior", [None, (0.1, 0.9, 0.5, 0.5, 0.3, 0.7, 0.2, 0.6)])
-def test_integer_programme_finds_the_best_of_all_columns_all_of_them(prior):
+def test_integer_programme_finds_all_best_columns(prior):
     columns = all_columns(8).astype(float)
     for seed in range(3):
         queries, _, answers = asked(8, 9, noise=1.5, seed=seed)
@@ -264,7 +264,7 @@ def test_integer_programme_finds_the_best_of_all_columns_all_of_them(prior):
         np.testing.assert_allclose(found.values[0], best.mean(axis=0))
 
 
-def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran_out_of_time(monkeypatch):
+def test_a_best_column_is_not_called_unique_after_a_time_limit(monkeypatch):
     solve = likelihood._Programme.solve
 
     def second_runs_out(programme, without):
@@ -278,7 +278,7 @@ def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran
     assert "it was not determined within" in found.notes[0]
 
 
-def test_integer_programme_tells_when_several_columns_are_equally_good():
+def test_integer_programme_reports_equally_good_columns():
     queries, _, answers = asked(5, 9)
     rounded = answers + np.random.default_rng(5).integers(-1, 2, answers.shape)
     bounded = IntegerProgramme(error=1.0, most_solutions=40).decode(queries, rounded)

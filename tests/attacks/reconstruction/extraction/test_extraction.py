@@ -97,12 +97,12 @@ class TestSignals:
         assert scores("zlib", model, [text])[0] == pytest.approx(bits / (-log_p.sum() / math.log(2)))
 
     @pytest.mark.parametrize("name", ["reference", "zlib", "lower-case"])
-    def test_what_was_learned_by_heart_scores_higher_than_what_was_not(self, models, name):
+    def test_memorised_texts_score_higher_than_others(self, models, name):
         unseen = [f"Hi Ada, the code of my door is {code:06d}. Ben\n" for code in range(111111, 999999, 80808)]
         seen, not_seen = (scores(name, models[0], texts, models[2]) for texts in (PLANTED, unseen))
         assert seen.min() > not_seen.max() if name == "reference" else seen.mean() > not_seen.mean()
 
-    def test_bad_input_is_named(self, models):
+    def test_invalid_input_is_refused(self, models):
         with pytest.raises(UnknownNameError, match="unknown signal"):
             scores("loss", models[0], ["Hi"])
         for arguments, argument in (
@@ -118,7 +118,7 @@ class TestSignals:
 
 
 class TestExtraction:
-    def test_codes_come_out_of_the_model_that_saw_them_and_of_no_other(self, models):
+    def test_codes_are_extracted_only_from_the_model_trained_on_them(self, models):
         attack = Extraction(TextSampling(45), n_texts=100, keep=30, rounds=5, stop="\n")
         found, without = (attack.run(m, np.random.default_rng(1), reference=models[2]) for m in models[:2])
         assert found.holds(CODES).mean() > 0.5
@@ -135,7 +135,7 @@ class TestExtraction:
         assert found.n_rounds < 10
         assert set(found.texts) == {"ababab", "bababa"}
 
-    def test_bad_input_is_named(self, models):
+    def test_invalid_input_is_refused(self, models):
         with pytest.raises(ParameterError, match="stop must not end every text"):
             Extraction(TextSampling(4), n_texts=3, stop="H", prompt="Hi").run(
                 models[0], np.random.default_rng(0), reference=models[2]
@@ -147,14 +147,14 @@ class TestExtraction:
 
 
 class TestExposure:
-    def test_rank_one_of_1024_is_ten_bits_and_a_canary_that_was_never_there_1_443(self):
+    def test_exposure_of_known_and_of_uniform_ranks(self):
         assert exposure_of_rank(1, 1024) == 10.0
         for size in (1, 7, 1024):
             mean = exposure_of_rank(np.arange(1, size + 1), size).mean()
             assert mean_exposure_without(size) == pytest.approx(mean, abs=1e-12)
         assert mean_exposure_without(10**12) == pytest.approx(1 / math.log(2), abs=1e-9)
 
-    def test_ranks_count_what_is_at_least_as_likely(self):
+    def test_ranks_count_candidates_at_least_as_likely(self):
         assert ranks([3.0, 5.0, 3.0, 1.0], 0) == 3
         assert ranks([[0.0, 1.0], [1.0, 0.0]], [1, 1]).tolist() == [1, 2]
 
@@ -180,7 +180,7 @@ class TestExposure:
         assert middle.value == pytest.approx(1.0, abs=0.1)
         assert middle.sampled == pytest.approx(1.0, abs=0.01)
 
-    def test_the_ceiling_is_the_known_formula_for_pure_guarantees_and_lies_between_for_others(self):
+    def test_the_ceiling_of_pure_guarantees_is_the_known_formula(self):
         for epsilon, size in product((0.1, 1.0, 4.0), (2, 10, 1024)):
             known = math.exp(epsilon) / (math.exp(epsilon) + size - 1)
             assert most_often_first(PureDP(epsilon), size) == pytest.approx(known, rel=1e-9)
@@ -197,7 +197,7 @@ class TestExposure:
             (lambda: extrapolated_exposure(0.0, [1.0, 2.0]), "samples"),
         ],
     )
-    def test_bad_input_is_named(self, make, argument):
+    def test_invalid_input_is_refused(self, make, argument):
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.argument == argument
@@ -213,7 +213,7 @@ def target(epsilon, relation="replace_one", candidates=COLOURS, **options):
 
 
 class TestSecretSharer:
-    def test_a_private_model_obeys_the_ceiling_and_one_without_noise_breaks_it(self):
+    def test_only_a_model_without_noise_exceeds_the_ceiling(self):
         size, n_rounds = len(COLOURS), 3_000
         firsts = {}
         for epsilon in (2.0, 400.0):
@@ -225,7 +225,7 @@ class TestSecretSharer:
         assert stats.binomtest(firsts[400.0], n_rounds, ceiling, alternative="greater").pvalue < FALSE_ALARM
         assert firsts[400.0] == n_rounds
 
-    def test_ranks_within_r_give_a_bound_below_the_claim_and_above_it_without_noise(self):
+    def test_ranks_within_r_exceed_the_claim_only_without_noise(self):
         bound, statement = Reconstruction(candidates=len(COLOURS)), Statement(PureDP(2.0, "replace_one"), delta=0.0)
         fixed = bound.fix(statement, None, (2_000,))
         shown = {}
@@ -249,7 +249,7 @@ class TestSecretSharer:
         first = int((found == 1).sum())
         assert stats.binomtest(first, 3_000, 1 / len(COLOURS), alternative="greater").pvalue > FALSE_ALARM
 
-    def test_the_reconstruction_game_plays_it_and_it_is_right_no_more_often_than_the_best_guess(self):
+    def test_secret_sharer_is_at_most_as_successful_as_maximum_likelihood(self):
         one = target(4.0)
         found = {
             name: reconstruction_game(one.mechanism, one.secret, attack=name, n_rounds=2_000, seed=4)
@@ -262,7 +262,7 @@ class TestSecretSharer:
         assert rates["maximum-likelihood"] < limit
         assert found["secret-sharer"].prior_success == pytest.approx(1 / len(COLOURS))
 
-    def test_where_it_cannot_be_used_it_says_why(self):
+    def test_unusable_targets_are_refused_with_the_reason(self):
         attack, texts = SecretSharer(), ["red blue", ""]
         counts = NGramCounts(1.0, n=2, alphabet=WORDS)
         for wrong, said in (

@@ -60,7 +60,7 @@ def test_certain_people_are_those_who_are_in_every_block(number):
     assert not len(found.open)
 
 
-def test_everybody_in_the_block_of_seven_is_certain_and_a_widow_of_84_is_not_there():
+def test_all_people_of_the_block_of_seven_are_certain():
     published = seven()
     assert len(certain_people(published).people) == 7
     assert decide(published, at_least_one(group(sex="male", race="Black", ages=84))) == "certain"
@@ -80,7 +80,7 @@ def test_claims_in_words():
         Claim(women)
 
 
-def test_nothing_is_concluded_from_tables_that_contradict_themselves_or_when_time_runs_out():
+def test_contradictions_and_time_limits_decide_no_claim():
     impossible = PublishedTables.of(SMALL, {GroupCount(): 3, GroupCount(WOMEN): 4})
     with pytest.raises(AttackError, match="every claim would hold: they contradict each other"):
         decide(impossible, at_least_one(WOMEN))
@@ -92,7 +92,7 @@ def test_nothing_is_concluded_from_tables_that_contradict_themselves_or_when_tim
         certain_people(published, seconds=1e-9)
 
 
-def test_people_of_whom_time_does_not_allow_to_say_it_are_left_open(monkeypatch):
+def test_people_undecided_at_the_time_limit_are_left_open(monkeypatch):
     clock = iter(np.arange(0.0, 1000.0, 0.5))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     found = certain_people(seven(), seconds=4.0)
@@ -129,7 +129,7 @@ def test_tables_of_a_block_have_no_conflict():
     assert conflict(PublishedTables.about(TABLES, BLOCKS[11])) is None
 
 
-def test_a_conflict_says_with_how_many_people_and_whether_time_ran_out(monkeypatch):
+def test_a_conflict_states_its_people_and_its_time_limit(monkeypatch):
     published = PublishedTables.of(SMALL, {GroupCount(WOMEN): 3, MeanAge(WOMEN): 23.0}, n_people=2)
     found = conflict(published)
     assert str(found).splitlines()[:2] == [

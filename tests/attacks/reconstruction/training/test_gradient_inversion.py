@@ -66,7 +66,7 @@ def test_clipping_hides_neither_the_example_nor_its_label():
     assert found.y == y
 
 
-def test_a_prior_makes_noise_cost_no_more_than_guessing_blindly():
+def test_a_prior_limits_the_error_to_that_of_the_prior_mean():
     """Error against noise, beside the closed form, and beside the prior mean: exact without noise, blind with much."""
     model = MultiLayerPerceptron(8, 3, hidden=(16,))
     rng = np.random.default_rng(3)
@@ -86,7 +86,7 @@ def test_a_prior_makes_noise_cost_no_more_than_guessing_blindly():
     assert errors[1.0][0] > 0.9 * blind
 
 
-def test_dead_units_and_wrong_shapes_are_said():
+def test_dead_units_and_wrong_shapes_are_reported():
     dead = np.zeros((1, RELU.n_parameters))
     RELU.layers[0].of(dead)[:, :, -1] = -1.0
     _, X, y = some(RELU, 1)
@@ -105,7 +105,7 @@ def test_dead_units_and_wrong_shapes_are_said():
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_imprint_gives_every_example_that_is_alone_in_its_bin_and_as_many_as_expected():
+def test_an_imprint_recovers_examples_alone_in_their_bin():
     model = MultiLayerPerceptron(12, 4, hidden=(200,), activation="relu")
     rng = np.random.default_rng(5)
     trap = Imprint.from_public(model, rng.normal(size=(20_000, 12)))
@@ -139,7 +139,7 @@ def test_an_imprint_needs_a_layer_of_relus_and_increasing_cuts():
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_the_turn_of_a_gradient_is_its_difference_quotient(model):
+def test_hessian_vector_product_is_the_difference_quotient(model):
     parameters, X, y = some(model, 1, seed=8)
     along = np.random.default_rng(9).normal(size=(1, model.n_parameters))
 
@@ -199,7 +199,7 @@ def test_guesses_are_assigned_so_that_the_errors_are_least():
         matched_errors([[1.0, 2.0]], truths)
 
 
-def test_matching_refuses_what_says_nothing():
+def test_matching_refuses_invalid_gradients_and_options():
     model = MultiLayerPerceptron(4, 3, hidden=(5,))
     parameters, rng = np.zeros(model.n_parameters), np.random.default_rng(0)
     for call, argument in [

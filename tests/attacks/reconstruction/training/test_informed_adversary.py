@@ -74,7 +74,7 @@ def test_the_minimiser_is_one(loss):
         ("softmax", LogisticRegression(C=2.0, tol=1e-14, solver="newton-cg", max_iter=1000), 0.5),
     ],
 )
-def test_records_come_out_of_scikit_learn(loss, estimator, strength):
+def test_records_are_recovered_from_scikit_learn(loss, estimator, strength):
     """As published there: the table of penalties in `Regression` is right, to the 1e-6 that is asked of the attack."""
     estimator.fit(X, TARGETS[loss])
     coefficients = np.column_stack([np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)]).ravel()
@@ -84,7 +84,7 @@ def test_records_come_out_of_scikit_learn(loss, estimator, strength):
     np.testing.assert_allclose(found.y[0], TARGETS[loss][3], atol=1e-6)
 
 
-def test_a_solver_that_stops_early_spoils_it_as_much_as_is_said():
+def test_solver_error_is_the_measured_error():
     model, y = Regression("logistic", strength=0.1), TARGETS["logistic"]
     exact = model.minimise(X, y)
     assert solver_error(model, exact, X, y, 7).error < 1e-12
@@ -101,7 +101,7 @@ def test_a_solver_that_stops_early_spoils_it_as_much_as_is_said():
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "softmax"])
-def test_without_intercept_there_is_the_direction_only_and_an_anchor_gives_the_length(loss):
+def test_without_intercept_only_an_anchor_gives_the_length(loss):
     model = Regression(loss, strength=0.2, intercept=False, n_classes=4)
     coefficients = model.minimise(X, TARGETS[loss])
     found = InformedAdversary(model, *without(0, loss)).recover(coefficients)
@@ -113,7 +113,7 @@ def test_without_intercept_there_is_the_direction_only_and_an_anchor_gives_the_l
     np.testing.assert_allclose(anchored.y[0], TARGETS[loss][0], atol=1e-11)
 
 
-def test_noise_of_output_perturbation_hides_what_its_coefficients_alone_would_show():
+def test_output_perturbation_hides_a_record_that_is_exact_without_noise():
     """The model of Chaudhuri et al. has no intercept; rows with a constant last attribute serve as one."""
     rows = np.column_stack([X, np.ones(50)])
     rows /= 2.0 * np.linalg.norm(rows, axis=1).max()
@@ -146,14 +146,14 @@ def test_the_error_under_little_noise_is_as_computed(loss):
     assert abs(measured / curve.error(1e-6) - 1.0) < 0.08  # 4,000 runs of 5 attributes: far above 5 standard errors
 
 
-def test_what_is_guessed_blindly_is_the_fullest_window():
+def test_prior_success_is_the_share_in_the_fullest_window():
     values, tolerance = RNG.normal(size=60), 0.25
     brute = max(np.mean(np.abs(values - centre) <= tolerance) for centre in np.linspace(-4, 4, 2_001))
     assert prior_success(values, tolerance=tolerance) == pytest.approx(brute, abs=1 / 60 + 1e-12)
     assert prior_success(values, tolerance=tolerance) >= brute
 
 
-def test_who_is_not_in_the_data_leaves_nothing():
+def test_a_record_outside_the_data_cannot_be_recovered():
     """The release of a population without the person: there is nothing to recover, and the attack says so."""
     model = Regression("squared", strength=0.1)
     others = without(0, "squared")
@@ -161,7 +161,7 @@ def test_who_is_not_in_the_data_leaves_nothing():
         InformedAdversary(model, *others).recover(model.minimise(*others))
 
 
-def test_a_record_that_is_fitted_exactly_cannot_be_recovered_and_the_reason_is_said():
+def test_a_record_that_is_fitted_exactly_cannot_be_recovered():
     few, y = X[:5], TARGETS["squared"][:5]
     with pytest.raises(AttackError, match="4 known records and 6 coefficients"):
         InformedAdversary(Regression(), few[1:], y[1:]).recover(Regression().minimise(few, y))
@@ -177,7 +177,7 @@ def test_a_record_that_is_fitted_exactly_cannot_be_recovered_and_the_reason_is_s
     np.testing.assert_allclose(found.x[0], marked[0], atol=1e-9)
 
 
-def test_wrong_input_is_refused_by_name():
+def test_invalid_input_is_refused_with_its_argument():
     model, y = Regression("logistic"), TARGETS["logistic"]
     adversary = InformedAdversary(model, X, y)
     for call, argument in [

@@ -50,7 +50,7 @@ def test_a_simplex_of_gradients_is_guessed_as_often_as_theory_says(mu, score):
     assert right / rounds < 1.0 - ceiling.tradeoff(0.1) + 5.0 / np.sqrt(rounds)
 
 
-def test_theory_is_0_915_of_the_ceiling_for_a_simplex_and_0_866_at_right_angles():
+def test_theory_attains_the_known_shares_of_the_ceiling():
     mu = np.linspace(0.05, 4.0, 80)
     ceiling = ndtr(ndtri(0.1) + mu)
     for success, least in ((simplex_success, 0.915), (orthogonal_success, 0.866)):
@@ -119,7 +119,7 @@ def test_the_likelihood_of_samples_is_exact_where_the_others_add_nothing(samplin
 @pytest.mark.parametrize(
     ("sampling", "options"), [("poisson", {"sampling_probability": 0.5}), ("fixed-size", {}), ("shuffled", {})]
 )
-def test_samples_are_attacked_with_success_and_never_above_the_ceiling(sampling, options, score):
+def test_success_on_sampled_batches_lies_between_chance_and_ceiling(sampling, options, score):
     relation = "add_remove" if sampling == "poisson" else "zero_out"
     if sampling != "poisson":
         options = {"n_records": 12}
@@ -130,7 +130,7 @@ def test_samples_are_attacked_with_success_and_never_above_the_ceiling(sampling,
     assert binom.sf(right - 1, rounds, min(1.0, 1.0 - mechanism.guarantee().tradeoff(0.1))) > FALSE_ALARM
 
 
-def test_short_gradients_are_favoured_against_by_the_product_and_not_by_the_likelihood():
+def test_only_the_product_is_biased_against_short_gradients():
     """A clipped gradient of length 1 against one of 0.1: products point to the long one, whatever was trained on."""
     secret = OneOf.in_record((X, Y), 0, [(8.0 * np.eye(9)[0], 1), (0.2 * np.eye(9)[0], 1)])
     rounds = 1000
@@ -154,7 +154,7 @@ def test_a_prior_and_a_tolerance_are_used():
     assert set(PriorAware().fit(near, RNG).guess(outputs)) == {1}
 
 
-def test_targets_that_it_cannot_attack_are_refused_with_the_reason():
+def test_unusable_targets_are_refused_with_the_reason():
     secret = OneOf.in_record((X, Y), 0, CORNERS)
     for mechanism, what, reason in [
         (Laplace(1.0), secret, "Laplace lacks"),
