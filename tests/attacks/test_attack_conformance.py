@@ -21,7 +21,7 @@ from dpassay.attacks.membership.synthetic_data import TableAttack
 from dpassay.attacks.membership.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
 SWAPPED = Neighbours(1.5, 0.0, "add_remove")
@@ -174,11 +174,6 @@ def test_an_attack_is_chosen_by_name_or_given() -> None:
     name, attack = choose(LikelihoodRatio(), OPEN)
     assert name == "likelihood-ratio"
     assert isinstance(attack, LikelihoodRatio)
-
-
-def test_the_likelihood_ratio_of_an_unknown_law_is_refused() -> None:
-    with pytest.raises(AttackError, match="the law of BlackBox is not known"):
-        choose("likelihood-ratio", BLACK)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_ones() -> None:

@@ -12,7 +12,7 @@ from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
 from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
 from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core.errors import AttackError
 
 
 def learned(law: str, n: int = 20_000, **options: object):
@@ -153,8 +153,8 @@ def test_a_constant_column_changes_nothing() -> None:
 @pytest.mark.parametrize("model", [pytest.param("auto", marks=pytest.mark.slow), "logistic", "boosting", "forest"])
 def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
-    pilot = outputs(rng.normal(size=(1_500, 3)), rng.normal(0.3, 1.0, size=(1_500, 3)))
-    fresh = Outputs(rng.normal(size=(5_000, 3)))
+    pilot = outputs(rng.normal(size=(600, 3)), rng.normal(0.3, 1.0, size=(600, 3)))
+    fresh = Outputs(rng.normal(size=(1_000, 3)))
     found = []
     for threads in (1, 4):
         with threadpool_limits(threads):
@@ -235,17 +235,6 @@ def test_a_table_of_continuous_outputs_is_refused() -> None:
     values = np.random.default_rng(0).normal(size=100)
     with pytest.raises(AttackError, match=r"'table' counts each distinct output.*model='auto'"):
         Classifier(model="table").fit(TARGET, *outputs(values, values), np.random.default_rng(0))
-
-
-def test_outputs_that_are_not_numbers_are_refused() -> None:
-    values = np.array(["yes", "no"] * 50)
-    with pytest.raises(AttackError, match=r"not numbers.*Outputs\.events"):
-        Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
-
-
-def test_unknown_features_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"unknown features 'raw'.*coordinates"):
-        Classifier(features="raw")
 
 
 def test_cells_agree_with_a_dictionary_of_rows() -> None:

@@ -109,16 +109,16 @@ def test_impossible_outputs_settle_the_side_and_never_give_nan() -> None:
     assert scores_of(table, np.zeros(5), 0, 1).tolist() == [inf, -inf, 0.0, 2.0, 0.0]
 
 
-def test_a_nan_density_is_refused() -> None:
-    table = Table((np.array([0.0, np.nan]), np.zeros(2)))
-    with pytest.raises(AttackError, match=r"log_density is NaN for 1 of 2 outputs.*classifier"):
-        scores_of(table, np.zeros(2), 0, 1)
-
-
-def test_a_density_for_each_coordinate_is_refused() -> None:
-    table = Table((np.zeros((3, 2)), np.zeros((3, 2))))
-    with pytest.raises(AttackError, match=r"shape \(3,\), but returned shape \(3, 2\)"):
-        scores_of(table, np.zeros((3, 2)), 0, 1)
+@pytest.mark.parametrize(
+    ("log_p", "message"),
+    [
+        (np.array([0.0, np.nan]), r"log_density is NaN for 1 of 2 outputs.*classifier"),
+        (np.zeros((2, 3)), r"shape \(2,\), but returned shape \(2, 3\)"),
+    ],
+)
+def test_nan_and_densities_of_coordinates_are_refused(log_p: np.ndarray, message: str) -> None:
+    with pytest.raises(AttackError, match=message):
+        scores_of(Table((log_p, np.zeros_like(log_p, shape=log_p.shape))), np.zeros(log_p.shape), 0, 1)
 
 
 def test_swapping_the_sides_swaps_the_sign() -> None:

@@ -26,7 +26,7 @@ from dpassay.audit.games import reconstruction_game
 from dpassay.mechanisms import Gaussian, KAryRandomizedResponse, Laplace, Neighbours, Outputs
 from dpassay.mechanisms.accounting import PureDP
 from dpassay.mechanisms.adapters.functions.function import FunctionMechanism
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core.errors import AttackError
 from dpassay.mechanisms.noise.counts import GaussianSubsetCounts
 
 FALSE_ALARM = 1e-6
@@ -137,12 +137,11 @@ def test_auto_refutes_only_the_broken_function(without_power):
 
 @pytest.mark.parametrize("features", ["auto", pytest.param("coordinates", marks=pytest.mark.slow)])
 def test_workers_change_nothing(features):
-    mechanism, attack = (
-        Laplace(epsilon=2.0, relation="replace_one"),
-        LearnedReconstruction(pilot_runs=200, features=features),
-    )
+    attack, secret = LearnedReconstruction(pilot_runs=200, features=features), OneOf(QUARTERS)
     options = {"attack": attack, "n_rounds": 2_000, "seed": 0}
-    played = [reconstruction_game(mechanism, OneOf(QUARTERS), **options, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    played = [
+        reconstruction_game(Laplace(2.0, relation="replace_one"), secret, **options, n_jobs=n_jobs) for n_jobs in (1, 2)
+    ]
     assert played[0] == played[1]
 
 
@@ -237,9 +236,6 @@ def test_unusable_outputs_are_refused(values, message):
 
 
 def test_other_secrets_are_refused():
-    with pytest.raises(ParameterError, match="pilot_runs"):
-        LearnedReconstruction(pilot_runs=29)
-
     class Another(Secret):
         prior_success = 0.5
 
@@ -247,9 +243,7 @@ def test_other_secrets_are_refused():
             return iter(())
 
     claimed = FunctionMechanism(noisy_sum, claim=PureDP(1.0), neighbours=Neighbours([0], [1], "replace_one"))
-    with pytest.raises(
-        AttackError, match="no reconstruction attack of the library guesses Another from what FunctionMechanism"
-    ):
+    with pytest.raises(AttackError, match="no reconstruction attack of the library guesses Another from what Function"):
         choose("auto", SecretTarget(claimed, Another()))
 
 

@@ -211,7 +211,6 @@ def test_matching_refuses_invalid_gradients_and_options():
         (lambda: GradientMatching(model).recover(parameters, np.ones((1, len(parameters))), [[7]], rng), "y"),
         (lambda: GradientMatching(model, distance="cosine", noise_sd=1.0), "noise_sd"),
         (lambda: GradientMatching(model, sd=0.0), "sd"),
-        (lambda: GradientMatching(model, restarts=0), "restarts"),
     ]:
         with pytest.raises(ParameterError) as refused:
             call()

@@ -187,7 +187,6 @@ def test_invalid_input_is_refused_with_its_argument():
         (lambda: InformedAdversary(Regression("poisson"), X, y - 0.5), "y"),
         (lambda: InformedAdversary(model, X, y, anchor=(5, 1.0)), "anchor"),
         (lambda: InformedAdversary(model, X, y, anchor=(0, 0.0)), "anchor"),
-        (lambda: Regression("hinge"), "loss"),
         (lambda: PerturbedOutput(Regression(intercept=False), X, y), "regression"),
         (lambda: PerturbedOutput(Regression(), X, y, record=50), "record"),
         (lambda: solver_error(Regression(intercept=False), np.zeros(5), X, y, 0), "regression"),
