@@ -1,4 +1,4 @@
-"""What adversaries may ask of a trainer: who can answer what, and what is said of one that cannot."""
+"""Capabilities of trainers: which trainer has which, and the errors for those that lack one."""
 
 import ast
 from pathlib import Path
@@ -56,9 +56,9 @@ def ours(**options):
 
 
 def test_every_protocol_of_the_module_is_listed_here():
-    found = [one for one in vars(capabilities).values() if getattr(one, "_is_protocol", False)]
-    asked = {one.__name__ for one in found if one.__module__ == capabilities.__name__}
-    assert asked == {one.__name__ for one in EVERY} | {"SupportsTrainer"}
+    result = [one for one in vars(capabilities).values() if getattr(one, "_is_protocol", False)]
+    required = {one.__name__ for one in result if one.__module__ == capabilities.__name__}
+    assert required == {one.__name__ for one in EVERY} | {"SupportsTrainer"}
 
 
 @pytest.mark.parametrize("capability", EVERY)
@@ -100,7 +100,7 @@ def test_an_estimator_takes_examples_but_no_gradients():
 
 
 class Summing:
-    """Somebody else's trainer: one noisy sum of gradients, and nothing that adversaries have no use for."""
+    """A foreign trainer: one noisy sum of gradients, and only the members that attacks use."""
 
     relation, clip_norm, n_parameters, steps, noise_multiplier = Relation.ADD_REMOVE, 2.0, 30, 4, 0.5
     scheme = FullBatch(expected_batch_size=1)
@@ -119,9 +119,9 @@ class Summing:
         return TrainingData(np.zeros((0, 1)), np.zeros(0))
 
     def showing(self, directions):
-        found = Summing()
-        found.directions = directions
-        return found
+        result = Summing()
+        result.directions = directions
+        return result
 
     def release_subsets(self, records, inclusion, rng):
         sums = inclusion[:, records.n_examples :] @ records.gradients / self.clip_norm
@@ -163,9 +163,9 @@ def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
 @pytest.mark.parametrize("name", list(canaries))
 def test_a_canary_uses_only_declared_capabilities(name):
     """It is made for a trainer that has nothing but what the capabilities say."""
-    asked = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
+    required = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
     trainer = ours()
-    bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in asked})()
+    bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in required})()
     data = TrainingData(X * [1, 1, 0, 1], Y)
     canary = canaries.build(name)
     for side, wanted in zip(canary._sides(data, bare), canary._sides(data, trainer), strict=True):

@@ -51,10 +51,10 @@ def play(mechanism, secret, attack, rounds=ROUNDS, seed=0):
 def test_success_on_a_noisy_model_stays_below_the_claim(values):
     mechanism = learner(noise_multiplier=4.0)
     secret = OneOf.in_record((DATA, LABELS), 7, values)
-    found = play(mechanism, secret, ModelConfidence())
+    successes = play(mechanism, secret, ModelConfidence())
     allowed = 1.0 - float(mechanism.guarantee().tradeoff(np.array([0.5]))[0])
-    assert found.n_success <= stats.binom.isf(1e-6, ROUNDS, allowed)
-    assert found.n_success > stats.binom.isf(1e-3, ROUNDS, 0.5)  # and more than chance
+    assert successes.n_success <= stats.binom.isf(1e-6, ROUNDS, allowed)
+    assert successes.n_success > stats.binom.isf(1e-3, ROUNDS, 0.5)  # and more than chance
 
 
 def test_models_without_noise_leak_the_label_and_noisy_ones_the_prior():
@@ -67,8 +67,8 @@ def test_models_without_noise_leak_the_label_and_noisy_ones_the_prior():
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (8, 2.0)])
 def test_randomised_response_is_guessed_as_often_as_its_optimum(k, epsilon):
     mechanism = KAryRandomizedResponse(epsilon=epsilon, k=k)
-    found = play(mechanism, OneOf.in_record([0, 1], 1, range(k)), catalogue.build("maximum-likelihood"), 4000)
-    assert stats.binomtest(found.n_success, 4000, np.exp(epsilon) / (np.exp(epsilon) + k - 1)).pvalue > 1e-6
+    successes = play(mechanism, OneOf.in_record([0, 1], 1, range(k)), catalogue.build("maximum-likelihood"), 4000)
+    assert stats.binomtest(successes.n_success, 4000, np.exp(epsilon) / (np.exp(epsilon) + k - 1)).pvalue > 1e-6
 
 
 def test_unusable_targets_are_refused():

@@ -146,8 +146,8 @@ def test_auto_takes_the_classifier_on_a_trainer_that_may_leak_elsewhere():
     broken = ExpectedBatchSizeOfData(view="trajectory")
     pair = broken.worst_case()
     options = {"trials": 400, "delta": 1e-5, "confidence": 1 - 1e-6, "seed": 1}
-    found = audit(broken, pair, **options)
-    assert (found.attack, found.verdict) == ("classifier", Verdict.VIOLATION)
+    observed = audit(broken, pair, **options)
+    assert (observed.attack, observed.verdict) == ("classifier", Verdict.VIOLATION)
     assert audit(broken, pair, attack="gradient-product", **options).verdict is not Verdict.VIOLATION
 
 
@@ -178,8 +178,8 @@ def test_canary_loss_is_minus_the_loss_of_the_final_model(view):
     outputs = both_sides(mechanism, pair, 5)[1]
     x, label = differing(pair)[1].X[0], int(differing(pair)[1].y[0])
     last = outputs.values if view == "final" else outputs.values[:, -1]
-    wanted = [-naive_loss(parameters, x, label) for parameters in last]
-    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), wanted, rtol=1e-12)
+    expected = [-naive_loss(parameters, x, label) for parameters in last]
+    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), expected, rtol=1e-12)
 
 
 def test_swapped_labels_are_scored_by_the_difference_of_the_losses():
@@ -188,10 +188,10 @@ def test_swapped_labels_are_scored_by_the_difference_of_the_losses():
     outputs = both_sides(mechanism, pair, 5)[0]
     only0, only1 = differing(pair)
     assert np.array_equal(only0.X, only1.X)
-    wanted = [
+    expected = [
         naive_loss(p, only0.X[0], int(only0.y[0])) - naive_loss(p, only1.X[0], int(only1.y[0])) for p in outputs.values
     ]
-    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), wanted, rtol=1e-9, atol=1e-12)
+    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_the_blank_record_of_zero_out_has_no_loss():
@@ -199,8 +199,8 @@ def test_the_blank_record_of_zero_out_has_no_loss():
     pair = Mislabelled(record=4).pair(records(), mechanism)
     outputs = both_sides(mechanism, pair, 5)[0]
     x, label = differing(pair)[1].X[0], int(differing(pair)[1].y[0])
-    wanted = [-naive_loss(p, x, label) for p in outputs.values]
-    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), wanted, rtol=1e-12)
+    expected = [-naive_loss(p, x, label) for p in outputs.values]
+    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), expected, rtol=1e-12)
 
 
 def test_canary_loss_refuses_gradient_records():
@@ -245,8 +245,8 @@ def test_examples_are_projected_on_their_clipped_gradient():
     outputs = both_sides(mechanism, pair, 4)[1]
     only1 = differing(pair)[1]
     gradient = TrainedModels(MODEL, start[None]).gradients(only1.X, only1.y)[0, 0]
-    wanted = (start - outputs.values) @ gradient / np.linalg.norm(gradient)
-    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), wanted, rtol=1e-10, atol=1e-14)
+    expected = (start - outputs.values) @ gradient / np.linalg.norm(gradient)
+    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), expected, rtol=1e-10, atol=1e-14)
 
 
 def test_a_replaced_example_is_projected_on_the_gradient_difference():
@@ -258,8 +258,8 @@ def test_a_replaced_example_is_projected_on_the_gradient_difference():
         gradient = TrainedModels(MODEL, np.zeros((1, MODEL.n_parameters))).gradients(only.X, only.y)[0, 0]
         each.append(gradient * min(1.0, 0.4 / np.linalg.norm(gradient)))
     direction = each[1] - each[0]
-    wanted = -outputs.values @ direction / np.linalg.norm(direction)
-    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), wanted, rtol=1e-10, atol=1e-14)
+    expected = -outputs.values @ direction / np.linalg.norm(direction)
+    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), expected, rtol=1e-10, atol=1e-14)
 
 
 def test_canary_direction_refuses_unknown_or_equal_gradients():
@@ -305,8 +305,8 @@ def test_with_known_others_it_is_the_exact_log_likelihood_ratio(model, relation,
     mechanism = learner(model, view="trajectory", relation=relation, momentum=momentum, clip_norm=0.8)
     pair = Mislabelled(record=4).pair(records(), mechanism)
     outputs = both_sides(mechanism, pair, 3)[1]
-    wanted = [naive_log_ratio(trajectory, mechanism, pair) for trajectory in outputs.values]
-    assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), wanted, rtol=1e-8, atol=1e-9)
+    expected = [naive_log_ratio(trajectory, mechanism, pair) for trajectory in outputs.values]
+    assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), expected, rtol=1e-8, atol=1e-9)
 
 
 def test_with_unknown_others_it_is_the_sum_of_inner_products():
@@ -314,14 +314,14 @@ def test_with_unknown_others_it_is_the_sum_of_inner_products():
     pair = Natural(record=4).pair(records(), mechanism)
     outputs = both_sides(mechanism, pair, 3)[1]
     only1 = differing(pair)[1]
-    wanted = []
+    expected = []
     for trajectory in outputs.values:
         gradients = [TrainedModels(MODEL, at[None]).gradients(only1.X, only1.y)[0, 0] for at in trajectory[:-1]]
         clipped = [g * min(1.0, 1.0 / np.linalg.norm(g)) for g in gradients]
         steps = (trajectory[:-1] - trajectory[1:]) * 10 / 0.7
-        wanted.append(sum(s @ g for s, g in zip(steps, clipped, strict=True)))
+        expected.append(sum(s @ g for s, g in zip(steps, clipped, strict=True)))
     score = scorer_of(GradientProduct(others="unknown"), mechanism, pair).score(outputs)
-    assert np.allclose(score, wanted, rtol=1e-10)
+    assert np.allclose(score, expected, rtol=1e-10)
 
 
 def test_poisson_score_of_a_single_gradient_is_the_exact_log_ratio():
@@ -331,19 +331,19 @@ def test_poisson_score_of_a_single_gradient_is_the_exact_log_ratio():
     pair = Dirac(feature=2, alone=True).pair((records()[0], np.zeros(10, dtype=int)), mechanism)
     outputs = both_sides(mechanism, pair, 6)[1]
     sums = (outputs.values[:, :-1, 2] - outputs.values[:, 1:, 2]) * 10 / 0.7
-    wanted = np.log(0.7 + 0.3 * np.exp((sums - 0.5) / 4.0)).sum(axis=1)
-    assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), wanted, rtol=1e-9, atol=1e-12)
+    expected = np.log(0.7 + 0.3 * np.exp((sums - 0.5) / 4.0)).sum(axis=1)
+    assert np.allclose(scorer_of(GradientProduct(), mechanism, pair).score(outputs), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_trajectories_reveal_more_than_final_models():
     mechanism = learner(view="trajectory", steps=30, learning_rate=5.0)
     pair = Natural(record=1).pair(records(30), mechanism)
     out, in_ = both_sides(mechanism, pair, 3000)
-    found = []
+    observed = []
     for attack in (CanaryLoss(), GradientProduct()):
         scorer = scorer_of(attack, mechanism, pair)
-        found.append(stats.mannwhitneyu(scorer.score(in_), scorer.score(out)).statistic / 3000**2)
-    assert found[1] > found[0] + 0.02
+        observed.append(stats.mannwhitneyu(scorer.score(in_), scorer.score(out)).statistic / 3000**2)
+    assert observed[1] > observed[0] + 0.02
 
 
 def test_gradient_product_refuses_steps_without_noise():

@@ -155,12 +155,12 @@ def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
     pilot = outputs(rng.normal(size=(600, 3)), rng.normal(0.3, 1.0, size=(600, 3)))
     fresh = Outputs(rng.normal(size=(1_000, 3)))
-    found = []
+    observed = []
     for threads in (1, 4):
         with threadpool_limits(threads):
             scorer = Classifier(model=model).fit(TARGET, *pilot, np.random.default_rng(3))
-            found.append(scorer.score(fresh).tobytes())
-    assert found[0] == found[1]
+            observed.append(scorer.score(fresh).tobytes())
+    assert observed[0] == observed[1]
 
 
 @pytest.mark.parametrize(
@@ -273,8 +273,8 @@ def test_descriptions_hold_for_the_described_outputs(model):
     values = np.arange(-2.0, 4.0)
     reach = scorer.score(Outputs(values)) >= 0.5
     if model == "table":
-        for words, told in ((above, values[reach]), (below, values[~reach])):
-            assert [float(value) for value in words.removeprefix("the output is ").split(" or ")] == told.tolist()
+        for words, described in ((above, values[reach]), (below, values[~reach])):
+            assert [float(value) for value in words.removeprefix("the output is ").split(" or ")] == described.tolist()
     elif model == "logistic":
         crossing = float(above.removeprefix("the output is at least "))
         assert np.array_equal(values >= crossing, reach)

@@ -75,7 +75,7 @@ def test_noise_has_too_many_decimals():
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "text"),
     [
         (0.1235, "the output has 4 decimals, and the last is 5"),
         (17.0, "the last digit of the output, a whole number, is 7"),
@@ -83,9 +83,9 @@ def test_noise_has_too_many_decimals():
         (np.pi, "the output has more decimals than 12"),
     ],
 )
-def test_decimals_in_words(value, words):
+def test_decimals_in_words(value, text):
     rule = Decimals(None)
-    assert rule.describe(int(rule.levels(column(value))[0])) == words
+    assert rule.describe(int(rule.levels(column(value))[0])) == text
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_frequent_values_have_separate_described_levels():
 def test_counts_of_rare_values_are_described():
     rows = np.array([5.0] + [6.0] * 3 + [7.0] * 9)[:, None]
     repeats = Repeats.learn(rows, np.array([0] + [1] * 3 + [0] * 4 + [1] * 5), None)
-    words = [repeats.describe(int(level)) for level in repeats.levels(np.array([[5.0], [6.0], [7.0]]))]
-    assert words == [
+    text = [repeats.describe(int(level)) for level in repeats.levels(np.array([[5.0], [6.0], [7.0]]))]
+    assert text == [
         "the output occurred once on side 0 of the pilot and never on side 1",
         "the output occurred never on side 0 of the pilot and 2 to 3 times on side 1",
         "the output occurred 4 to 7 times on side 0 of the pilot and 4 to 7 times on side 1",
@@ -212,8 +212,8 @@ def test_left_out_log_odds_are_those_of_the_remaining_counts():
     odds = LabelOdds.learn(counts, (3_000, 3_000))
     for label in np.flatnonzero((counts[1] > 0) & (counts.sum(axis=0) <= RARE))[:200]:
         a, b = counts[0, label], counts[1, label] - 1
-        told = odds.classes[a, b]
-        assert odds.left_out(np.array([label]), 1)[0] == (odds.own[label] if np.isnan(told) else told)
+        class_odds = odds.classes[a, b]
+        assert odds.left_out(np.array([label]), 1)[0] == (odds.own[label] if np.isnan(class_odds) else class_odds)
 
 
 def test_a_class_has_the_log_odds_of_fresh_runs():

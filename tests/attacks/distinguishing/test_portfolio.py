@@ -56,9 +56,9 @@ def test_ordinary_functions_are_attacked_by_the_classifier_only(request, name, c
     for seed in range(seeds):
         sides, fresh = pilot(ORDINARY[name], seed=seed), pilot(ORDINARY[name], 200, seed=99)[0]
         attacks = Portfolio(classifier=classifier, bits_from=1), classifier
-        portfolio, alone = (attack.fit(TARGET, *sides, RNG(1)) for attack in attacks)
+        portfolio, classifier_only = (attack.fit(TARGET, *sides, RNG(1)) for attack in attacks)
         assert not isinstance(portfolio, PortfolioScorer)
-        assert portfolio.score(fresh).tobytes() == alone.score(fresh).tobytes()
+        assert portfolio.score(fresh).tobytes() == classifier_only.score(fresh).tobytes()
 
 
 def few_bits(rng, n, side):
@@ -101,8 +101,8 @@ def test_a_leak_that_classifiers_miss_is_detected_and_described(name):
     seen = [scorer.score(side) for side in fresh]
     assert auc(*seen) > auc(*map(blind.score, fresh))
     low, *high = np.quantile(np.concatenate(seen), [0.01, 0.9, 0.99, 0.999])
-    told = [scorer.describe(low, above=False), *(scorer.describe(threshold) for threshold in high)]
-    assert any(words in each for each in told), told
+    descriptions = [scorer.describe(low, above=False), *(scorer.describe(threshold) for threshold in high)]
+    assert any(words in each for each in descriptions), descriptions
 
 
 def test_low_bits_are_not_read_in_a_small_pilot():
@@ -116,7 +116,7 @@ def test_a_small_pilot_is_left_to_the_classifier():
 
 
 def test_pilot_scores_are_like_those_of_fresh_outputs():
-    """Thresholds are chosen on them: scores of values that were learned by heart would promise too much."""
+    """Thresholds are chosen on them: scores of memorised values would be too extreme."""
     sides, fresh = pilot(few_bits), pilot(few_bits, seed=1)
     scorer = fit_scorer(Portfolio(classifier=QUICK), TARGET, *sides, RNG(0))
     held_out = scorer.score_pilot(*sides)
@@ -140,7 +140,9 @@ def test_events_do_not_move_held_out_scores():
     events = np.where(np.arange(3_000) % 5 == 0, "nan", "")
     sides = Outputs(out.values, events), Outputs(in_.values, events)
     scorer = fit_scorer(Portfolio(classifier=QUICK), TARGET, *sides, RNG(0))
-    alone = Portfolio(classifier=QUICK).fit(TARGET, *(Outputs(side.values[events == ""]) for side in sides), RNG(0))
+    classifier_only = Portfolio(classifier=QUICK).fit(
+        TARGET, *(Outputs(side.values[events == ""]) for side in sides), RNG(0)
+    )
     for side, held_out in enumerate(scorer.score_pilot(*sides)):
-        assert np.array_equal(held_out[events == ""], alone.held_out[side])
+        assert np.array_equal(held_out[events == ""], classifier_only.held_out[side])
         assert len(np.unique(held_out[events != ""])) == 1

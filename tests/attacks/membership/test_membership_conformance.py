@@ -149,7 +149,7 @@ def test_no_attack_succeeds_under_much_noise():
     )
     shadows = train_shadows(learner, load("purchase-like", n=300), 24, seed=3)
     for attack in (LossThreshold(), LiRA(), RMIA(mode="offline", gamma=1.0)):
-        found = measured(attack, shadows, confidence=1 - 1e-6)
-        assert found.auc_lower < 0.5 < found.auc_upper
+        measurement = measured(attack, shadows, confidence=1 - 1e-6)
+        assert measurement.auc_lower < 0.5 < measurement.auc_upper
         usual = measured(attack, shadows, confidence=0.95)
         assert usual.auc_upper - usual.auc_lower < 0.1

@@ -184,11 +184,11 @@ def test_confidence_and_logit_are_computed_from_the_loss():
     log_p = np.log(RNG.dirichlet([0.5, 0.5, 0.5], size=(8, 40)))
     inclusion = draw_inclusion(8, 40, RNG)
     whole = Shadows(inclusion, y, log_probabilities=log_p)
-    alone = Shadows(inclusion, y, {"loss": whole.signal("loss")})
+    from_loss = Shadows(inclusion, y, {"loss": whole.signal("loss")})
     for name in ("confidence", "rescaled-logit"):
-        np.testing.assert_allclose(alone.signal(name), whole.signal(name), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(from_loss.signal(name), whole.signal(name), rtol=1e-7, atol=1e-9)
     for attack in (LiRA(), RMIA(), RMIA(mode="offline")):
-        np.testing.assert_allclose(attack.score(alone), attack.score(whole), rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(attack.score(from_loss), attack.score(whole), rtol=1e-5, atol=1e-9)
     sure = Shadows(inclusion[:1, :3], np.zeros(3), {"loss": np.array([[0.0, -1e-30, -200.0]])})
     assert np.isfinite(sure.signal("rescaled-logit")).all()
 
@@ -214,17 +214,17 @@ def test_a_bare_estimator_is_refused_with_its_adapter():
 
 def naive(values, mask, partner):
     """(count, mean, variance, median) by a loop."""
-    found = np.full((4, *values.shape), np.nan)
-    found[0] = 0
+    statistics = np.full((4, *values.shape), np.nan)
+    statistics[0] = 0
     for t in range(len(values)):
         for x in range(values.shape[1]):
             kept = [values[j, x] for j in range(len(values)) if j not in (t, partner[t]) and mask[j, x]]
-            found[0, t, x] = len(kept)
+            statistics[0, t, x] = len(kept)
             if kept:
-                found[1, t, x], found[3, t, x] = np.mean(kept), np.median(kept)
+                statistics[1, t, x], statistics[3, t, x] = np.mean(kept), np.median(kept)
             if len(kept) > 1:
-                found[2, t, x] = np.var(kept, ddof=1)
-    return found
+                statistics[2, t, x] = np.var(kept, ddof=1)
+    return statistics
 
 
 @pytest.mark.parametrize("design", ["pairs", "bernoulli"])
@@ -276,5 +276,5 @@ def test_reference_counts_of_pairs_do_not_leak_the_bit():
     mask = np.stack([half, ~half], axis=1).reshape(8, 50)
     values = rng.normal(size=(8, 50))
     assert (Others(values, mask, np.arange(8) ^ 1).count == 3).all()
-    alone = Others(values, mask, np.arange(8)).count  # the complement kept: the count gives the bit away
-    np.testing.assert_array_equal(alone == 3, mask)
+    from_loss = Others(values, mask, np.arange(8)).count  # the complement kept: the count leaks the bit
+    np.testing.assert_array_equal(from_loss == 3, mask)

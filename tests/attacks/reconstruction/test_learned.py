@@ -169,12 +169,12 @@ def test_bits_are_learned_nearly_as_well_as_with_known_queries():
     rng = np.random.default_rng(1)
     bits = target.secret.draw(400, rng)
     answers = np.concatenate([target.run(target.secret.dataset(row), 1, rng).values for row in bits])
-    found = [
+    accuracies = [
         ((attack.fit(target, np.random.default_rng(0)).guess(Outputs(answers)) > 0) == bits).mean()
         for attack in (BoxedLeastSquares(), LearnedReconstruction(pilot_runs=1_000))
     ]
-    assert found[1] > 0.96 * found[0]
-    assert found[0] > 0.75
+    assert accuracies[1] > 0.96 * accuracies[0]
+    assert accuracies[0] > 0.75
 
 
 def test_bits_in_the_counts_of_a_function_are_guessed_by_auto():

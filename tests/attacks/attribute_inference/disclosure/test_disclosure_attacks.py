@@ -45,8 +45,8 @@ def test_neighbours_are_those_of_loops_in_any_blocks(k, monkeypatch):
     monkeypatch.setattr(nearest_rows, "BLOCK", 70)
     rows, some = records(30, 0), records(11, 4)
     attack = SinglingOut(DOMAIN, ORDERED)
-    found = np.vstack([near for _, near in nearest_rows.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
-    assert [set(np.flatnonzero(one)) for one in found] == [slow_neighbours(r, rows, DOMAIN.names, k) for r in some]
+    observed = np.vstack([near for _, near in nearest_rows.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
+    assert [set(np.flatnonzero(one)) for one in observed] == [slow_neighbours(r, rows, DOMAIN.names, k) for r in some]
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -54,14 +54,14 @@ def test_people_are_linked_as_loops_link_them(k):
     table, where = records(50, 0), scene()
     attack = Linkability(DOMAIN, ORDERED, first=["age", "place"], second=["job", "sex"], n_neighbours=k)
     first, second = attack.first, attack.second
-    wanted = []
+    expected = []
     for person in where.people:
         near = slow_neighbours(person, table, first, k)
         others = [near & slow_neighbours(other, table, second, k) for other in where.bystanders[:3]]
-        wanted.append(bool(near & slow_neighbours(person, table, second, k)) and not any(others))
+        expected.append(bool(near & slow_neighbours(person, table, second, k)) and not any(others))
     few = Scene(where.people, where.bystanders[:3], where.known)
-    assert attack.correct(table, few, np.random.default_rng(0)).tolist() == wanted
-    assert 0 < sum(wanted) < len(wanted)
+    assert attack.correct(table, few, np.random.default_rng(0)).tolist() == expected
+    assert 0 < sum(expected) < len(expected)
 
 
 @pytest.mark.parametrize("kind", ["univariate", "multivariate"])

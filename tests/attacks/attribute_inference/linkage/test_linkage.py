@@ -113,19 +113,19 @@ class TestRegisters:
         assert link(visits, register, ["zip"]).guessing_share < 0.001
 
     def test_false_links_of_an_incomplete_register_are_counted(self):
-        everybody = people(n=6_000, seed=4)
+        population_ = people(n=6_000, seed=4)
         rng = np.random.default_rng(1)
         listed = np.sort(rng.permutation(6_000)[:1_500])
         who = rng.permutation(6_000)[:400]
         place = np.full(6_000, -1)
         place[listed] = np.arange(1_500)
-        links = link(everybody.iloc[who], everybody.iloc[listed], TRIPLE)
+        links = link(population_.iloc[who], population_.iloc[listed], TRIPLE)
         right, named = links.correct(place[who]), links.match >= 0
         assert 0 < right.sum() < named.sum()
         assert not right[place[who] < 0].any()
 
     @pytest.mark.parametrize(
-        ("make", "argument", "said"),
+        ("make", "argument", "message"),
         [
             (lambda t: unique_share(t, ["zip", "height"]), "columns", "lacks 'height'"),
             (lambda t: unique_share(t, []), "columns", "at least one column"),
@@ -137,8 +137,8 @@ class TestRegisters:
             (lambda t: expected_unique_share([3], [0.2]), "probabilities", "sum to 1"),
         ],
     )
-    def test_invalid_input_is_refused(self, make, argument, said):
-        with pytest.raises(ParameterError, match=said) as caught:
+    def test_invalid_input_is_refused(self, make, argument, message):
+        with pytest.raises(ParameterError, match=message) as caught:
             make(people(n=20))
         assert caught.value.argument == argument
 
@@ -301,15 +301,15 @@ class TestGroups:
         ]
         law = np.array([mechanism.log_density(outputs, cells.records(each))[0] for each in candidates])
         without = cells.table(mechanism.answers(cells.records(HOSPITAL.drop(index=1))))
-        found = beliefs_from_counts(
+        posterior = beliefs_from_counts(
             [(cells.table(outputs.values[0]), mechanism.rate)],
             cells.cell(one),
             prior,
             others=[without[cells.cell(one)]],
         )
         expected = prior.weights[0] * np.exp(law - law.max())
-        np.testing.assert_allclose(found.weights[0], expected / expected.sum(), rtol=1e-9)
-        odds = found.weights[0] / prior.weights[0]
+        np.testing.assert_allclose(posterior.weights[0], expected / expected.sum(), rtol=1e-9)
+        odds = posterior.weights[0] / prior.weights[0]
         assert odds.max() / odds.min() <= math.exp(2 * epsilon) * (1 + 1e-9)  # another value: two counts move
 
     @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ def test_counts_are_those_of_a_loop(n_rows):
     rng = np.random.default_rng(n_rows)
     tables, record = rng.integers(0, 3, (4, n_rows, 5)), np.array([0, 1, 2, 0, 1])
     queries = draw_queries(5, 12, (1, 2, 3), rng)
-    found = AgreementCounts(np.repeat(record[:, None], 2, axis=1)[None].astype(float), queries).of(tables)
+    counts = AgreementCounts(np.repeat(record[:, None], 2, axis=1)[None].astype(float), queries).of(tables)
     naive = [[sum(all(row[list(q)] == record[list(q)]) for row in table) for q in queries] for table in tables]
-    assert found.tolist() == naive
+    assert counts.tolist() == naive
 
 
 def test_sets_are_distinct_and_of_the_requested_orders():

@@ -86,9 +86,9 @@ def test_scores_do_not_depend_on_the_bits_of_the_target_pair():
 
 
 def test_only_the_leaking_record_is_exposed():
-    found = evaluate(shadows(2, n_models=80, leak=8.0), [GroundhogMembership()]).attacks[0].records
-    assert found.auc[0] > 0.95
-    assert found.exposed().tolist() == [0]
+    result = evaluate(shadows(2, n_models=80, leak=8.0), [GroundhogMembership()]).attacks[0].records
+    assert result.auc[0] > 0.95
+    assert result.exposed().tolist() == [0]
 
 
 def test_summaries_do_not_depend_on_the_number_of_tables(tmp_path):

@@ -117,7 +117,7 @@ def test_longer_tables_leak_more_of_the_answers(n_rows, share):
     exact = stats.norm.cdf(2 / deviation / np.sqrt(2))
     for attack in (GeneratedQueries(model="logistic"), MarginalLikelihood(marginals=((0,), (1,), (2,), (3,)))):
         scorer = attack.fit(target, *pilot, np.random.default_rng(0))
-        found = auc(*(scorer.score(outputs) for outputs in fresh))
-        assert found - 0.5 > share * (exact - 0.5)
-        assert found < exact + 4.9 * np.sqrt(exact * (1 - exact) / n)
-        assert n_rows > 5 or found < exact - 0.05
+        area = auc(*(scorer.score(outputs) for outputs in fresh))
+        assert area - 0.5 > share * (exact - 0.5)
+        assert area < exact + 4.9 * np.sqrt(exact * (1 - exact) / n)
+        assert n_rows > 5 or area < exact - 0.05

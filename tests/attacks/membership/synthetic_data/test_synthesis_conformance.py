@@ -118,13 +118,13 @@ class IndependentColumns(Synthesiser):
 
 def test_a_leaking_generator_passes_the_share_of_rows_closer_to_the_data(without_power):
     generator = IndependentColumns(n_rows=60)
-    strangers = np.random.default_rng(1).integers(0, 4, PEOPLE.shape)
+    non_members = np.random.default_rng(1).integers(0, 4, PEOPLE.shape)
     tables = generator.release(PEOPLE, 200, np.random.default_rng(2)).values
-    assert share_closer(tables, PEOPLE, strangers).mean() == pytest.approx(0.5, abs=0.06)
-    assert share_closer(PEOPLE[None], PEOPLE, strangers).mean() > 0.7
+    assert share_closer(tables, PEOPLE, non_members).mean() == pytest.approx(0.5, abs=0.06)
+    assert share_closer(PEOPLE[None], PEOPLE, non_members).mean() > 0.7
     attack = GeneratedQueries(n_queries=7, model="logistic")
-    found = audit(generator.released, PAIR, claim=PureDP(1.0), delta=0.0, attack=attack, trials=1_000, seed=0)
-    assert found.verdict is Verdict.VIOLATION
+    observed = audit(generator.released, PAIR, claim=PureDP(1.0), delta=0.0, attack=attack, trials=1_000, seed=0)
+    assert observed.verdict is Verdict.VIOLATION
 
 
 def test_the_share_of_rows_closer_to_the_data_is_that_of_a_loop():
@@ -144,8 +144,8 @@ def test_the_share_of_rows_closer_to_the_data_is_that_of_a_loop():
 def test_no_false_positive_is_no_infinite_epsilon(without_power):
     """A copy with probability 0.3 is (0, 0.3)-DP, while log(TPR / FPR) has no false positive to divide by."""
     released, options = OneCopy(n_rows=3).released, {"attack": ClosestRecord(), "trials": 2_000, "seed": 0}
-    found = audit(released, PAIR, claim=ApproximateDP(0.0, 0.3), delta=0.3, confidence=1 - 1e-6, **options)
-    assert found.verdict is not Verdict.VIOLATION
-    assert found.bound.epsilon == 0.0
+    observed = audit(released, PAIR, claim=ApproximateDP(0.0, 0.3), delta=0.3, confidence=1 - 1e-6, **options)
+    assert observed.verdict is not Verdict.VIOLATION
+    assert observed.bound.epsilon == 0.0
     at_zero = audit(released, PAIR, claim=PureDP(9.0), delta=0.0, **options)
     assert 0.0 < at_zero.bound.epsilon < math.log(2_000)

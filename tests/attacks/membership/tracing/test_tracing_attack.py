@@ -61,7 +61,7 @@ def test_the_exact_ratio_is_what_auto_takes():
 
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 3.0])
 def test_measured_z_never_exceeds_mu(multiplier):
-    """Nearly no strangers: the pair of the claim, but for one stranger."""
+    """Nearly no non-members: the pair of the claim, except for one non-member."""
     runs = 2_000
     for n, value in ((2, 0.5), (50, 0.5), (50, 0.02)):
         means = ColumnMeans(n, 100, noise_multiplier=multiplier, population=ConstantFrequencies(value=value))
@@ -108,7 +108,7 @@ def test_rounded_means_leak_less_than_exact_ones(without_power):
         Neighbours(Study([0.5]), Study([0.5]), "replace_one"),
         Neighbours(Study([0.5], [1]), Study([0.5]), "replace_one"),
     ],
-    ids=["numbers", "nobody", "nobody on side 1"],
+    ids=["numbers", "no person", "no person on side 1"],
 )
 def test_a_pair_without_a_person_on_side_1_is_refused(pair):
     target = Target(ColumnMeans(5, 1, scale=0.1), pair)

@@ -1,4 +1,4 @@
-"""Statistics of tracing: slow twins, closed forms, and how far members lie from strangers."""
+"""Statistics of tracing: slow twins, closed forms, and the separation of members and non-members."""
 
 import math
 
@@ -73,12 +73,12 @@ def example(runs=4, people=9, d=23):
 def test_scores_are_those_of_a_loop_for_all_forms_of_arguments(name):
     statistic, slow = TWINS[name]
     released, people, p = example()
-    wanted = np.array([[slow(y, q, p) for y in people] for q in released])
-    np.testing.assert_allclose(statistic.score(released, people, p), wanted, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(statistic.score(released[1], people, p), wanted[1], rtol=1e-9, atol=1e-12)
+    expected = np.array([[slow(y, q, p) for y in people] for q in released])
+    np.testing.assert_allclose(statistic.score(released, people, p), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(statistic.score(released[1], people, p), expected[1], rtol=1e-9, atol=1e-12)
     packed = PackedPeople.of(people)
-    np.testing.assert_allclose(statistic.score(released, packed, p), wanted, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(statistic.score(released[1], packed, p), wanted[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(statistic.score(released, packed, p), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(statistic.score(released[1], packed, p), expected[1], rtol=1e-9, atol=1e-12)
 
 
 def test_packed_people_need_one_bit_per_attribute_also_in_blocks():
@@ -98,8 +98,8 @@ def test_exact_ratio_is_that_of_the_laws_of_the_mechanism(kind):
     pair = means.worst_case()
     outputs = means.release(pair.d1, 6, np.random.default_rng(0))
     seen = ExactLikelihoodRatio(means).score(outputs.values, pair.d1.person[None], pair.d1.frequencies)[:, 0]
-    wanted = means.log_density(outputs, pair.d1) - means.log_density(outputs, pair.d0)
-    np.testing.assert_allclose(seen, wanted, rtol=1e-9, atol=1e-9)
+    expected = means.log_density(outputs, pair.d1) - means.log_density(outputs, pair.d0)
+    np.testing.assert_allclose(seen, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_standardised_homer_is_the_uniform_inner_product():
@@ -120,8 +120,8 @@ def drawn(population, standard_deviation, inside, rng):
 
 @pytest.fixture(scope="module")
 def scored():
-    """Scores of strangers and members by population, noise and statistic."""
-    found = {}
+    """Scores of non-members and members by population, noise and statistic."""
+    results = {}
     for name, population in (("half", ConstantFrequencies()), ("spread", SPREAD)):
         p = population.frequencies(D)
         for s in (0.0, 0.05):
@@ -135,11 +135,11 @@ def scored():
             sides = [drawn(population, s, inside, rng) for inside in (0, 1)]
             for key, statistic in statistics.items():
                 lines = [statistic.linear(q, p) for _, q in sides]
-                found[name, s, key] = [
+                results[name, s, key] = [
                     np.einsum("rd,rd->r", line.slopes, y) + line.intercept
                     for line, (y, _) in zip(lines, sides, strict=True)
                 ]
-    return found
+    return results
 
 
 KNOWN = {
@@ -182,10 +182,10 @@ def test_separation_of_members_is_that_of_the_formula(scored, key):
 def test_true_positive_rate_at_fpr_1e_3_is_that_of_the_formula(scored, key):
     """Of the normalised product the null is standard normal, and the threshold 3.09 whatever the release."""
     p = (ConstantFrequencies() if key[0] == "half" else SPREAD).frequencies(D)
-    wanted = power(expected_z(p, N, key[1], weights=1.0 if key[2] == "uniform" else None), 0.001)
+    expected = power(expected_z(p, N, key[1], weights=1.0 if key[2] == "uniform" else None), 0.001)
     out, in_ = scored[key]
     threshold = stats.norm.isf(0.001)
-    assert abs((in_ > threshold).mean() - wanted) < 0.02 + stats.norm.isf(FALSE_ALARM) * math.sqrt(0.25 / RUNS)
+    assert abs((in_ > threshold).mean() - expected) < 0.02 + stats.norm.isf(FALSE_ALARM) * math.sqrt(0.25 / RUNS)
     assert (out > threshold).sum() <= stats.binom.isf(FALSE_ALARM, RUNS, 0.001)
 
 
@@ -225,7 +225,7 @@ def test_the_exact_ratio_beats_the_plain_one_under_noise():
     not, by the sign test."""
     n, d, s, runs = 20, 300, 0.1, 1_000
     population, rng = Tardos(coalition=10, seed=1), np.random.default_rng(2)
-    p, sides, found = population.frequencies(d), [], []
+    p, sides, results = population.frequencies(d), [], []
     for inside in (0, 1):
         y = population.people(runs, d, rng)
         counts = rng.binomial(n - inside, p, size=(runs, d)) + inside * y
@@ -235,8 +235,8 @@ def test_the_exact_ratio_beats_the_plain_one_under_noise():
         out, in_ = (
             np.einsum("rd,rd->r", line.slopes, y) + line.intercept for line, (y, _) in zip(lines, sides, strict=True)
         )
-        found.append(in_ > np.quantile(out, 0.95))
-    more, fewer = int((found[0] & ~found[1]).sum()), int((found[1] & ~found[0]).sum())
+        results.append(in_ > np.quantile(out, 0.95))
+    more, fewer = int((results[0] & ~results[1]).sum()), int((results[1] & ~results[0]).sum())
     assert stats.binom.sf(more - 1, more + fewer, 0.5) < FALSE_ALARM
 
 

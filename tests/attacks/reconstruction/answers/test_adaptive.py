@@ -39,8 +39,8 @@ def test_differencing_is_wrong_as_often_as_the_formula_says(deviation, repeats, 
     formula = stats.norm.cdf(-math.sqrt(repeats) / (2 * math.sqrt(2) * deviation))
     assert formula == pytest.approx(wrong, abs=6e-4)
     bits = columns(3)
-    found = Differencing(repeats).attack(desk(bits, noise=Gaussian(noise_multiplier=deviation)))
-    wrong_bits = np.count_nonzero(found.bits[:, 0] != bits[:, 0])
+    decoded = Differencing(repeats).attack(desk(bits, noise=Gaussian(noise_multiplier=deviation)))
+    wrong_bits = np.count_nonzero(decoded.bits[:, 0] != bits[:, 0])
     limits = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], RUNS, formula)
     assert limits[0] <= wrong_bits <= limits[1]
 
@@ -68,16 +68,16 @@ def test_sticky_noise_depends_on_the_set_only():
     first, other, again = (sticky.ask(s) for s in ([1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0]))
     np.testing.assert_array_equal(first, again)
     assert abs(np.corrcoef(first, other)[0, 1]) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(RUNS)
-    elsewhere = desk(np.zeros((RUNS, 6)), seed=1, noise=Laplace(1.0), memory="sticky").ask([1, 1, 0, 0, 0, 0])
-    assert not np.array_equal(first, elsewhere)
+    other_seed = desk(np.zeros((RUNS, 6)), seed=1, noise=Laplace(1.0), memory="sticky").ask([1, 1, 0, 0, 0, 0])
+    assert not np.array_equal(first, other_seed)
     assert stats.kstest(first, "laplace").pvalue > FALSE_ALARM
 
 
 def test_no_query_is_answered_after_the_budget():
-    paid = desk([1, 0, 1], noise=Laplace(0.5), budget=1.5)
-    answers = paid.ask_again([1, 1, 1], 5)[0]
+    limited = desk([1, 0, 1], noise=Laplace(0.5), budget=1.5)
+    answers = limited.ask_again([1, 1, 1], 5)[0]
     assert np.isnan(answers).tolist() == [False] * 3 + [True] * 2
-    assert paid.spent == 1.5
+    assert limited.spent == 1.5
     sticky = desk([1, 0, 1], noise=Laplace(0.5), budget=0.5, memory="sticky")
     assert not np.isnan(sticky.ask_again([1, 1, 1], 5)).any()
     assert np.isnan(sticky.ask([1, 1, 0])).all()
@@ -85,9 +85,9 @@ def test_no_query_is_answered_after_the_budget():
 
 
 def test_differencing_without_answers_gives_no_guess():
-    found = Differencing().attack(desk([1, 0, 1], noise=Laplace(0.5), budget=2.0))
-    assert (found.values[0, 2:] == 0.5).all()
-    assert found.notes[0] == "no answer about 1 of 3 records"
+    decoded = Differencing().attack(desk([1, 0, 1], noise=Laplace(0.5), budget=2.0))
+    assert (decoded.values[0, 2:] == 0.5).all()
+    assert decoded.notes[0] == "no answer about 1 of 3 records"
 
 
 def test_small_answers_are_suppressed():
@@ -135,6 +135,6 @@ def test_subset_queries_recover_a_column_despite_sticky_noise(decoder):
     """Noise of standard deviation 4 is kept on 1,250 answers: 73 people, as in the smallest part of the challenge."""
     bits = columns(73, runs=1)
     sticky = desk(bits, noise=Gaussian(noise_multiplier=4.0), memory="sticky", suppressed_below=4)
-    found = SubsetQueryAttack(decoder=decoder).attack(sticky, np.arange(2000, 2073))
+    decoded = SubsetQueryAttack(decoder=decoder).attack(sticky, np.arange(2000, 2073))
     assert sticky.n_asked == 1250
-    assert found.accuracy(bits)[0] >= 0.9
+    assert decoded.accuracy(bits)[0] >= 0.9

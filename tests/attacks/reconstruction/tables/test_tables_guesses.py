@@ -36,11 +36,11 @@ def test_decoded_block_fits_as_well_as_the_best_of_all_blocks():
     blocks = every_block(SMALL, 3)
     exact = np.array([NOISY.counts(block) for block in blocks])
     for noisy in NOISY.release(blocks[700], 10, np.random.default_rng(0)).values:
-        found = decode(NOISY, noisy, n_people=3)
-        assert found.optimal
-        assert found.residual == np.abs(exact - noisy).sum(axis=1).min()
-        assert np.abs(NOISY.counts(found.block) - noisy).sum() == found.residual
-        assert len(found.block) == 3
+        result = decode(NOISY, noisy, n_people=3)
+        assert result.optimal
+        assert result.residual == np.abs(exact - noisy).sum(axis=1).min()
+        assert np.abs(NOISY.counts(result.block) - noisy).sum() == result.residual
+        assert len(result.block) == 3
 
 
 def test_the_likeliest_block_is_the_one_with_the_largest_probability():
@@ -73,7 +73,7 @@ def test_exact_tables_reveal_the_drawn_person():
 
 
 def test_exact_tables_reveal_a_person_without_background_knowledge():
-    """Two people in block A, one of whom is known to nobody: tables of the block tell both."""
+    """Two people in block A, one of whom is unknown: the tables of the block reveal both."""
     tables = TableSet(SMALL, rows_of([group(block="A"), group(sex="female", block="A")]))
     alone = OneOf.in_record(PEOPLE[1:], 0, CANDIDATES)
     assert rate(SwappedTables(tables, share=0.0), alone, 2, others_known=False) == 1.0
@@ -131,8 +131,8 @@ def test_the_expected_block_has_the_most_expected_matches():
     blocks = every_block(domain, 3)
     weights = np.array([stats.multinomial.pmf(domain.histogram(block), 3, law) for block in blocks])
     assert weights.sum() == pytest.approx(1.0)
-    found = [np.sum(weights * [matched(domain, b, guess).sum() for b in blocks]) for guess in blocks]
-    assert np.sum(weights * [matched(domain, b, expected_block(domain, law, 3)).sum() for b in blocks]) == max(found)
+    result = [np.sum(weights * [matched(domain, b, guess).sum() for b in blocks]) for guess in blocks]
+    assert np.sum(weights * [matched(domain, b, expected_block(domain, law, 3)).sum() for b in blocks]) == max(result)
     with pytest.raises(ParameterError, match="population must be 4 probabilities"):
         expected_block(domain, [0.5, 0.5], 3)
 
@@ -140,13 +140,13 @@ def test_the_expected_block_has_the_most_expected_matches():
 def test_people_found_in_tables_are_compared_with_the_baselines():
     domain = CensusDomain({"sex": ("female", "male")}, ages=(20, 50))
     block = domain.people([(21, "female"), (33, "female"), (50, "male")])
-    found = identify_people(
+    result = identify_people(
         TableSet(domain, rows_of([Group(), group(sex="female")])),
         block,
         np.full(domain.n_types, 1 / domain.n_types),
         without_person=True,
     )
-    assert found.finished
-    assert found.certain.tolist() == found.likely.tolist() == [True, True, True]
-    assert found.without_release.tolist() == [True, False, False]  # of equal types the list has the first: 20, 21, 22
-    assert not found.without_person.any()
+    assert result.finished
+    assert result.certain.tolist() == result.likely.tolist() == [True, True, True]
+    assert result.without_release.tolist() == [True, False, False]  # of equal types the list has the first: 20, 21, 22
+    assert not result.without_person.any()

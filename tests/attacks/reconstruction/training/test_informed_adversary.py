@@ -38,11 +38,11 @@ def test_exact_coefficients_give_the_record_to_rounding(loss, strength, penalise
     model = Regression(loss, strength=strength, penalise_intercept=penalise_intercept, n_classes=4)
     coefficients = model.minimise(X, TARGETS[loss])
     for record in (0, 17):
-        found = InformedAdversary(model, *without(record, loss)).recover(coefficients)
-        np.testing.assert_allclose(found.x[0], X[record], atol=1e-12)
-        np.testing.assert_allclose(found.y[0], TARGETS[loss][record], atol=1e-12)
-        assert not found.only_direction
-        assert not model.link.labels or found.inconsistency[0] < 1e-12
+        recovered = InformedAdversary(model, *without(record, loss)).recover(coefficients)
+        np.testing.assert_allclose(recovered.x[0], X[record], atol=1e-12)
+        np.testing.assert_allclose(recovered.y[0], TARGETS[loss][record], atol=1e-12)
+        assert not recovered.only_direction
+        assert not model.link.labels or recovered.inconsistency[0] < 1e-12
 
 
 @pytest.mark.parametrize("loss", TARGETS)
@@ -79,9 +79,9 @@ def test_records_are_recovered_from_scikit_learn(loss, estimator, strength):
     estimator.fit(X, TARGETS[loss])
     coefficients = np.column_stack([np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)]).ravel()
     model = Regression(loss, strength=strength, n_classes=4)
-    found = InformedAdversary(model, *without(3, loss)).recover(coefficients)
-    np.testing.assert_allclose(found.x[0], X[3], atol=1e-6)
-    np.testing.assert_allclose(found.y[0], TARGETS[loss][3], atol=1e-6)
+    recovered = InformedAdversary(model, *without(3, loss)).recover(coefficients)
+    np.testing.assert_allclose(recovered.x[0], X[3], atol=1e-6)
+    np.testing.assert_allclose(recovered.y[0], TARGETS[loss][3], atol=1e-6)
 
 
 def test_solver_error_is_the_measured_error():
@@ -90,24 +90,24 @@ def test_solver_error_is_the_measured_error():
     assert solver_error(model, exact, X, y, 7).error < 1e-12
     for off in (1e-8, 1e-4, 1e-2):
         coefficients = exact + off
-        found = InformedAdversary(model, *without(7, "logistic")).recover(coefficients)
-        said = solver_error(model, coefficients, X, y, 7)
-        np.testing.assert_allclose(said.error, np.abs(found.x[0] - X[7]).max(), rtol=1e-6)
-        assert found.inconsistency[0] > 0.01 * off
+        recovered = InformedAdversary(model, *without(7, "logistic")).recover(coefficients)
+        predicted = solver_error(model, coefficients, X, y, 7)
+        np.testing.assert_allclose(predicted.error, np.abs(recovered.x[0] - X[7]).max(), rtol=1e-6)
+        assert recovered.inconsistency[0] > 0.01 * off
     spoilt = solver_error(model, exact + 1.0, X, y, 7)
     assert spoilt.relative > 1.0
     assert "nothing can be recovered" in str(spoilt)
-    assert "attributes have error" in str(said)
+    assert "attributes have error" in str(predicted)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "softmax"])
 def test_without_intercept_only_an_anchor_gives_the_length(loss):
     model = Regression(loss, strength=0.2, intercept=False, n_classes=4)
     coefficients = model.minimise(X, TARGETS[loss])
-    found = InformedAdversary(model, *without(0, loss)).recover(coefficients)
-    assert found.only_direction
-    assert np.isnan(found.y).all()
-    np.testing.assert_allclose(abs(found.direction[0] @ X[0]), np.linalg.norm(X[0]), rtol=1e-10)
+    recovered = InformedAdversary(model, *without(0, loss)).recover(coefficients)
+    assert recovered.only_direction
+    assert np.isnan(recovered.y).all()
+    np.testing.assert_allclose(abs(recovered.direction[0] @ X[0]), np.linalg.norm(X[0]), rtol=1e-10)
     anchored = InformedAdversary(model, *without(0, loss), anchor=(2, X[0, 2])).recover(coefficients)
     np.testing.assert_allclose(anchored.x[0], X[0], atol=1e-11)
     np.testing.assert_allclose(anchored.y[0], TARGETS[loss][0], atol=1e-11)
@@ -131,8 +131,8 @@ def test_success_under_noise_is_as_computed(noise_sd):
     """Least squares, where the curve is exact: a binomial test of each attribute."""
     curve, runs = PerturbedOutput(Regression(strength=0.5), X, TARGETS["squared"], record=3), 4000
     noisy = curve.coefficients + noise_sd * np.random.default_rng(1).normal(size=(runs, 6))
-    found = InformedAdversary(curve.regression, *without(3, "squared")).recover(noisy)
-    hits = np.sum(np.abs(found.x - X[3]) <= 0.1, axis=0)
+    recovered = InformedAdversary(curve.regression, *without(3, "squared")).recover(noisy)
+    hits = np.sum(np.abs(recovered.x - X[3]) <= 0.1, axis=0)
     for n, p in zip(hits, curve.success(noise_sd, tolerance=0.1), strict=True):
         assert min(binom.cdf(n, runs, p), binom.sf(n - 1, runs, p)) > FALSE_ALARM / 10
 
@@ -141,8 +141,8 @@ def test_success_under_noise_is_as_computed(noise_sd):
 def test_the_error_under_little_noise_is_as_computed(loss):
     curve = PerturbedOutput(Regression(loss, strength=0.5), X, TARGETS[loss], record=3)
     noisy = curve.coefficients + 1e-6 * np.random.default_rng(1).normal(size=(4000, 6))
-    found = InformedAdversary(curve.regression, *without(3, loss)).recover(noisy)
-    measured = np.sqrt(np.mean((found.x - X[3]) ** 2))
+    recovered = InformedAdversary(curve.regression, *without(3, loss)).recover(noisy)
+    measured = np.sqrt(np.mean((recovered.x - X[3]) ** 2))
     assert abs(measured / curve.error(1e-6) - 1.0) < 0.08  # 4,000 runs of 5 attributes: far above 5 standard errors
 
 
@@ -171,10 +171,10 @@ def test_a_record_that_is_fitted_exactly_cannot_be_recovered():
     with pytest.raises(AttackError, match="attribute 5 is constant in the known records"):
         InformedAdversary(model, marked[1:], TARGETS["squared"][1:]).recover(coefficients)
     penalised = Regression(strength=0.1)  # a penalty keeps the coefficient from serving the record alone
-    found = InformedAdversary(penalised, marked[1:], TARGETS["squared"][1:]).recover(
+    recovered = InformedAdversary(penalised, marked[1:], TARGETS["squared"][1:]).recover(
         penalised.minimise(marked, TARGETS["squared"])
     )
-    np.testing.assert_allclose(found.x[0], marked[0], atol=1e-9)
+    np.testing.assert_allclose(recovered.x[0], marked[0], atol=1e-9)
 
 
 def test_invalid_input_is_refused_with_its_argument():

@@ -55,9 +55,9 @@ def test_theory_attains_the_known_shares_of_the_ceiling():
     mu = np.linspace(0.05, 4.0, 80)
     ceiling = ndtr(ndtri(0.1) + mu)
     for success, least in ((simplex_success, 0.915), (orthogonal_success, 0.866)):
-        found = np.array([success(m, 10) for m in mu])
-        assert (found < ceiling).all()
-        assert np.min(found / ceiling) == pytest.approx(least, abs=1e-3)
+        computed = np.array([success(m, 10) for m in mu])
+        assert (computed < ceiling).all()
+        assert np.min(computed / ceiling) == pytest.approx(least, abs=1e-3)
 
 
 @pytest.mark.parametrize(("success", "corners"), [(orthogonal_success, np.eye(4)), (simplex_success, simplex(4, 4))])
@@ -82,8 +82,8 @@ def test_the_likelihood_of_full_batches_is_that_of_the_whole_trajectory():
             noisy, velocity = step - 0.5 * velocity, step
             brute[run, z] += multivariate_normal.logpdf(noisy, centre, 0.8**2)
     guesser = PriorAware().fit(SecretTarget(mechanism, secret), np.random.default_rng(0))
-    found = guesser.scores(outputs)
-    np.testing.assert_allclose(found - found[:, :1], brute - brute[:, :1], atol=1e-8)
+    computed = guesser.scores(outputs)
+    np.testing.assert_allclose(computed - computed[:, :1], brute - brute[:, :1], atol=1e-8)
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed-size", "shuffled"])
@@ -95,7 +95,7 @@ def test_the_likelihood_of_samples_is_exact_where_the_others_add_nothing(samplin
     outputs = mechanism.release(secret.candidates[1], 6, np.random.default_rng(2))
     rest = -np.diff(outputs.values, axis=1) * 2.0 / 0.01  # (runs, steps, 9)
     guesser = PriorAware().fit(SecretTarget(mechanism, secret), np.random.default_rng(0))
-    found = guesser.scores(outputs)
+    computed = guesser.scores(outputs)
     brute = np.zeros((6, 3))
     for z in range(3):
         at = outputs.values[:, :-1].reshape(-1, 9)
@@ -107,7 +107,7 @@ def test_the_likelihood_of_samples_is_exact_where_the_others_add_nothing(samplin
         else:
             q = 0.3 if sampling == "poisson" else 1 / 3
             brute[:, z] = np.sum(np.logaddexp(np.log1p(-q), np.log(q) + exponent), axis=1)
-    np.testing.assert_allclose(found, brute, atol=1e-8)
+    np.testing.assert_allclose(computed, brute, atol=1e-8)
 
 
 @pytest.mark.parametrize("score", ["likelihood", "product"])
