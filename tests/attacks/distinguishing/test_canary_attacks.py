@@ -1,12 +1,11 @@
 """Attacks on trained models: what they score, against slow twins; the law of the scores; what is refused."""
 
-import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.attacks.attack_laws import check_scorer
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.canaries import Blank, ClipBKD, Dirac, Mislabelled, Natural, RandomDirection
@@ -73,8 +72,6 @@ def test_side_1_scores_higher_whatever_the_pilot(name):
     pair = canary.pair(records(), mechanism)
     scorer = scorer_of(catalogue.build(name), mechanism, pair)
     out, in_ = (scorer.score(outputs) for outputs in both_sides(mechanism, pair, 2000))
-    assert out.shape == in_.shape == (2000,)
-    assert out.dtype == np.float64
     assert stats.mannwhitneyu(in_, out, alternative="greater").pvalue < FALSE_ALARM
     pilot = both_sides(mechanism, pair, 50, seed=3)
     again = attack.fit(Target(mechanism, pair), *pilot, np.random.default_rng(5))
@@ -83,19 +80,10 @@ def test_side_1_scores_higher_whatever_the_pilot(name):
 
 
 @every
-def test_scorers_pickle_and_score_each_run_independently(name):
+def test_scorers_score_each_run_independently(name):
     attack, mechanism, canary = TARGETED[name]
     pair = canary.pair(records(), mechanism)
-    scorer = scorer_of(attack, mechanism, pair)
-    outputs = both_sides(mechanism, pair, 7)[1]
-    before = copy.deepcopy(outputs.values)
-    outputs.values.flags.writeable = False
-    scores = scorer.score(outputs)
-    assert np.array_equal(outputs.values, before)
-    assert np.array_equal(pickle.loads(pickle.dumps(scorer)).score(outputs), scores)
-    assert scorer.score(Outputs(outputs.values[:0])).shape == (0,)
-    alone = [scorer.score(Outputs(outputs.values[i : i + 1]))[0] for i in range(7)]
-    assert np.allclose(alone, scores, rtol=1e-9, atol=1e-12)
+    check_scorer(scorer_of(attack, mechanism, pair), both_sides(mechanism, pair, 7)[1].values, rtol=1e-9)
 
 
 @every

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
-from tests.attacks.attack_laws import auc
+from tests.attacks.attack_laws import auc, check_scorer
 from tests.attacks.table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, OneCopy, Synthesiser, sides, target
 
 from dpassay.attacks.base import Target
@@ -57,15 +56,9 @@ def test_a_generator_that_ignores_the_data_has_auc_one_half(name):
 @every_attack
 def test_scores_do_not_depend_on_the_order_of_rows_nor_on_other_runs(name):
     scorer, tables = fitted(name), sides(Bootstrap(), n=9, seed=3)[1].values
-    whole = scorer.score(Outputs(tables))
-    assert whole.shape == (9,)
-    assert whole.dtype == np.float64
-    assert not np.isnan(whole).any()
+    check_scorer(scorer, tables, rtol=1e-9)
     shuffled = tables[:, np.random.default_rng(0).permutation(tables.shape[1])]
-    np.testing.assert_allclose(scorer.score(Outputs(shuffled)), whole, rtol=1e-9)
-    again = pickle.loads(pickle.dumps(scorer))
-    parts = [again.score(Outputs(part)) for part in (tables[:2], tables[2:], tables[:0])]
-    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-9)
+    np.testing.assert_allclose(scorer.score(Outputs(shuffled)), scorer.score(Outputs(tables)), rtol=1e-9)
 
 
 @every_attack

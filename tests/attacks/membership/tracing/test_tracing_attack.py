@@ -1,11 +1,11 @@
 """Tracing on a pair of studies: scores, what it refuses, and bounds that stay below the claim."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.attacks.attack_laws import check_scorer
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
@@ -41,14 +41,9 @@ def test_members_score_higher(statistic, kind):
 
 
 @every_statistic
-def test_pickled_scorers_score_each_run_independently(statistic):
-    scorer = pickle.loads(pickle.dumps(fitted(PRIVATE, statistic=statistic)))
+def test_scorers_score_each_run_independently(statistic):
     values = PRIVATE.release(PRIVATE.worst_case().d0, 7, np.random.default_rng(0)).values
-    values.flags.writeable = False
-    whole = scorer.score(Outputs(values))
-    assert whole.dtype == np.float64
-    parts = [scorer.score(Outputs(part)) for part in (values[:3], values[3:], values[:0])]
-    np.testing.assert_allclose(whole, np.concatenate(parts), rtol=1e-12)
+    check_scorer(fitted(PRIVATE, statistic=statistic), values, rtol=1e-12)
 
 
 def test_the_exact_ratio_is_what_auto_takes():

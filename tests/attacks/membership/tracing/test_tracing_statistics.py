@@ -133,8 +133,8 @@ def scored():
                 "ratio": TracingLikelihoodRatio(),
             }
             sides = [drawn(population, s, inside, rng) for inside in (0, 1)]
-            for key, statistic in statistics.items():
-                lines = [statistic.linear(q, p) for _, q in sides]
+            for key in TABLE[name, s]:
+                lines = [statistics[key].linear(q, p) for _, q in sides]
                 results[name, s, key] = [
                     np.einsum("rd,rd->r", line.slopes, y) + line.intercept
                     for line, (y, _) in zip(lines, sides, strict=True)
@@ -142,22 +142,13 @@ def scored():
     return results
 
 
-KNOWN = {
-    ("half", 0.0, "homer"): 3.162,
-    ("half", 0.0, "uniform"): 3.162,
-    ("half", 0.0, "best"): 3.162,
-    ("half", 0.0, "ratio"): 3.162,
-    ("half", 0.05, "homer"): 2.236,
-    ("half", 0.05, "uniform"): 2.236,
-    ("half", 0.05, "best"): 2.236,
-    ("spread", 0.0, "homer"): 2.68,
-    ("spread", 0.0, "uniform"): 3.00,
-    ("spread", 0.0, "best"): 3.16,
-    ("spread", 0.0, "ratio"): 3.16,
-    ("spread", 0.05, "homer"): 1.76,
-    ("spread", 0.05, "uniform"): 2.01,
-    ("spread", 0.05, "best"): 2.03,
+TABLE = {
+    ("half", 0.0): {"homer": 3.162, "uniform": 3.162, "best": 3.162, "ratio": 3.162},
+    ("half", 0.05): {"homer": 2.236, "uniform": 2.236, "best": 2.236},
+    ("spread", 0.0): {"homer": 2.68, "uniform": 3.00, "best": 3.16, "ratio": 3.16},
+    ("spread", 0.05): {"homer": 1.76, "uniform": 2.01, "best": 2.03},
 }
+KNOWN = {(*case, statistic): z for case, row in TABLE.items() for statistic, z in row.items()}
 """For n = 100, d = 1,000, frequencies 1/2 or uniform on (0.05, 0.95), by the formulas of the literature."""
 
 
