@@ -159,36 +159,26 @@ def naive_loss(parameters, x, label):
     return math.log(np.exp(logits).sum()) - logits[label]
 
 
-@pytest.mark.parametrize("view", ["final", "trajectory"])
-def test_canary_loss_is_minus_the_loss_of_the_final_model(view):
-    mechanism = learner(view=view)
-    pair = Mislabelled(record=4).pair(records(), mechanism)
+@pytest.mark.parametrize(
+    ("canary", "options"),
+    [
+        (Mislabelled(record=4), {}),
+        (Mislabelled(record=4), {"view": "trajectory"}),
+        (Mislabelled(record=4), {"relation": "zero_out"}),
+        (ClipBKD(record=4), {"relation": "replace_one"}),
+    ],
+)
+def test_canary_loss_is_the_difference_of_losses_of_the_final_model(canary, options):
+    """The blank record of zero_out has no loss."""
+    mechanism = learner(**options)
+    pair = canary.pair(records(), mechanism)
     outputs = both_sides(mechanism, pair, 5)[1]
-    x, label = differing(pair)[1].X[0], int(differing(pair)[1].y[0])
-    last = outputs.values if view == "final" else outputs.values[:, -1]
-    expected = [-naive_loss(parameters, x, label) for parameters in last]
-    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), expected, rtol=1e-12)
-
-
-def test_swapped_labels_are_scored_by_the_difference_of_the_losses():
-    mechanism = learner(relation="replace_one")
-    pair = ClipBKD(record=4).pair(records(), mechanism)
-    outputs = both_sides(mechanism, pair, 5)[0]
-    only0, only1 = differing(pair)
-    assert np.array_equal(only0.X, only1.X)
-    expected = [
-        naive_loss(p, only0.X[0], int(only0.y[0])) - naive_loss(p, only1.X[0], int(only1.y[0])) for p in outputs.values
-    ]
-    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_the_blank_record_of_zero_out_has_no_loss():
-    mechanism = learner(relation="zero_out")
-    pair = Mislabelled(record=4).pair(records(), mechanism)
-    outputs = both_sides(mechanism, pair, 5)[0]
-    x, label = differing(pair)[1].X[0], int(differing(pair)[1].y[0])
-    expected = [-naive_loss(p, x, label) for p in outputs.values]
-    assert np.allclose(scorer_of(CanaryLoss(), mechanism, pair).score(outputs), expected, rtol=1e-12)
+    replaced = [(1.0, differing(pair)[0])] if options.get("relation") == "replace_one" else []
+    terms = [(sign, only.X[0], int(only.y[0])) for sign, only in [*replaced, (-1.0, differing(pair)[1])]]
+    last = outputs.values.reshape(5, -1, MODEL.n_parameters)[:, -1]
+    expected = [sum(sign * naive_loss(p, x, label) for sign, x, label in terms) for p in last]
+    score = scorer_of(CanaryLoss(), mechanism, pair).score(outputs)
+    assert np.allclose(score, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_canary_loss_refuses_gradient_records():
@@ -226,28 +216,25 @@ def test_hiding_the_state_hides_nothing_of_a_gradient_in_every_step():
     assert stats.kstest(in_ - 0.8 * mu, "norm").pvalue < FALSE_ALARM  # the test would see a weaker canary
 
 
-def test_examples_are_projected_on_their_clipped_gradient():
-    start = np.random.default_rng(1).normal(size=MODEL.n_parameters)
-    mechanism = learner(initial=start)
-    pair = Mislabelled(record=4).pair(records(), mechanism)
+@pytest.mark.parametrize(
+    ("canary", "options"),
+    [
+        (Mislabelled(record=4), {"initial": np.random.default_rng(1).normal(size=MODEL.n_parameters)}),
+        (ClipBKD(record=4), {"relation": "replace_one", "clip_norm": 0.4}),
+    ],
+    ids=["added", "replaced"],
+)
+def test_examples_are_projected_on_the_difference_of_clipped_gradients(canary, options):
+    mechanism, start = learner(**options), options.get("initial", np.zeros(MODEL.n_parameters))
+    pair = canary.pair(records(), mechanism)
     outputs = both_sides(mechanism, pair, 4)[1]
-    only1 = differing(pair)[1]
-    gradient = TrainedModels(MODEL, start[None]).gradients(only1.X, only1.y)[0, 0]
-    expected = (start - outputs.values) @ gradient / np.linalg.norm(gradient)
-    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), expected, rtol=1e-10, atol=1e-14)
-
-
-def test_a_replaced_example_is_projected_on_the_gradient_difference():
-    mechanism = learner(relation="replace_one", clip_norm=0.4)
-    pair = ClipBKD(record=4).pair(records(), mechanism)
-    outputs = both_sides(mechanism, pair, 4)[1]
-    each = []
-    for only in differing(pair):
-        gradient = TrainedModels(MODEL, np.zeros((1, MODEL.n_parameters))).gradients(only.X, only.y)[0, 0]
-        each.append(gradient * min(1.0, 0.4 / np.linalg.norm(gradient)))
-    direction = each[1] - each[0]
-    expected = -outputs.values @ direction / np.linalg.norm(direction)
-    assert np.allclose(scorer_of(CanaryDirection(), mechanism, pair).score(outputs), expected, rtol=1e-10, atol=1e-14)
+    direction = np.zeros(MODEL.n_parameters)
+    for sign, only in zip((-1.0, 1.0), differing(pair), strict=True):
+        for gradient in TrainedModels(MODEL, start[None]).gradients(only.X, only.y)[0] if len(only.X) else ():
+            direction += sign * gradient * min(1.0, options.get("clip_norm", 1.0) / np.linalg.norm(gradient))
+    expected = (start - outputs.values) @ direction / np.linalg.norm(direction)
+    score = scorer_of(CanaryDirection(), mechanism, pair).score(outputs)
+    assert np.allclose(score, expected, rtol=1e-10, atol=1e-14)
 
 
 def test_canary_direction_refuses_unknown_or_equal_gradients():
