@@ -173,6 +173,7 @@ class SecretSharer(Reconstructor):
         AttackError: a mechanism other than `NGramCounts`, or a secret other than the text of one known record.
 
     Example:
+        >>> from dpassay.attacks.reconstruction import OneOf
         >>> secret = OneOf.in_record(["abab", ""], 1, ["aaaa", "bbbb"])
         >>> target = SecretTarget(NGramCounts(50.0, n=2, contribution=3), secret)
         >>> guesser = SecretSharer().fit(target, np.random.default_rng(0))
