@@ -221,7 +221,7 @@ def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
     assert [rung.name for rung in ladder.rungs] == ["weak", "strong"]
     assert ladder.rungs[1].shown == done.result.points[1].result.bound.epsilon
     assert ladder.rungs[1].without == done.result.points[1].result.bounds[1].epsilon
-    assert ladder.assumed
+    assert ladder.assumes_family
 
 
 # --- the figure ------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_a_claim_that_is_exceeded_is_the_headline():
 def test_without_a_family_there_is_one_bound():
     free = replace(made(1.0), bounds=(LowerBound(2.0, 1e-5, 0.95, "joint-exact", 10, 5.0),))
     ladder = LadderPlot.of([("only", free, Verdict.CONSISTENT)])
-    assert not ladder.assumed
+    assert not ladder.assumes_family
     assert "family" not in ladder.caption
     assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]
 
