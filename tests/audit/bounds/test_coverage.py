@@ -16,15 +16,14 @@ from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
-from dpassay.audit.calibration.coverage import (
-    Coverage,
+from dpassay.audit.calibration.coverage import Coverage, misses
+from dpassay.audit.calibration.laws import (
     FiniteLaw,
     all_equal,
     gaussian,
     geometric,
     laplace,
     laplace_ratio,
-    misses,
     randomized_response,
 )
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally

@@ -16,7 +16,7 @@ from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
-from dpassay.audit.calibration.coverage import gaussian, geometric, laplace, randomized_response
+from dpassay.audit.calibration.laws import gaussian, geometric, laplace, randomized_response
 from dpassay.audit.evidence.scores import PairScores, Tally
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP

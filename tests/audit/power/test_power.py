@@ -16,7 +16,8 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand
-from dpassay.audit.calibration.coverage import bounds_drawn, randomized_response
+from dpassay.audit.calibration.coverage import bounds_drawn
+from dpassay.audit.calibration.laws import randomized_response
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.audit.power.power import detectable, detectable_epsilon, detectable_in_bits, refutable

@@ -15,8 +15,8 @@ from dpassay.audit.bounds.numerics.test_martingale import Bets, Stretch, block_e
 from dpassay.audit.bounds.pair import betting
 from dpassay.audit.bounds.pair.betting import RESOLUTION, STAKES, Betting
 from dpassay.audit.bounds.pair.learned_events import rounds
-from dpassay.audit.calibration.coverage import (
-    FALSE_ALARM,
+from dpassay.audit.calibration.coverage import FALSE_ALARM
+from dpassay.audit.calibration.laws import (
     SampledLaw,
     all_equal,
     gaussian,

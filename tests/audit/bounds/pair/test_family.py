@@ -20,8 +20,8 @@ from dpassay.audit.bounds.numerics import event_region
 from dpassay.audit.bounds.numerics.event_region import EventRegion
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.family import Family
-from dpassay.audit.calibration.coverage import bounds_drawn, gaussian, geometric, laplace, misses, randomized_response
-from dpassay.audit.calibration.laws import SampledLaw
+from dpassay.audit.calibration.coverage import bounds_drawn, misses
+from dpassay.audit.calibration.laws import SampledLaw, gaussian, geometric, laplace, randomized_response
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import (

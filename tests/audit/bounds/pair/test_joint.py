@@ -17,16 +17,8 @@ from dpassay.audit.bounds.numerics import unconditional
 from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.audit.calibration.coverage import (
-    all_equal,
-    bounds_drawn,
-    gaussian,
-    geometric,
-    laplace,
-    laplace_ratio,
-    misses,
-    randomized_response,
-)
+from dpassay.audit.calibration.coverage import bounds_drawn, misses
+from dpassay.audit.calibration.laws import all_equal, gaussian, geometric, laplace, laplace_ratio, randomized_response
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP

@@ -13,7 +13,8 @@ from dpassay.audit.bounds.numerics.binomial import quantile, upper
 from dpassay.audit.bounds.numerics.noncrossing import local_level
 from dpassay.audit.bounds.pair.pilot import candidates
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
-from dpassay.audit.calibration.coverage import bounds_drawn, laplace
+from dpassay.audit.calibration.coverage import bounds_drawn
+from dpassay.audit.calibration.laws import laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms.core.errors import ParameterError
 
