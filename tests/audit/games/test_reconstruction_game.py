@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dpassay.attacks.reconstruction import FairBits, OneOf, Reconstructor
-from dpassay.audit import BitScores, Successes, audit_scores
+from dpassay.audit import BitScores, audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import reconstruction, reconstruction_game, rounds
@@ -121,21 +121,6 @@ def test_the_number_of_successes_varies_as_that_of_independent_rounds():
     assert 5e-7 < stats.chi2.cdf(spread, 100) < 1 - 5e-7
 
 
-@pytest.mark.parametrize("bound", [Reconstruction(), Reconstruction(candidates=4)])
-def test_the_bound_exceeds_the_exact_epsilon_no_more_often_than_it_may(bound):
-    """Every number of successes of 40 rounds with its exact probability, at significance 0.2."""
-    n = 40
-    epsilons = [
-        audit_scores(Successes(k, n, 0.25), mechanism=K_ARY, delta=0.0, bound=bound, confidence=0.8).bound.epsilon
-        for k in range(n + 1)
-    ]
-    weights = stats.binom.pmf(np.arange(n + 1), n, K_ARY.p_true)
-    missed = weights[np.array(epsilons) > 1.0].sum()
-    assert missed <= 0.2
-    assert missed > (0.1 if bound.candidates else -1.0)  # with candidates it is tight but for the steps of the binomial
-    assert np.dot(weights, epsilons) > 0.4
-
-
 def test_a_true_claim_stands_and_one_that_is_too_small_falls():
     game = played(n_rounds=50_000)
     true = audit_scores(game, mechanism=K_ARY, delta=0.0, bound=Reconstruction(candidates=4))
@@ -237,8 +222,8 @@ def test_rounds_that_are_not_independent_leave_no_evidence(function):
 
 
 def test_independent_rounds_of_other_peoples_code_are_not_refused():
-    """20 games, each refused with probability 1e-4 at most."""
-    for seed in range(20):
+    """5 games, each refused with probability 1e-4 at most."""
+    for seed in range(5):
         reconstruction_game(noisy, ZERO_OR_ONE, **FOREIGN | {"seed": seed, "n_rounds": 100})
 
 

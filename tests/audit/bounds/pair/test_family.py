@@ -14,7 +14,6 @@ from scipy import special, stats
 from tests.audit import asked
 
 from dpassay.audit import AuditResult, Verdict, audit
-from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import family_of, least_member
 from dpassay.audit.bounds.numerics import event_region
 from dpassay.audit.bounds.numerics.event_region import EventRegion
@@ -22,7 +21,7 @@ from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.calibration.coverage import bounds_drawn, misses
 from dpassay.audit.calibration.laws import SampledLaw, gaussian, geometric, laplace, randomized_response
-from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import (
     ApproximateDP,
@@ -236,42 +235,11 @@ def test_bound_grows_as_the_counts_become_more_extreme(hits, more, claim):
 
 
 @settings(max_examples=7)
-@given(
-    hits=st.tuples(st.integers(0, 30), st.integers(0, 60)),
-    delta=st.floats(1e-6, 0.2),
-    more=st.floats(1e-6, 0.2),
-    confidence=st.floats(0.5, 0.999),
-)
-def test_bound_falls_as_confidence_or_delta_grow(hits, delta, more, confidence):
-    few, many = sorted((delta, more))
-    lower_bound = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=confidence, n_in=60)
-    assert lower_bound >= joint_bound(GaussianDP(1.0), *hits, 30, delta=many, confidence=confidence, n_in=60) >= 0.0
-    higher = joint_bound(GaussianDP(1.0), *hits, 30, delta=few, confidence=0.5 * (1 + confidence), n_in=60)
-    assert lower_bound >= higher * (1 - 1e-3)
-    bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
-    assert lower_bound <= asked.ceiling(bound, 30, 60, delta=few, confidence=confidence) * (1 + 1e-9)
-
-
-@settings(max_examples=7)
 @given(hits=st.tuples(st.integers(0, 50), st.integers(0, 40)))
 def test_sides_swap_with_the_complement_of_the_event(hits):
     there = joint_bound(GaussianDP(1.0), hits[0], hits[1], 50, delta=0.01, n_in=40)
     back = joint_bound(GaussianDP(1.0), 40 - hits[1], 50 - hits[0], 40, delta=0.01, n_in=50)
     assert there == pytest.approx(back, rel=0.05, abs=0.02)  # cells round on one side only
-
-
-def test_bound_is_unchanged_by_permutations_and_increasing_maps():
-    rng = np.random.default_rng(3)
-    out, in_, pilot = rng.normal(size=300), rng.normal(size=300) + 1.5, rng.normal(size=(2, 60))
-    pilot[1] += 1.5
-    found = []
-    for change in (lambda x: x, lambda x: rng.permutation(x), np.exp):
-        ready = asked.against(Family(), GaussianDP(1.5))
-        level = {"delta": DELTA, "confidence": 0.95}
-        ready = asked.prepared(ready, PairScores(change(pilot[0]), change(pilot[1])), **level, n_out=300, n_in=300)
-        found.append(asked.lower_bound(ready, PairScores(change(out), change(in_)), **level).hits)
-    assert found[0] == found[1]
-    assert np.abs(np.subtract(found[0], found[2])).max() <= 3  # the midpoint between two pilot scores moves
 
 
 def test_scores_that_order_the_sides_the_wrong_way_show_nothing():
@@ -325,20 +293,10 @@ MEMBERS = [
 ]
 
 
-@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
-def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may(law, claim, delta, confidence):
+def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may(law, claim, delta):
     bound = asked.against(Family(threshold=1.0), claim)
-    level = {"confidence": confidence, "delta": delta}
-    coverage = misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, **level)
-    assert coverage.holds, coverage
-
-
-def test_bound_holds_with_its_threshold_chosen_on_a_pilot():
-    level = {"confidence": 0.8, "delta": DELTA, "n_pilot": 40}
-    coverage = misses(
-        asked.against(Family(), GaussianDP(1.0)), gaussian(1.0), repeats=40, n_out=30, n_in=30, seed=4, **level
-    )
+    coverage = misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 
@@ -350,14 +308,11 @@ def test_threshold_fixed_beforehand_is_not_chosen_again_on_the_counted_scores():
         assert (lower_bound.threshold, lower_bound.hits) == (1.0, scores.hits(1.0))
 
 
-def test_bound_holds_on_subsampled_gaussian_noise():
+def test_bound_on_subsampled_gaussian_noise_is_positive_and_below_the_truth():
     law = sampled_gaussian(0.8, 0.2)
     bound = asked.against(Family(threshold=1.0), law.curve)
-    truth, draws = float(law.curve.epsilon(DELTA)), law.draws(np.random.default_rng(4), 40, 40)
-    above = sum(asked.exceeds(bound, truth, next(draws), delta=DELTA, confidence=0.8) for _ in range(30))
-    assert above <= stats.binom.isf(1e-6, 30, 0.2)
     scores = next(law.draws(np.random.default_rng(5), 300, 300))
-    assert 0.0 < asked.lower_bound(bound, scores, delta=DELTA, confidence=0.95).epsilon < truth
+    assert 0.0 < asked.lower_bound(bound, scores, delta=DELTA, confidence=0.95).epsilon < law.curve.epsilon(DELTA)
 
 
 @pytest.mark.slow
@@ -389,20 +344,10 @@ class _ThresholdFromTheCountedScores(asked.Own, Family):
         return asked.lower_bound(prepared, scores, delta=delta, confidence=confidence)
 
 
-@pytest.mark.parametrize(
-    ("twin", "n"), [(_ThresholdFromTheCountedScores(threshold=0.0), 30)], ids=["threshold-from-counted-scores"]
-)
-def test_broken_twin_is_caught(twin, n):
-    coverage = misses(
-        asked.against(twin, GaussianDP(1.0)),
-        gaussian(0.5),
-        repeats=40,
-        n_out=n,
-        n_in=n,
-        confidence=0.8,
-        seed=1,
-        delta=DELTA,
-    )
+def test_threshold_from_the_counted_scores_is_caught():
+    twin = asked.against(_ThresholdFromTheCountedScores(threshold=0.0), GaussianDP(1.0))
+    level = {"confidence": 0.8, "delta": DELTA}
+    coverage = misses(twin, gaussian(0.5), repeats=40, n_out=30, n_in=30, seed=1, **level)
     assert not coverage.holds, coverage
 
 
@@ -480,10 +425,6 @@ def test_use_without_a_pilot_or_at_a_delta_too_small_is_refused():
         asked.lower_bound(asked.against(Family(threshold=1.0), GaussianDP(1.0)), scores, delta=0.0, confidence=0.95)
     with pytest.raises(ParameterError, match="threshold must be"):
         Family(threshold="best")
-
-
-def test_catalogue_builds_it():
-    assert build("accountant-family") == Family()
 
 
 def test_audit_names_the_family_and_survives_json(without_power):

@@ -1,7 +1,6 @@
 """The exact joint bound: known values, its exact level on every small outcome, invariants, and its power."""
 
 import itertools
-import json
 import math
 from dataclasses import replace
 
@@ -11,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 from tests.audit import asked
 
-from dpassay.audit import AuditResult, Verdict, audit
-from dpassay.audit.bounds.catalogue import build
+from dpassay.audit import audit
 from dpassay.audit.bounds.numerics import unconditional
 from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
@@ -22,7 +20,6 @@ from dpassay.audit.calibration.laws import all_equal, gaussian, geometric, lapla
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
 
 FIXED = JointExact(threshold=1.0)
 ORDERED = JointExact(threshold=1.0, ordering=Ordering())
@@ -229,17 +226,6 @@ def slack(k0, k1, n=80):
 
 
 @settings(max_examples=25)
-@given(k0=hits, k1=hits, confidence=levels, other=levels, delta=deltas, more=deltas)
-def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delta, more):
-    low, high = sorted((confidence, other))
-    few, many = sorted((delta, more))
-    found, room = epsilon(k0, 80, k1, 80, delta=few, confidence=high), slack(k0, k1)
-    assert found <= epsilon(k0, 80, k1, 80, delta=few, confidence=low) + room
-    assert found >= epsilon(k0, 80, k1, 80, delta=many, confidence=high) - room
-    assert found >= 0
-
-
-@settings(max_examples=25)
 @given(k0=st.integers(0, 79), k1=st.integers(1, 80), delta=deltas, confidence=levels)
 def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
     found, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
@@ -254,21 +240,6 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
     # the complement of the event, seen from the other side
     outwards = JointExact(threshold=1.0, direction="out")
     assert epsilon(k0, 60, k1, 90, delta=delta) == epsilon(90 - k1, 90, 60 - k0, 60, delta=delta, bound=outwards)
-
-
-@settings(max_examples=10)
-@given(seed=st.integers(0, 1000))
-def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
-    rng = np.random.default_rng(seed)
-    out, in_ = rng.normal(size=50), rng.normal(size=70) + 1
-    plain = asked.lower_bound(JointExact(0.5), PairScores(out, in_), delta=0.0, confidence=0.9)
-    mapped = asked.lower_bound(
-        JointExact(math.exp(0.5)),
-        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))),
-        delta=0.0,
-        confidence=0.9,
-    )
-    assert (mapped.epsilon, mapped.hits) == (plain.epsilon, plain.hits)
 
 
 @given(k0=hits, k1=hits, claim=st.sampled_from([0.0, 0.1, 1.0, 3.0]), delta=deltas)
@@ -315,13 +286,6 @@ def test_p_values_reach_far_into_the_tail_and_far_levels_work():
     assert epsilons[3] > 1.0
 
 
-def test_json_round_trip():
-    result = audit(Laplace(epsilon=1.0), trials=500, seed=0, bound="joint-exact")
-    again = AuditResult.from_json(json.dumps(json.loads(result.to_json())))
-    assert again.bound == result.bound
-    assert again.bound.method == "joint-exact"
-
-
 # --- coverage and power -----------------------------------------------------------------------------------------------
 
 LAWS = [
@@ -336,12 +300,10 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("repeats", [150, pytest.param(400, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
-def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence, repeats):
-    level = {"confidence": confidence, "delta": law[1], "n_pilot": 40}
-    coverage = misses(JointExact(), law[0], repeats=repeats, n_out=60, n_in=60, seed=1, **level)
+def test_bound_with_its_event_from_a_pilot_keeps_its_level(law):
+    level = {"confidence": 0.8, "delta": law[1], "n_pilot": 40}
+    coverage = misses(JointExact(), law[0], repeats=150, n_out=60, n_in=60, seed=1, **level)
     assert coverage.holds, coverage
 
 
@@ -363,17 +325,12 @@ def test_mean_bound_on_laplace_is_that_of_the_best_test_of_one_event():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("trials", "least"), [(1000, 0.82), (10_000, 0.935)])
-def test_mean_of_audits_of_laplace_with_pilot_and_all(trials, least):
-    audits = (audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound="joint-exact") for seed in range(400))
-    epsilons = [result.bound.epsilon for result in audits]
-    assert np.mean(epsilons) >= least
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("trials", "least"), [(1000, 0.87), (10_000, 0.955)])
-def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, least):
-    bound = JointExact(threshold=0.999999)
+@pytest.mark.parametrize(
+    ("threshold", "trials", "least"),
+    [("pilot", 1000, 0.82), ("pilot", 10_000, 0.935), (0.999999, 1000, 0.87), (0.999999, 10_000, 0.955)],
+)
+def test_mean_bound_of_audits_of_laplace_noise(threshold, trials, least):
+    bound = JointExact(threshold)
     epsilons = [audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound=bound).bound.epsilon for seed in range(400)]
     assert np.mean(epsilons) >= least
 
@@ -467,14 +424,6 @@ def test_ordering_is_tuned_to_the_level_and_kept():
     assert kept.ordering == own.ordering
 
 
-def test_this_bound_beats_clopper_pearson_on_the_same_trials():
-    names = ("joint-exact", "clopper-pearson")
-    joint, limits = (audit(Laplace(epsilon=1.0), trials=2_000, seed=0, bound=name) for name in names)
-    assert joint.bound.method == "joint-exact"
-    assert limits.bound.epsilon < joint.bound.epsilon
-    assert joint.verdict is Verdict.CONSISTENT
-
-
 @pytest.mark.parametrize("n", [1000, 10_000, 1_000_000, 10**9])
 def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_size(n):
     test = UnconditionalTest(n // 2, n, int(0.184 * n), n, Ordering())
@@ -484,29 +433,3 @@ def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_s
 
 
 # --- wrong input ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("threshold", ["best", math.nan, None, True])
-def test_unusable_threshold_is_named(threshold):
-    with pytest.raises(ParameterError, match="threshold must be a number fixed beforehand"):
-        JointExact(threshold=threshold)
-
-
-def test_unusable_direction_is_named():
-    with pytest.raises(ParameterError, match="direction"):
-        JointExact(direction="up")
-
-
-def test_bound_without_a_pilot_says_what_to_do():
-    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
-        asked.lower_bound(JointExact(), counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
-
-
-@pytest.mark.parametrize(("delta", "confidence"), [(-0.1, 0.9), (1.0, 0.9), (0.0, 0.0), (0.0, 1.0), (math.nan, 0.9)])
-def test_levels_out_of_range_are_refused(delta, confidence):
-    with pytest.raises(ParameterError, match=r"delta|confidence"):
-        asked.lower_bound(FIXED, counts(1, 5, 2, 5), delta=delta, confidence=confidence)
-
-
-def test_catalogue_builds_it():
-    assert build("joint-exact", threshold=0.5) == JointExact(threshold=0.5)
