@@ -57,7 +57,7 @@ def rates(law):
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize("law", [law for law in LAWS if "ratio" not in law[0].name], ids=label)
 @pytest.mark.parametrize("sizes", [*SIZES, (1, 1), (250, 90)], ids=str)
-def test_bound_at_any_threshold_exceeds_exact_epsilon_no_more_often_than_it_may(sizes, law, confidence):
+def test_bound_keeps_its_level_exactly_at_any_threshold(sizes, law, confidence):
     """Summed over all counts, without a margin; a threshold from pilot scores is one of these, whichever it is."""
     law, delta = law
     n_out, n_in = sizes
@@ -183,11 +183,11 @@ def test_broken_twin_is_caught(twin, law, delta, sizes, confidence):
 # --- the harness itself ----------------------------------------------------------------------------------------------
 
 
-def test_allowed_misses_are_the_binomial_limit_of_a_false_alarm_of_one_in_a_million():
-    found = Coverage("b", "l", 1.0, repeats=2000, misses=0, significance=0.2, mean=0.0)
-    assert 475 < found.allowed < 495  # 400 and 4.75 standard deviations of 17.9
-    assert replace(found, misses=found.allowed).holds
-    assert not replace(found, misses=found.allowed + 1).holds
+def test_allowed_misses_have_a_false_alarm_rate_of_one_in_a_million():
+    coverage = Coverage("b", "l", 1.0, repeats=2000, misses=0, significance=0.2, mean=0.0)
+    assert 475 < coverage.allowed < 495  # 400 and 4.75 standard deviations of 17.9
+    assert replace(coverage, misses=coverage.allowed).holds
+    assert not replace(coverage, misses=coverage.allowed + 1).holds
 
 
 @pytest.mark.parametrize(

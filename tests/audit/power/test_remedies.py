@@ -33,8 +33,8 @@ def able(kind, n, claim, *, delta, confidence, prior=0.5):
     bounds = choose_bounds("auto", reads=kind, claim=claim)
     stated = Statement(claim, delta, confidence).shared(len(bounds))
     fixed = [bound.fix(stated, options.get("pilot"), evidence.sizes) for bound in bounds]
-    found = [one.lower_bound(evidence).epsilon > stated.epsilon for one in fixed]
-    return any(found) or any(one.curve_test(evidence) is not None for one in fixed)
+    exceeded = [one.lower_bound(evidence).epsilon > stated.epsilon for one in fixed]
+    return any(exceeded) or any(one.curve_test(evidence) is not None for one in fixed)
 
 
 CASES = [
@@ -63,7 +63,7 @@ def judged(kind, n, claim, confidence):
 
 
 @pytest.mark.parametrize(("kind", "n", "claim", "confidence", "expected"), CASES)
-def test_what_is_said_to_change_suffices_and_a_bit_less_does_not(kind, n, claim, confidence, expected):
+def test_every_remedy_suffices_and_a_smaller_change_does_not(kind, n, claim, confidence, expected):
     result = judged(kind, n, claim, confidence)
     delta = result.delta
     assert (result.verdict, result.detectable) == (Verdict.UNDERPOWERED, math.inf)
@@ -83,9 +83,11 @@ def test_what_is_said_to_change_suffices_and_a_bit_less_does_not(kind, n, claim,
             less.append({"prior": way.prior_success * 1.1})
 
         def follow(change, stated=stated):
-            asked = stated | change
-            tested = ApproximateDP(claim.nominal_epsilon, asked["delta"]) if isinstance(claim, ApproximateDP) else claim
-            return able(kind, asked["n"], tested, **{key: asked[key] for key in ("delta", "confidence", "prior")})
+            changed = stated | change
+            tested = (
+                ApproximateDP(claim.nominal_epsilon, changed["delta"]) if isinstance(claim, ApproximateDP) else claim
+            )
+            return able(kind, changed["n"], tested, **{key: changed[key] for key in ("delta", "confidence", "prior")})
 
         assert follow({}), way
         assert not any(follow(change) for change in less), way
@@ -109,14 +111,14 @@ def test_an_audit_that_nothing_makes_able_says_so():
     assert "No feasible number of runs, confidence or delta" in result.summary()
 
 
-def test_the_trials_of_an_audit_are_counted_with_their_pilot_and_their_correction():
+def test_advised_trials_include_the_pilot_and_the_correction():
     few = audit(Laplace(4.0), trials=60, seed=0, n_hypotheses=40)
     assert (few.verdict, few.detectable) == (Verdict.CONSISTENT, math.inf)  # alone it could have, of forty it cannot
     way = few.remedies[0]
     counted = few.game.describe_needed(way.trials, few.trials)
-    asked = int(counted.partition("(")[2].split()[0].replace(",", ""))
+    trials = int(counted.partition("(")[2].split()[0].replace(",", ""))
     assert f"{way.trials:,} counted runs on each side" in few.summary()
-    enough = audit(Laplace(4.0), trials=asked, seed=0, n_hypotheses=40)
+    enough = audit(Laplace(4.0), trials=trials, seed=0, n_hypotheses=40)
     assert enough.trials.evaluation >= way.trials
     assert enough.remedies == ()
     assert audit(Laplace(4.0), trials=30, seed=0, n_hypotheses=40).remedies != ()

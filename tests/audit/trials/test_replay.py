@@ -36,12 +36,12 @@ def owner():
 
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_function_that_restarts_its_generator_in_every_call_is_a_violation(n_jobs):
+def test_generator_restarted_in_every_call_is_a_violation(n_jobs):
     result = audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
     assert (result.verdict.value, result.refuted_by) == ("violation", "bound")
 
 
-def test_a_function_that_restarts_its_generator_in_every_process_is_refused():
+def test_generator_restarted_in_every_process_is_refused():
     with pytest.raises(ReleaseError, match=r"the runs of .*restarts_later.* repeat each other"):
         audit(restarts_later(), PAIR, **OPTIONS)
 
@@ -77,7 +77,7 @@ def test_honest_runs_of_a_lopsided_law_are_never_refused(rare):
         repeats.check(Chunk(Stage.EVALUATION, 0, index, 0, 64), {"signature": signature(outputs)})
 
 
-def test_an_even_coin_that_restarts_is_seen():
+def test_even_coin_that_restarts_has_a_signature():
     flips = Outputs(np.tile([0.0, 1.0], 32))
     assert len(signature(flips)) == 16
 

@@ -31,7 +31,7 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(name, epsilon)
 
 
 @every
-def test_a_perfect_attack_reaches_the_ceiling_and_a_random_one_shows_nothing(name):
+def test_perfect_attack_reaches_the_ceiling_and_a_random_one_gives_0(name):
     bits = np.arange(400)[None, :] % 2 == 1
     perfect = asked.lower_bound(build(name), BitScores(bits, np.where(bits, 1.0, -1.0)), delta=0.0, confidence=0.95)
     assert perfect.epsilon == pytest.approx(perfect.ceiling, rel=1e-6)

@@ -105,7 +105,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("mu", "vertices", "best", "expected"), GOLDEN)
 def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, expected):
     # jax_privacy tests/auditing_test.py (8967688c), to 1e-5: positive guesses, Bonferroni over the vertices of the ROC
-    # hull. The hull is found from the bits, which no union bound covers: arithmetic only.
+    # hull. The hull is computed from the bits, which no union bound covers: arithmetic only.
     hull = hull_vertices(quantile_scores(mu))
     level = {"delta": 1e-6, "significance": 0.05 / len(hull), "delta_term": "published"}
     assert len(hull) == vertices
@@ -168,13 +168,13 @@ def stein_factor(r, v, epsilon):
 
 
 @given(r=st.integers(2, 300), share=st.floats(0.5, 1.0), epsilon=st.floats(0.0, 4.0))
-def test_delta_term_is_the_largest_value_of_the_solution_of_steins_equation(r, share, epsilon):
+def test_delta_term_is_the_maximum_of_the_solution_of_steins_equation(r, share, epsilon):
     v = max(1, math.floor(share * r))
     tail = guess_p_value(r, r, v, epsilon=epsilon, delta=0.0)
     assume(1e-200 < tail < 0.999)
     delta = 1e-9 * tail
-    found = (guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
-    assert found == pytest.approx(stein_factor(r, v, epsilon), rel=1e-4)
+    term = (guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
+    assert term == pytest.approx(stein_factor(r, v, epsilon), rel=1e-4)
 
 
 @given(
@@ -193,7 +193,7 @@ def test_sharp_delta_term_is_at_most_half_the_published_one_below_one_half(r, ex
 
 
 @given(r=st.integers(1, 2000), share=st.floats(0.4, 1.0), delta=st.sampled_from([0.0, 1e-7, 1e-4, 0.02]))
-def test_p_value_never_falls_with_epsilon_so_that_bisection_finds_the_first_crossing(r, share, delta):
+def test_p_value_never_falls_with_epsilon(r, share, delta):
     v = max(1, math.ceil(share * r))
     values = [guess_p_value(2 * r, r, v, epsilon=e, delta=delta) for e in np.linspace(0.0, 12.0, 60)]
     assert np.all(np.diff(values) >= -1e-12)
@@ -224,9 +224,9 @@ def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v
 def test_bound_is_the_same_with_in_and_out_swapped(seed):
     scores = random_game(seed)
     swapped = BitScores(~scores.bits, -scores.scores)
-    for here, there in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
-        first = asked.lower_bound(OneRun(guesses=50, negatives=here), scores, **LEVEL)
-        assert asked.lower_bound(OneRun(guesses=50, negatives=there), swapped, **LEVEL).epsilon == first.epsilon
+    for negatives, mirrored in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
+        first = asked.lower_bound(OneRun(guesses=50, negatives=negatives), scores, **LEVEL)
+        assert asked.lower_bound(OneRun(guesses=50, negatives=mirrored), swapped, **LEVEL).epsilon == first.epsilon
     centred = asked.lower_bound(OneRun(guesses=50, center=0.75), scores, **LEVEL)
     assert asked.lower_bound(OneRun(guesses=50, center=-0.75), swapped, **LEVEL).epsilon == centred.epsilon
 

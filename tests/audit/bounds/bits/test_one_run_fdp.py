@@ -63,20 +63,20 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("mu", "best", "theta", "epsilon"), GOLDEN)
-def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, theta, epsilon):
+@pytest.mark.parametrize(("mu", "best", "expected_theta", "epsilon"), GOLDEN)
+def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, expected_theta, epsilon):
     # jax_privacy tests/auditing_test.py (8967688c), to 1e-5: positive guesses, Bonferroni over the vertices of the ROC
-    # hull. The hull is found from the bits, which no union bound covers: arithmetic only.
+    # hull. The hull is computed from the bits, which no union bound covers: arithmetic only.
     hull = hull_vertices(quantile_scores(mu))
     counts, level = [(x + y, y) for x, y in hull if x + y > 0], 0.05 / len(hull)
     if best is None:
         assert max(least_theta(GAUSSIAN, 20_000, *count, significance=level) for count in counts) == 0.0
         return
-    found = least_theta(GAUSSIAN, 20_000, *best, significance=level)
+    theta = least_theta(GAUSSIAN, 20_000, *best, significance=level)
     assert best in counts
-    assert found == pytest.approx(theta, abs=6e-7)
-    assert GaussianDP(found).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-5)
-    assert not any(_refuted(GaussianDP(found + 1e-7), 20_000, *count, level) for count in counts)
+    assert theta == pytest.approx(expected_theta, abs=6e-7)
+    assert GaussianDP(theta).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-5)
+    assert not any(_refuted(GaussianDP(theta + 1e-7), 20_000, *count, level) for count in counts)
 
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
@@ -104,7 +104,7 @@ def test_mean_on_gaussian_noise_is_as_simulated_elsewhere(mu, r, fdp, steinke):
 @pytest.mark.parametrize(
     ("m", "r", "v", "mu"), [(30, 30, 22, 0.5), (60, 15, 13, 1.0), (300, 20, 19, 1.0), (100, 30, 27, 1.0)]
 )
-def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m, r, v, mu):
+def test_p_value_covers_every_mechanism_with_the_curve(m, r, v, mu):
     claim = GaussianDP(mu)
     epsilons = np.linspace(0.0, 6.0 * mu, 40)
     largest = worst_probability(claim.delta(epsilons), m, r, v, epsilons)
@@ -192,7 +192,7 @@ def test_family_is_that_of_the_claim_and_no_other():
     assert by_family[ApproximateDP(1.0, 1e-5)].epsilon == pytest.approx(general.epsilon, rel=0.05)
 
 
-def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
+def test_result_names_its_family_and_the_bound_without_it():
     scores = random_game(1, n_runs=4)
     bound = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
     assert bound.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)

@@ -153,7 +153,7 @@ def exact_pilot(quantile_out, quantile_in, n=4000):
     return PairScores(quantile_out(ranks), quantile_in(ranks))
 
 
-def test_pilot_finds_the_best_threshold_of_a_noise_free_pilot():
+def test_best_threshold_of_a_noise_free_pilot_is_chosen():
     # Laplace noise of scale 1: beyond 1 all thresholds have the same ratio e, and 1 itself has the most hits
     pilot = exact_pilot(stats.laplace().ppf, stats.laplace(loc=1).ppf)
     assert (

@@ -87,7 +87,7 @@ def test_one_rectangle_gives_the_known_mu():
         *(pytest.param(*case, marks=pytest.mark.slow) for case in ((2, 1000, 1.31), (4, 1000, 3.21), (8, 5000, 7.54))),
     ],
 )
-def test_expected_counts_give_the_known_rectangle_bound_and_more_when_judged_jointly(epsilon, n, expected):
+def test_joint_bound_at_expected_counts_exceeds_the_known_rectangle_bound(epsilon, n, expected):
     # mid threshold of exact Gaussian noise, expected counts, 95 %; figures of the rectangle worked out independently
     mu = GaussianDP.for_budget(epsilon=epsilon, delta=DELTA).mu
     rate = float(special.ndtr(-mu / 2))
@@ -107,7 +107,7 @@ def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
     assert 0.805 < bound.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
 
 
-def test_laplace_noise_read_as_gaussian_gives_an_epsilon_that_it_does_not_have():
+def test_gaussian_family_on_laplace_noise_gives_too_large_an_epsilon():
     # why the family stands in the assumptions: FPR = FNR = e^(-1/2) / 2 is mu = 1.030064 and epsilon = 4.530054
     n, rate = 10_000_000, 0.5 * math.exp(-0.5)
     scores = counts(round(n * rate), n - round(n * rate), n, n)
@@ -187,7 +187,7 @@ def test_p_value_is_the_supremum_of_brute_force(curve, hits_out, hits_in):
         assert not region.refutes(curve.tradeoff, p / 1.0001)
 
 
-def test_share_of_the_limits_on_the_rates_is_paid_by_the_points(monkeypatch):
+def test_points_account_for_the_share_of_the_limits_on_the_rates(monkeypatch):
     # a share of 1/5, so that it shows next to the rounding
     monkeypatch.setattr(event_region, "_OUTSIDE", 0.2)
     region, curve = EventRegion(4, 17, 20, 24), GaussianDP(0.5).tradeoff
@@ -230,16 +230,16 @@ def test_points_p_value_and_curve_test_agree(hits, mu, significance):
 )
 def test_bound_grows_as_the_counts_become_more_extreme(hits, more, claim):
     extreme = max(0, hits[0] - more[0]), min(60, hits[1] + more[1])
-    found, larger = joint_bound(claim, *hits, 60, delta=0.01), joint_bound(claim, *extreme, 60, delta=0.01)
-    assert larger >= found * (1 - 0.01) - 1e-6  # cells of FPR lie elsewhere: 1 % of rounding
+    lower_bound, larger = joint_bound(claim, *hits, 60, delta=0.01), joint_bound(claim, *extreme, 60, delta=0.01)
+    assert larger >= lower_bound * (1 - 0.01) - 1e-6  # cells of FPR lie elsewhere: 1 % of rounding
 
 
 @settings(max_examples=7)
 @given(hits=st.tuples(st.integers(0, 50), st.integers(0, 40)))
 def test_sides_swap_with_the_complement_of_the_event(hits):
-    there = joint_bound(GaussianDP(1.0), hits[0], hits[1], 50, delta=0.01, n_in=40)
-    back = joint_bound(GaussianDP(1.0), 40 - hits[1], 50 - hits[0], 40, delta=0.01, n_in=50)
-    assert there == pytest.approx(back, rel=0.05, abs=0.02)  # cells round on one side only
+    lower_bound = joint_bound(GaussianDP(1.0), hits[0], hits[1], 50, delta=0.01, n_in=40)
+    mirrored = joint_bound(GaussianDP(1.0), 40 - hits[1], 50 - hits[0], 40, delta=0.01, n_in=50)
+    assert lower_bound == pytest.approx(mirrored, rel=0.05, abs=0.02)  # cells round on one side only
 
 
 def test_scores_that_order_the_sides_the_wrong_way_show_nothing():
@@ -294,13 +294,13 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
-def test_bound_never_exceeds_the_epsilon_of_a_true_member_more_often_than_it_may(law, claim, delta):
+def test_bound_keeps_its_level_on_every_true_member(law, claim, delta):
     bound = asked.against(Family(threshold=1.0), claim)
     coverage = misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 
-def test_threshold_fixed_beforehand_is_not_chosen_again_on_the_counted_scores():
+def test_fixed_threshold_is_not_chosen_again_on_the_counted_scores():
     bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     for seed in range(5):
         scores = next(gaussian(1.0).draws(np.random.default_rng(seed), 50, 50))
@@ -308,7 +308,7 @@ def test_threshold_fixed_beforehand_is_not_chosen_again_on_the_counted_scores():
         assert (lower_bound.threshold, lower_bound.hits) == (1.0, scores.hits(1.0))
 
 
-def test_bound_on_subsampled_gaussian_noise_is_positive_and_below_the_truth():
+def test_bound_on_subsampled_gaussian_noise_is_below_the_truth():
     law = sampled_gaussian(0.8, 0.2)
     bound = asked.against(Family(threshold=1.0), law.curve)
     scores = next(law.draws(np.random.default_rng(5), 300, 300))

@@ -60,7 +60,7 @@ def test_bound_has_its_known_value(k1, k0, n, delta, confidence, expected):
     # few hits: the skewness that this ordering keeps is worth something
     [(50, 18, 100, 0.6391), (40, 3, 200, 1.565), (5, 0, 1000, 0.0), (20, 0, 1000, 1.444)],
 )
-def test_few_hits_show_more_than_under_the_katz_ordering_and_far_more_than_two_limits(k1, k0, n, under_katz):
+def test_bound_from_few_hits_exceeds_those_of_katz_and_of_two_limits(k1, k0, n, under_katz):
     lower_bound = epsilon(k0, n, k1, n)
     assert lower_bound > under_katz
     assert lower_bound > epsilon(k0, n, k1, n, bound=ClopperPearson(1.0)) + 0.2
@@ -121,16 +121,16 @@ def test_two_directions_share_the_significance():
 
 def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
     scores, both = counts(18, 100, 50, 100), replace(ORDERED, direction="both")
-    alone = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
-    assert alone < 0.1
-    assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * alone, rel=0.02)
-    alone = asked.claim_p_value(ORDERED, scores, GaussianDP(0.5))
-    assert alone < 0.1
-    assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * alone, rel=0.02)
+    p_value_in = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
+    assert p_value_in < 0.1
+    assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * p_value_in, rel=0.02)
+    p_value_in = asked.claim_p_value(ORDERED, scores, GaussianDP(0.5))
+    assert p_value_in < 0.1
+    assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * p_value_in, rel=0.02)
 
 
 @pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
-def test_share_of_the_limits_on_the_base_rate_is_paid(monkeypatch, outcome):
+def test_share_of_the_limits_on_the_base_rate_is_accounted_for(monkeypatch, outcome):
     # a share of 1/5, so that it shows next to the rounding
     monkeypatch.setattr(unconditional, "_SHARE", 0.2)
     test, significance = UnconditionalTest(*outcome, Ordering()), 0.05
@@ -147,7 +147,7 @@ def test_share_of_the_limits_on_the_base_rate_is_paid(monkeypatch, outcome):
 
 @pytest.mark.parametrize("outcome", [(9, 12, 2, 12), (30, 60, 10, 50), (14, 300, 0, 200), (199, 200, 20, 200)])
 @pytest.mark.parametrize("delta", [0.0, 0.02])
-def test_supremum_is_never_below_a_brute_force_over_base_rates_nor_far_above(outcome, delta):
+def test_supremum_is_at_least_that_of_brute_force_and_close_to_it(outcome, delta):
     _, n1, _, n0 = outcome
     test = UnconditionalTest(*outcome, Ordering(0.05, delta))
     i, j = np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)[None, :]
@@ -180,7 +180,7 @@ def test_least_extreme_count_is_that_of_a_search_through_all_outcomes(outcome, d
         assert test._least(j).tolist() == np.argmax(extreme, axis=0).tolist()
 
 
-def test_the_outcome_seen_is_extreme_however_large_its_sample():
+def test_observed_outcome_is_extreme_at_any_sample_size():
     """Where side 0 has no hits, rounding leaves few digits of T."""
     outcome = (1_198_233, 1_198_233, 0, 1_198_233)
     test = UnconditionalTest(*outcome, Ordering(0.2, 0.1))
@@ -206,7 +206,7 @@ def test_blocks_and_wide_cells_of_large_samples_round_up_and_not_by_much(monkeyp
 @pytest.mark.parametrize("significance", [0.5, 0.05, 1e-6, 1e-12])
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.3])
 @pytest.mark.parametrize(("n1", "n0"), [(1, 1), (7, 40), (200, 200), (1000, 30)])
-def test_ordering_grows_with_hits_on_one_side_and_falls_with_hits_on_the_other(n1, n0, delta, significance):
+def test_ordering_is_monotone_in_the_hits_of_each_side(n1, n0, delta, significance):
     value = Ordering(significance, delta).value(np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)[None, :], n1, n0)
     shown = np.where(np.isinf(value), -1.0, value)
     assert not np.isnan(value).any()
@@ -228,10 +228,10 @@ def slack(k0, k1, n=80):
 @settings(max_examples=25)
 @given(k0=st.integers(0, 79), k1=st.integers(1, 80), delta=deltas, confidence=levels)
 def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
-    found, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
-    assert found >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
-    assert found >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
-    assert found <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
+    lower_bound, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
+    assert lower_bound >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
+    assert lower_bound >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
+    assert lower_bound <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
 
 
 @settings(max_examples=25)
@@ -272,7 +272,7 @@ def tuned(confidence, delta=0.0):
     return asked.prepared(FIXED, PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
 
 
-def test_event_that_never_happens_on_one_side_or_always_on_the_other_shows_nothing():
+def test_event_without_hits_or_without_misses_gives_no_bound():
     for k0, k1 in ((0, 0), (50, 0), (50, 50), (50, 20)):
         assert epsilon(k0, 50, k1, 50) == 0
         assert asked.p_value(FIXED, counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
@@ -338,7 +338,7 @@ def test_mean_bound_of_audits_of_laplace_noise(threshold, trials, least):
 # --- the whole curve --------------------------------------------------------------------------------------------------
 
 
-def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
+def test_curve_is_refuted_at_another_delta():
     scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
     violation = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
     assert violation is not None
@@ -398,7 +398,7 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     assert ready.event.threshold == np.inf
 
 
-def test_a_pilot_too_small_to_promise_anything_finds_the_side_with_power():
+def test_small_pilot_without_an_expected_bound_chooses_the_side_with_power():
     # the exponential mechanism on data: 2.9 % against 1.8 % is a ratio of 1.6, that of the complements is 1.01
     rng, n, level = np.random.default_rng(0), 18_000, {"delta": 0.0, "confidence": 0.99}
 
@@ -425,7 +425,7 @@ def test_ordering_is_tuned_to_the_level_and_kept():
 
 
 @pytest.mark.parametrize("n", [1000, 10_000, 1_000_000, 10**9])
-def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_size(n):
+def test_bound_at_expected_counts_is_close_below_the_truth_at_every_size(n):
     test = UnconditionalTest(n // 2, n, int(0.184 * n), n, Ordering())
     epsilon = test.epsilon_lower(0.0, 0.05)
     assert test.p_value(epsilon, 0.0) == pytest.approx(0.05, rel=1e-2)

@@ -146,16 +146,16 @@ def test_looking_at_some_thresholds_loses_next_to_nothing():
     assert 0.995 * every < some <= every * (1 + 1e-9)
 
 
-def test_candidates_see_an_atom_whole_and_every_extreme_score():
+def test_candidates_keep_atoms_whole_and_every_extreme_score():
     rng = np.random.default_rng(1)
     out = np.concatenate([rng.random(50_000), np.full(10_000, 2.0), 3 + rng.random(5_000)])
     tally = PairScores(out, out + 0.001 * rng.random(65_000)).tally
-    seen = tally.thresholds[candidates(tally, per_side=100, tail=10)]
+    chosen = tally.thresholds[candidates(tally, per_side=100, tail=10)]
     after = tally.thresholds[tally.thresholds > 2.0].min()
-    assert 2.0 in seen
-    assert after in seen
-    assert set(tally.thresholds[-10:]) <= set(seen)
-    assert tally.thresholds[0] in seen
+    assert 2.0 in chosen
+    assert after in chosen
+    assert set(tally.thresholds[-10:]) <= set(chosen)
+    assert tally.thresholds[0] in chosen
 
 
 def test_bounds_from_a_million_scores_are_close_to_the_truth():
