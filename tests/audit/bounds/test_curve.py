@@ -27,11 +27,6 @@ BAND = SimultaneousBand()
 PAIR = Neighbours([0.0], [1.0], "replace_one")
 
 
-def exact_pair(law_out, law_in, n):
-    ranks = (np.arange(n) + 0.5) / n
-    return PairScores(law_out.ppf(ranks), law_in.ppf(ranks))
-
-
 def laplace_noise(scale):
     def noisy(dataset, size, rng):
         return dataset[0] + rng.laplace(scale=scale, size=size)
@@ -73,12 +68,13 @@ def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim
 
 @pytest.mark.parametrize(("claimed", "false"), [(0.9, True), (1.0, False), (1.1, False)])
 def test_noise_free_gaussian_scores_refute_false_gaussian_claims(claimed, false):
-    limits = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    limits = band(asked.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
     assert (limits.refutes(GaussianDP(claimed)) is not None) == false
 
 
 def test_curve_violation_names_a_promise_that_the_limits_break():
-    limits = band(exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).tally, confidence=0.95)
+    scores = asked.quantiles(stats.laplace(), stats.laplace(loc=1.5), 20_000)
+    limits = band(scores.tally, confidence=0.95)
     claim = GaussianDP(1.0)
     where = limits.refutes(claim)
     assert where.delta == pytest.approx(claim.delta(where.epsilon))
@@ -89,7 +85,7 @@ def test_curve_violation_names_a_promise_that_the_limits_break():
     gap = limits.delta_lower(grid) - claim.delta(grid)
     assert where.delta_lower - where.delta == pytest.approx(gap.max(), abs=1e-5)  # where it is largest
     assert gap.max() > 0.05
-    assert where.hits == exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).hits(where.threshold)
+    assert where.hits == scores.hits(where.threshold)
     assert "the claim promises delta <=" in str(where)
 
 
@@ -176,16 +172,8 @@ def test_p_value_of_a_curve_is_the_significance_at_which_it_is_refuted(bound):
 )
 def test_claim_that_fails_at_another_delta_is_refuted(mechanism, claim, delta, threshold, whole_band):
     bound = BAND if whole_band else ClopperPearson(threshold=threshold)
-    result = audit(
-        mechanism,
-        PAIR,
-        claim=claim,
-        delta=delta,
-        bound=bound,
-        attack="threshold",
-        trials=30_000,
-        seed=5,
-    )
+    level = {"claim": claim, "delta": delta, "bound": bound}
+    result = audit(mechanism, PAIR, **level, attack="threshold", trials=30_000, seed=5)
     assert result.bound.epsilon <= result.claim
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3
@@ -203,17 +191,8 @@ def test_claim_that_fails_at_another_delta_is_refuted(mechanism, claim, delta, t
 )
 def test_true_claims_are_not_refuted(claim):
     claim = claim if claim.relation is None else claim.under("replace_one")
-    result = audit(
-        laplace_noise(1 / 1.5),
-        PAIR,
-        claim=claim,
-        delta=1e-3,
-        bound="simultaneous-band",
-        attack="threshold",
-        trials=2000,
-        confidence=1 - 1e-6,
-        seed=5,
-    )
+    level = {"claim": claim, "delta": 1e-3, "confidence": 1 - 1e-6, "bound": "simultaneous-band"}
+    result = audit(laplace_noise(1 / 1.5), PAIR, **level, attack="threshold", trials=2000, seed=5)
     assert result.verdict is not Verdict.VIOLATION
     assert result.curve_violation is None
     assert result.p_value > 1e-6

@@ -84,10 +84,10 @@ def test_every_remedy_suffices_and_a_smaller_change_does_not(kind, n, claim, con
 
         def follow(change, stated=stated):
             changed = stated | change
-            tested = (
-                ApproximateDP(claim.nominal_epsilon, changed["delta"]) if isinstance(claim, ApproximateDP) else claim
+            n, approximate = changed.pop("n"), isinstance(claim, ApproximateDP)
+            return able(
+                kind, n, ApproximateDP(claim.nominal_epsilon, changed["delta"]) if approximate else claim, **changed
             )
-            return able(kind, changed["n"], tested, **{key: changed[key] for key in ("delta", "confidence", "prior")})
 
         assert follow({}), way
         assert not any(follow(change) for change in less), way

@@ -93,17 +93,8 @@ def test_every_chunk_has_one_blas_thread(work, workers, n_jobs):
     recorded = ThreadsSeen()
     chunks = HandedOut(Chunk(Stage.EVALUATION, 0, index, 10 * index, 10) for index in range(12))
     with threadpool_limits(limits=2):
-        execute(
-            chunks,
-            work,
-            recorded,
-            store=None,
-            n_jobs=n_jobs,
-            workers=workers,
-            repeats=ReplayGuard("test"),
-            reporter=Silent(),
-            total=120,
-        )
+        options = {"store": None, "n_jobs": n_jobs, "repeats": ReplayGuard("test"), "reporter": Silent(), "total": 120}
+        execute(chunks, work, recorded, workers=workers, **options)
         assert set(blas_threads()) == {2}
     looked_at = len(chunks.threads) // (len(chunks) + 1)  # the first chunk is looked at before
     assert set(chunks.threads[looked_at:]) == {1}

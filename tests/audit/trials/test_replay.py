@@ -48,8 +48,7 @@ def test_generator_restarted_in_every_process_is_refused():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_function_with_a_generator_of_its_own_is_audited_in_one_process(n_jobs):
-    results = [audit(owner(), PAIR, **OPTIONS, n_jobs=n_jobs) for _ in range(2)]
-    assert [result.verdict.value for result in results] == ["consistent"] * 2
+    assert audit(owner(), PAIR, **OPTIONS, n_jobs=n_jobs).verdict.value == "consistent"
 
 
 def carries(seed):
@@ -65,7 +64,7 @@ def test_a_generator_in_a_closure_stays_in_one_process_and_is_named():
 
 @pytest.mark.parametrize("mechanism", [Laplace(epsilon=1.0), KAryRandomizedResponse(epsilon=1.0, k=50)])
 def test_honest_mechanisms_are_never_refused(mechanism):
-    for seed in range(20):
+    for seed in range(5):
         audit(mechanism, trials=3_000, seed=seed, bound="clopper-pearson")
 
 

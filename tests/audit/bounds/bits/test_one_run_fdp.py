@@ -255,14 +255,8 @@ class _Twin(asked.Own, OneRunFDP):
 
     def found(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
-        return LowerBound(
-            epsilon_of((self.curve_family or GAUSSIAN), theta, delta),
-            delta,
-            confidence,
-            "twin",
-            scores.n_bits,
-            math.inf,
-        )
+        epsilon = epsilon_of(self.curve_family or GAUSSIAN, theta, delta)
+        return LowerBound(epsilon, delta, confidence, "twin", scores.n_bits, math.inf)
 
 
 class _Peeks(_Twin):

@@ -15,12 +15,8 @@ from dpassay.mechanisms.core.errors import ParameterError
 FIXED = ClopperPearson(threshold=1.0)
 
 
-def counts(k0, n0, k1, n1):
-    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n0, k0]), np.array([n1, k1]), n0, n1))
-
-
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95):
-    return asked.lower_bound(FIXED, counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(FIXED, asked.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -124,7 +120,7 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
 
 @given(k0=st.integers(0, 40), k1=st.integers(0, 40), claim=st.sampled_from([0.0, 0.1, 1.0]), delta=deltas)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
-    scores = counts(k0, 40, k1, 40)
+    scores = asked.counts(k0, 40, k1, 40)
     p = asked.p_value(FIXED, scores, epsilon=claim, delta=delta)
     if p < 1:
         assert asked.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 + 1e-6)).epsilon > claim
@@ -133,7 +129,7 @@ def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1,
 
 
 def test_result_holds_event_hits_ceiling_and_ledger():
-    bound = asked.lower_bound(FIXED, counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
+    bound = asked.lower_bound(FIXED, asked.counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
     assert (bound.method, bound.threshold, bound.hits, bound.n_trials) == ("clopper-pearson", 1.0, (3, 200 // 5), 400)
     assert bound.assumptions == ()
     assert [entry.what for entry in bound.ledger] == ["threshold", "direction"]
@@ -148,14 +144,9 @@ def prepared(pilot, *, delta=0.0, n=10_000):
     return asked.prepared(ClopperPearson(), pilot, delta=delta, confidence=0.95, n_out=n, n_in=n)
 
 
-def exact_pilot(quantile_out, quantile_in, n=4000):
-    ranks = (np.arange(n) + 0.5) / n
-    return PairScores(quantile_out(ranks), quantile_in(ranks))
-
-
 def test_best_threshold_of_a_noise_free_pilot_is_chosen():
     # Laplace noise of scale 1: beyond 1 all thresholds have the same ratio e, and 1 itself has the most hits
-    pilot = exact_pilot(stats.laplace().ppf, stats.laplace(loc=1).ppf)
+    pilot = asked.quantiles(stats.laplace(), stats.laplace(loc=1), 4000)
     assert (
         abs(prepared(pilot).event.threshold - 1.0) < 0.2 or abs(prepared(pilot).event.threshold) < 0.2
     )  # or its mirror image
@@ -187,7 +178,7 @@ def test_lucky_score_in_the_tail_does_not_win():
 
 
 def test_pilot_is_remembered_in_the_ledger_and_used_once():
-    pilot = exact_pilot(stats.norm().ppf, stats.norm(loc=1).ppf, n=300)
+    pilot = asked.quantiles(stats.norm(), stats.norm(loc=1), 300)
     bound = prepared(pilot)
     entry = asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).ledger[0]
     assert "300 + 300 pilot scores" in entry.looked_at

@@ -21,7 +21,6 @@ from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.family import Family
 from dpassay.audit.calibration.coverage import bounds_drawn, misses
 from dpassay.audit.calibration.laws import SampledLaw, gaussian, geometric, laplace, randomized_response
-from dpassay.audit.evidence.scores import PairCounts, Tally
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import (
     ApproximateDP,
@@ -51,10 +50,6 @@ def made(claim):
     return claim() if callable(claim) else claim
 
 
-def counts(hits_out, hits_in, n_out, n_in):
-    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n_out, hits_out]), np.array([n_in, hits_in]), n_out, n_in))
-
-
 def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
     """Return the parameter from one rectangle of limits, the method of the literature."""
     limits = Rectangle.at(hits_out, hits_in, n_out=n, n_in=n, significance=significance)
@@ -62,7 +57,7 @@ def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
 
 
 def joint_bound(claim, hits_out, hits_in, n, *, delta=DELTA, confidence=0.95, n_in=None):
-    scores = counts(hits_out, hits_in, n, n_in or n)
+    scores = asked.counts(hits_out, n, hits_in, n_in or n)
     return asked.lower_bound(
         asked.against(Family(threshold=1.0), claim), scores, delta=delta, confidence=confidence
     ).epsilon
@@ -100,7 +95,7 @@ def test_joint_bound_at_expected_counts_exceeds_the_known_rectangle_bound(epsilo
 
 
 def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
-    scores = counts(184, 500, 1000, 1000)
+    scores = asked.counts(184, 1000, 500, 1000)
     bound = asked.lower_bound(asked.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
     without = next(entry.looked_at for entry in bound.ledger if entry.what == "without family")
     assert f"epsilon >= {bound.epsilon:.4g}"[:15] in without
@@ -110,12 +105,10 @@ def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
 def test_gaussian_family_on_laplace_noise_gives_too_large_an_epsilon():
     # why the family stands in the assumptions: FPR = FNR = e^(-1/2) / 2 is mu = 1.030064 and epsilon = 4.530054
     n, rate = 10_000_000, 0.5 * math.exp(-0.5)
-    scores = counts(round(n * rate), n - round(n * rate), n, n)
-    as_gaussian = asked.lower_bound(
-        asked.against(Family(threshold=1.0), GaussianDP(1.0)), scores, delta=DELTA, confidence=0.95
-    )
-    as_laplace = asked.lower_bound(
-        asked.against(Family(threshold=1.0), LaplaceDP(1.0)), scores, delta=DELTA, confidence=0.95
+    scores = asked.counts(round(n * rate), n, n - round(n * rate), n)
+    as_gaussian, as_laplace = (
+        asked.lower_bound(asked.against(Family(threshold=1.0), claim), scores, delta=DELTA, confidence=0.95)
+        for claim in (GaussianDP(1.0), LaplaceDP(1.0))
     )
     assert 4.5 < as_gaussian.epsilon < 4.5301
     assert as_gaussian.assumptions == ("the trade-off curve is that of GaussianDP for some mu",)
@@ -258,15 +251,15 @@ def test_extreme_significances_give_bounds_in_order(confidence):
 def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
     bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
     claimed = float(GaussianDP(1.0).epsilon(DELTA))
-    for hits in ((200, 800), (280, 690)):
-        p = asked.p_value(bound, counts(*hits, 1000, 1000), epsilon=claimed, delta=DELTA)
+    for scores in (asked.counts(200, 1000, 800, 1000), asked.counts(280, 1000, 690, 1000)):
+        p = asked.p_value(bound, scores, epsilon=claimed, delta=DELTA)
         if p > 1e-12:
             level = {"delta": DELTA, "confidence": 1 - 1.01 * p}
-            assert asked.lower_bound(bound, counts(*hits, 1000, 1000), **level).epsilon > claimed
+            assert asked.lower_bound(bound, scores, **level).epsilon > claimed
             level = {"delta": DELTA, "confidence": 1 - p / 1.01}
-            assert asked.lower_bound(bound, counts(*hits, 1000, 1000), **level).epsilon <= claimed
-    assert asked.p_value(bound, counts(100, 900, 1000, 1000), epsilon=claimed, delta=DELTA) == 1e-12
-    assert asked.p_value(bound, counts(500, 500, 1000, 1000), epsilon=claimed, delta=DELTA) == 1.0
+            assert asked.lower_bound(bound, scores, **level).epsilon <= claimed
+    assert asked.p_value(bound, asked.counts(100, 1000, 900, 1000), epsilon=claimed, delta=DELTA) == 1e-12
+    assert asked.p_value(bound, asked.counts(500, 1000, 500, 1000), epsilon=claimed, delta=DELTA) == 1.0
 
 
 # --- coverage on true members, and power -----------------------------------------------------------------------------
@@ -361,16 +354,9 @@ def test_threshold_from_the_counted_scores_is_caught():
 )
 def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, least):
     mu, pilot = GaussianDP.for_budget(epsilon=8, delta=DELTA).mu, max(n // 10, 50)
-    sizes = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}
-    bounds = bounds_drawn(
-        asked.against(Family(), GaussianDP(mu)),
-        gaussian(mu),
-        repeats=repeats,
-        confidence=0.95,
-        seed=1,
-        delta=DELTA,
-        **sizes,
-    )
+    sizes, level = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}, {"confidence": 0.95, "delta": DELTA}
+    bound = asked.against(Family(), GaussianDP(mu))
+    bounds = bounds_drawn(bound, gaussian(mu), repeats=repeats, seed=1, **level, **sizes)
     assert bounds.mean() >= least
     assert np.mean(bounds > 8.0) <= 0.15
 
@@ -418,7 +404,7 @@ def test_claim_without_a_family_is_refused_with_a_way_out(claim):
 
 
 def test_use_without_a_pilot_or_at_a_delta_too_small_is_refused():
-    scores = counts(184, 500, 1000, 1000)
+    scores = asked.counts(184, 1000, 500, 1000)
     with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
         asked.lower_bound(asked.against(Family(), GaussianDP(1.0)), scores, delta=DELTA, confidence=0.95)
     with pytest.raises(AccountingError, match="delta is 0, where the claim GaussianDP"):

@@ -17,7 +17,7 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
 from dpassay.audit.calibration.coverage import bounds_drawn, misses
 from dpassay.audit.calibration.laws import all_equal, gaussian, geometric, laplace, laplace_ratio, randomized_response
-from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
+from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
 
@@ -27,12 +27,8 @@ ORDERED = JointExact(threshold=1.0, ordering=Ordering())
 ROUNDING = 0.02  # standard errors of epsilon: what sums are rounded by
 
 
-def counts(k0, n0, k1, n1):
-    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n0, k0]), np.array([n1, k1]), n0, n1))
-
-
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95, bound=FIXED):
-    return asked.lower_bound(bound, counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(bound, asked.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -120,7 +116,7 @@ def test_two_directions_share_the_significance():
 
 
 def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
-    scores, both = counts(18, 100, 50, 100), replace(ORDERED, direction="both")
+    scores, both = asked.counts(18, 100, 50, 100), replace(ORDERED, direction="both")
     p_value_in = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
     assert p_value_in < 0.1
     assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * p_value_in, rel=0.02)
@@ -245,7 +241,7 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
 @given(k0=hits, k1=hits, claim=st.sampled_from([0.0, 0.1, 1.0, 3.0]), delta=deltas)
 @settings(max_examples=20)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
-    scores = counts(k0, 80, k1, 80)
+    scores = asked.counts(k0, 80, k1, 80)
     p = UnconditionalTest(k1, 80, k0, 80, Ordering()).p_value(claim, delta)
     assert (
         1e-12 <= asked.p_value(ORDERED, scores, epsilon=claim, delta=delta) <= p <= 1
@@ -263,7 +259,9 @@ def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1,
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
 def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
     lower_bound = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
-    limits = asked.lower_bound(ClopperPearson(1.0), counts(k0, 300, k1, 300), delta=0.0, confidence=confidence).epsilon
+    limits = asked.lower_bound(
+        ClopperPearson(1.0), asked.counts(k0, 300, k1, 300), delta=0.0, confidence=confidence
+    ).epsilon
     backwards = epsilon(300 - k1, 300, 300 - k0, 300, confidence=confidence, bound=tuned(confidence))
     assert max(lower_bound, backwards) >= limits - 0.05
 
@@ -275,11 +273,11 @@ def tuned(confidence, delta=0.0):
 def test_event_without_hits_or_without_misses_gives_no_bound():
     for k0, k1 in ((0, 0), (50, 0), (50, 50), (50, 20)):
         assert epsilon(k0, 50, k1, 50) == 0
-        assert asked.p_value(FIXED, counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
+        assert asked.p_value(FIXED, asked.counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
 
 
 def test_p_values_reach_far_into_the_tail_and_far_levels_work():
-    assert asked.p_value(FIXED, counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
+    assert asked.p_value(FIXED, asked.counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
     epsilons = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
     assert epsilons == sorted(epsilons, reverse=True)
     assert epsilons[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
@@ -339,7 +337,7 @@ def test_mean_bound_of_audits_of_laplace_noise(threshold, trials, least):
 
 
 def test_curve_is_refuted_at_another_delta():
-    scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
+    scores = asked.counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
     violation = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
     assert violation is not None
     assert 0.1 < violation.epsilon < 1.0
@@ -351,7 +349,7 @@ def test_curve_is_refuted_at_another_delta():
 
 
 def test_curve_of_one_epsilon_is_judged_as_that_epsilon():
-    scores = counts(184, 1000, 500, 1000)
+    scores = asked.counts(184, 1000, 500, 1000)
     assert asked.curve_test(ORDERED, scores, PureDP(0.86), confidence=0.95) is not None
     assert asked.curve_test(ORDERED, scores, PureDP(0.89), confidence=0.95) is None
     assert asked.curve_test(ORDERED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
@@ -365,7 +363,7 @@ def test_curves_hold_together_with_the_bound_at_the_level():
     table = np.zeros((n + 1, n + 1))
     for i, j in itertools.product(range(n + 1), repeat=2):
         level = {"delta": 0.1, "confidence": 1 - significance}
-        refuted = asked.curve_test(FIXED, counts(j, n, i, n), claim, **level) is not None
+        refuted = asked.curve_test(FIXED, asked.counts(j, n, i, n), claim, **level) is not None
         above = epsilon(j, n, i, n, **level) > 0.5
         table[i, j] = 9.0 if refuted or above else 0.0
     assert table.any()

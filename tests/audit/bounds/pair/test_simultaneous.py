@@ -25,11 +25,6 @@ def normal_pair(seed, n_out=300, n_in=300, shift=1.0):
     return PairScores(rng.normal(size=n_out), rng.normal(size=n_in) + shift)
 
 
-def exact_pair(law_out, law_in, n):
-    ranks = (np.arange(n) + 0.5) / n
-    return PairScores(law_out.ppf(ranks), law_in.ppf(ranks))
-
-
 def epsilon(scores, *, delta=0.0, confidence=0.95):
     return asked.lower_bound(BAND, scores, delta=delta, confidence=confidence).epsilon
 
@@ -63,7 +58,7 @@ def test_limits_are_those_of_clopper_and_pearson_at_the_local_level():
 @pytest.mark.parametrize(("n", "least"), [(1000, 0.68), (10_000, 0.89)])
 def test_noise_free_laplace_scores_give_a_sound_and_tight_bound(n, least):
     # `least`: Clopper-Pearson limits of the one event {score >= 1}, 18.4 % and 50 % hits, at the local level
-    lower_bound = epsilon(exact_pair(stats.laplace(), stats.laplace(loc=1), n))
+    lower_bound = epsilon(asked.quantiles(stats.laplace(), stats.laplace(loc=1), n))
     assert least < lower_bound < least + 0.04 < 1.0
 
 
@@ -202,7 +197,7 @@ def test_tradeoff_limit_is_the_largest_convex_curve_below_the_limits():
 
 
 def test_tradeoff_limit_lies_above_the_true_curve_and_close_to_it():
-    limits = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    limits = band(asked.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
     grid = np.linspace(0.001, 0.999, 99)
     true = stats.norm.cdf(stats.norm.isf(grid) - 1)
     assert np.all(limits.tradeoff_upper(grid) > true)
