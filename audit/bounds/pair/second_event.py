@@ -158,6 +158,6 @@ class WithSecondEvent(FixedBound[Scores]):
     @property
     def _parts(self) -> tuple[tuple[float, FixedBound[Scores]], ...]:
         return tuple(
-            (share, replace(part, statement=self.statement.shared(1, share)))  # type: ignore[type-var]
+            (share, replace(part, statement=self.statement.shared(1, share)))
             for share, part in ((1.0 - SHARE, self.first), (SHARE, self.second))
         )

@@ -84,10 +84,10 @@ def test_every_remedy_suffices_and_a_smaller_change_does_not(kind, n, claim, con
 
         def follow(change, stated=stated):
             changed = stated | change
-            n, approximate = changed.pop("n"), isinstance(claim, ApproximateDP)
-            return able(
-                kind, n, ApproximateDP(claim.nominal_epsilon, changed["delta"]) if approximate else claim, **changed
-            )
+            n, tested = changed.pop("n"), claim
+            if isinstance(claim, ApproximateDP):
+                tested = ApproximateDP(claim.nominal_epsilon, changed["delta"])
+            return able(kind, n, tested, **changed)
 
         assert follow({}), way
         assert not any(follow(change) for change in less), way

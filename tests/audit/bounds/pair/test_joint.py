@@ -259,9 +259,7 @@ def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1,
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
 def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
     lower_bound = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
-    limits = asked.lower_bound(
-        ClopperPearson(1.0), asked.counts(k0, 300, k1, 300), delta=0.0, confidence=confidence
-    ).epsilon
+    limits = epsilon(k0, 300, k1, 300, confidence=confidence, bound=ClopperPearson(1.0))
     backwards = epsilon(300 - k1, 300, 300 - k0, 300, confidence=confidence, bound=tuned(confidence))
     assert max(lower_bound, backwards) >= limits - 0.05
 
