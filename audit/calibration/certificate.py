@@ -334,6 +334,3 @@ def _cells(
                 median=median,
                 high=high,
             )
-
-
-__all__ = ["Certificate", "CertificateCell", "CertificatePlan", "CertificateSetting", "certify"]

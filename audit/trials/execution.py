@@ -21,11 +21,12 @@ from pickle import PicklingError
 from ...mechanisms.core.base import Workers
 from ...mechanisms.core.errors import ReleaseError
 from ...mechanisms.core.printable import display_name
+from .array_files import Arrays
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
-from .store import Arrays, TrialStore
+from .store import TrialStore
 from .workers import died, options
 
 Work = Callable[[Chunk], Arrays]

@@ -13,7 +13,8 @@ from scipy import integrate, stats
 
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-from dpassay.audit.calibration.coverage import bounds_drawn, laplace_ratio
+from dpassay.audit.calibration.coverage import bounds_drawn
+from dpassay.audit.calibration.laws import laplace_ratio
 from dpassay.audit.evidence.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
 from dpassay.mechanisms.core.errors import ParameterError
 

@@ -15,7 +15,7 @@ import dpassay.audit.results.estimates as estimates
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-from dpassay.audit.calibration.coverage import laplace
+from dpassay.audit.calibration.laws import laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.evidence.verdict import judge
 from dpassay.audit.results.estimates.base import Estimate
