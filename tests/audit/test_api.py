@@ -35,7 +35,7 @@ from dpassay.mechanisms.core.errors import (
     UnknownNameError,
 )
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 

@@ -14,7 +14,7 @@ from dpassay.mechanisms.broken import LaplaceInverseScale
 from dpassay.mechanisms.catalogue import catalogue
 from dpassay.mechanisms.core.errors import FingerprintError, NeighboursError, ParameterError, RelationError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 CHEAP = {"attacks": "threshold", "explore": 200, "trials": 2_000, "seed": 1, "claim": PureDP(1.0)}
 

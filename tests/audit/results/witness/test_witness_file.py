@@ -27,7 +27,7 @@ from dpassay.mechanisms.accounting import ApproximateDP, PureDP
 from dpassay.mechanisms.broken.noise import LaplaceInverseScale
 from dpassay.mechanisms.core.errors import ResultError, StoreError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 CHECKER = Path(room.__path__[0]) / "checker.py"
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
