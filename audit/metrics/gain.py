@@ -109,7 +109,7 @@ class Gain(DrawnResult):
         return max(self.over, key=lambda over: over.success.value)
 
     @property
-    def shown(self) -> bool:
+    def significant(self) -> bool:
         """True if the gain over both baselines is positive, at the confidence."""
         return self.headline.lower > 0.0
 
@@ -163,7 +163,7 @@ def gain(
 
     Example:
         >>> result = gain([True] * 70 + [False] * 30, without_release=[True] * 40 + [False] * 60)
-        >>> result.shown, round(result.headline.lower, 2)
+        >>> result.significant, round(result.headline.lower, 2)
         (True, 0.21)
     """
     open_unit(confidence=confidence)
@@ -315,13 +315,13 @@ def meaning(gain: Gain) -> str:
     least = f"{100 * gain.minimum_detectable:.2g} points"
     names = {over.baseline: over for over in gain.over}
     learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
-    if gain.shown:
+    if gain.significant:
         text = f"The release leaks: the attack gains at least {100 * gain.headline.lower:.2g} points."
     elif gain.headline.upper < 0.0:
         text = "The attack is worse than a baseline: it gains nothing."
     else:
         text = f"No gain was detected. A gain of {least} would have been detected."
-    if not gain.shown and learned and PERSON in names:
+    if not gain.significant and learned and PERSON in names:
         text += " The attack learns from the population: it succeeds as often without the person."
     if PERSON not in names:
         text += (

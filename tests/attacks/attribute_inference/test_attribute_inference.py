@@ -159,7 +159,7 @@ def test_trained_models_of_the_house_are_attacked_too(people):
 def test_an_overfitted_model_gives_a_coin_away_that_nobody_could_guess(people):
     a, b, known = people
     found = attribute_gain(FromMembership(), (overfitted(a), overfitted(b)), (a, b), SECRET, known=known)
-    assert found.shown
+    assert found.significant
     assert found.attack.value > 0.9
     assert found.headline.lower > 0.2
 
@@ -175,7 +175,7 @@ def test_a_regularised_model_of_real_data_succeeds_but_gains_nothing():
         FromMembership(), models, (a, b), Sensitive.observed(known, 4), known=known, baseline=Majority()
     )
     assert found["without the release"].gain.lower > 0.1  # far above the prior ...
-    assert not found.shown  # ... but no more than about others
+    assert not found.significant  # ... but no more than about others
     assert abs(found["without the person"].gain.value) < 0.03
     assert "learns from the population" in found.summary()
 

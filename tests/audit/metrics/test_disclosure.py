@@ -46,7 +46,7 @@ def test_copies_disclose_nearly_everybody(name):
 @pytest.mark.parametrize("name", ATTACKS)
 def test_tables_of_other_people_disclose_nothing(name):
     found = disclosure(ATTACKS[name], (population(120, 4), population(120, 5)), halves(), known=population(120, 3))
-    assert not found.overall.shown
+    assert not found.overall.significant
     assert found.overall.headline.lower < 0.0 < found.overall.headline.upper
 
 
@@ -56,7 +56,7 @@ def test_columns_shuffled_apart_link_nobody():
     shuffled = tuple(rng.permuted(half, axis=0) for half in people)
     found = disclosure(ATTACKS["linkability"], shuffled, people).overall
     assert found.attack.value < 0.05
-    assert not found.shown
+    assert not found.significant
 
 
 TWO = Domain({"seen": 2, "secret": 2, "group": 8})

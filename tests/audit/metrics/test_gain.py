@@ -20,7 +20,7 @@ def test_headline_is_the_gain_over_the_better_baseline():
     assert found.better.baseline == "without the person"
     assert found.headline.lower == found["without the person"].gain.lower > 0
     assert found["without the release"].gain.value == pytest.approx(0.30)
-    assert found.shown
+    assert found.significant
 
 
 def test_residual_risk_is_the_share_of_the_missed_that_the_attack_adds():
@@ -35,7 +35,7 @@ def test_the_same_answers_gain_nothing():
     found = gain(right, without_release=right, without_person=right)
     assert found.headline.value == 0.0
     assert found.over[0].residual_risk.value == 0.0
-    assert not found.shown
+    assert not found.significant
     assert found.minimum_detectable == pytest.approx(-found.headline.lower)
 
 
@@ -84,7 +84,7 @@ def test_scores_are_averaged_without_a_law():
     assert not found.exact
     assert found.headline.lower < found.headline.value < found.headline.upper
     assert found.headline.value == pytest.approx(0.5 - control.mean() / 2)
-    assert found.shown
+    assert found.significant
     assert "mean score" in found.summary()
 
 
