@@ -120,9 +120,18 @@ class Gain(DrawnResult):
 
     def summary(self) -> str:
         """Return a table of success and gains in plain text, and their interpretation."""
-        return summary(self)
+        rows = [("attack", _percent(self.attack), "")]
+        rows += [
+            (o.baseline, _percent(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in self.over
+        ]
+        name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
+        lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
+        kind = "right" if self.exact else "mean score"
+        headline = f"{_points(self.headline)} over the better baseline"
+        head = f"{kind}, of {self.n:,} {self.of}; intervals: {percent(self.confidence)} confidence"
+        return "\n".join([head, *lines, f"gain: {headline}", meaning(self)])
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other."""
         require(len(self.over) > 0, "over", "there is no baseline")
         within(0.0, 1.0, "", confidence=self.confidence)
@@ -296,18 +305,6 @@ def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[
         return paired.lower(wins, losses, len(hit), level), paired.upper(wins, losses, len(hit), level)
     half = 0.5 * (1.0 + hit.astype(np.float64) - base.astype(np.float64))
     return 2.0 * bounded_mean.lower(half, level) - 1.0, 2.0 * bounded_mean.upper(half, level) - 1.0
-
-
-def summary(gain: Gain) -> str:
-    """Return a table of attack and baselines, the gain over the better one, and its interpretation."""
-    rows = [("attack", _percent(gain.attack), "")]
-    rows += [(o.baseline, _percent(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in gain.over]
-    name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
-    lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
-    kind = "right" if gain.exact else "mean score"
-    headline = f"{_points(gain.headline)} over the better baseline"
-    head = f"{kind}, of {gain.n:,} {gain.of}; intervals: {percent(gain.confidence)} confidence"
-    return "\n".join([head, *lines, f"gain: {headline}", meaning(gain)])
 
 
 def meaning(gain: Gain) -> str:

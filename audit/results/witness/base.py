@@ -109,30 +109,14 @@ class Witness:
         claim: Guarantee,
         *,
         kind: Kind,
-        what: str,
         epsilon: float = math.inf,
         delta: float = 0.0,
-        outputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
-        datasets: tuple[str, str] | None = None,
-        seeds: tuple[int, ...] = (),
-        again: str = "",
-        assumptions: tuple[str, ...] = (),
+        **described: Any,
     ) -> Witness:
         """Return the witness, compared to `claim`; the arguments are those of the class."""
         refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NO_PROOF)
-        return cls(
-            kind=kind,
-            what=what,
-            epsilon=float(epsilon),
-            delta=float(delta),
-            refutes=refutes,
-            contradicts=contradicts,
-            outputs=outputs,
-            datasets=datasets,
-            seeds=seeds,
-            again=again,
-            assumptions=assumptions,
-        )
+        limits = {"epsilon": float(epsilon), "delta": float(delta)}
+        return cls(kind=kind, **limits, refutes=refutes, contradicts=contradicts, **described)
 
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.what}"
@@ -194,6 +178,3 @@ def _plain(data: Any) -> Any:
     if data is None or type(data) in (bool, int, str) or (type(data) is float and math.isfinite(data)):
         return data
     raise NoJSONError(type(data).__name__)
-
-
-__all__ = ["CERTAIN", "LONGEST", "Kind", "Witness", "as_json"]
