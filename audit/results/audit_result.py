@@ -222,9 +222,9 @@ class AuditResult(Provenance, DrawnResult):
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other, or the verdict does not follow from them.
 
-        The verdict is derived again from bound, claim and ceiling. The numbers do not determine one distinction: whether
-        trials whose ceiling does not exceed the claim could have refuted its curve at another delta. In this case
-        `consistent` and `underpowered` are both accepted.
+        The verdict is derived again from bound, claim and ceiling. The numbers do not determine one distinction:
+        whether trials whose ceiling does not exceed the claim could have refuted its curve at another delta. In this
+        case `consistent` and `underpowered` are both accepted.
         """
         rates = {"delta": self.delta, "confidence": self.confidence, "p_value": self.p_value, "unseen": self.unseen}
         within(0.0, 1.0, at, **rates)

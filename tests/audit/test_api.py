@@ -143,7 +143,7 @@ def test_several_bounds_share_the_significance():
     assert any(entry.what == "bounds" and "Bonferroni over 2" in entry.correction for entry in both.ledger)
 
 
-def test_p_value_bounds_and_curve_test_of_several_bounds_share_the_significance_alike():
+def test_p_value_bounds_and_curve_test_share_the_significance_alike():
     options = {"claim": PureDP(0.75), "trials": 1_000, "seed": 4}
     bounds = [ClopperPearson(threshold) for threshold in (0.999, 0.0)]
     alone = min(audit(Laplace(epsilon=1.0), bound=one, **options).p_value for one in bounds)
@@ -176,7 +176,7 @@ def test_a_fixed_threshold_without_learning_counts_every_trial():
     assert result.bound.n_trials == 20_000
 
 
-def test_delta_defaults_to_that_of_the_claim_and_is_asked_for_otherwise():
+def test_delta_defaults_to_that_of_the_claim_and_is_needed_otherwise():
     assert audit(Laplace(epsilon=1.0), trials=1_000, seed=0).delta == 0.0
     claim = ApproximateDP(1.0, 1e-3)
     assert audit(noisy_count, PAIR, claim=claim, trials=1_000, seed=0).delta == 1e-3
@@ -206,7 +206,7 @@ def test_json_round_trip_and_a_grid_of_counts():
     assert result.bound.epsilon > 0.985
 
 
-def test_warnings_are_in_the_summary_the_evidence_and_the_json_form_and_may_be_missing_there():
+def test_warnings_are_in_summary_evidence_and_json():
     result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), warnings=("the trials lean on the weather.",))
     assert "warning     the trials lean on the weather." in result.summary()
     assert "warning     the trials lean on the weather." in result.evidence()
@@ -286,7 +286,7 @@ def test_wrong_mechanisms_are_named(mechanism, arguments, error, message):
         audit(mechanism, **{"trials": 200, "seed": 0} | arguments)
 
 
-def test_a_canary_in_the_place_of_a_pair_is_refused_with_how_it_becomes_one():
+def test_a_canary_in_the_place_of_a_pair_is_refused_with_advice():
     with pytest.raises(ParameterError, match=r"Make it a pair: Mislabelled\(record=2\)\.pair\(\(X, y\), learner\)"):
         audit(Laplace(epsilon=1.0), Mislabelled(record=2), trials=100, seed=0)
 
@@ -296,7 +296,7 @@ def test_a_claim_that_is_infinite_is_refused():
         audit(Gaussian(epsilon=1.0, delta=1e-5), trials=100, delta=0.0, seed=0)
 
 
-def test_unequal_outputs_between_the_sides_are_seen():
+def test_outputs_of_other_shapes_on_one_side_are_a_violation():
     def rows_leak(dataset, size, rng):
         return rng.laplace(size=(size, len(dataset)))
 

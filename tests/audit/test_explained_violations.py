@@ -79,7 +79,7 @@ class Raising(Laplace):
         return None
 
 
-def test_events_that_a_mechanism_states_itself_are_a_violation_beside_vectors():
+def test_events_of_a_mechanism_are_a_violation_beside_vectors():
     result = audit(Raising(epsilon=1.0), **OPTIONS | {"claim": None})
     assert (result.verdict.value, result.event_rule) == ("violation", EventRule(("failed",), atoms=()))
 
@@ -111,7 +111,7 @@ def test_they_are_violations_for_assert_private_and_for_the_command(name, tmp_pa
     assert json.loads((tmp_path / "w.json").read_text())["counts"]["rule"]["atoms"] == []
 
 
-def test_where_no_ordinary_output_is_in_the_event_its_rule_is_the_labels_alone():
+def test_the_rule_of_an_event_without_ordinary_outputs_is_its_labels():
     class Events:
         def score(self, outputs):
             return np.where(outputs.events == "bad", 1.0, 0.0)
@@ -159,7 +159,7 @@ def test_words_that_fail_are_a_warning_in_the_table_and_in_the_evidence(name, mo
         assert "RuntimeError: a broken step" in shown
 
 
-def test_an_output_that_cannot_be_shown_says_why(monkeypatch):
+def test_an_output_without_a_text_has_the_reason_instead(monkeypatch):
     monkeypatch.setattr(kept, "text", broken)
     result = audit(LaplaceInverseScale(epsilon=0.5), **OPTIONS | {"claim": None, "trials": 2_000})
     assert result.verdict.value == "violation"

@@ -58,7 +58,7 @@ def all_audits():
 
 
 @pytest.mark.parametrize("make", INDEPENDENT)
-def test_noise_that_is_drawn_anew_in_every_run_is_consistent_wherever_it_comes_from(make):
+def test_noise_that_is_drawn_anew_in_every_run_is_consistent(make):
     assert audited(make, 0, trials=200, **QUICK) == "consistent"
 
 

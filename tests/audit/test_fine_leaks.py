@@ -50,7 +50,7 @@ def test_its_twin_is_caught_with_none_of_them(name):
     assert {verdict(FINE[name].correct, FULL, seed) for seed in range(50)} == {Verdict.CONSISTENT}
 
 
-def test_the_classifier_alone_misses_it():
+def test_the_classifier_without_rules_misses_it():
     assert verdict(FINE["rounding"].broken, 12_000, 0, attack="classifier") is Verdict.CONSISTENT
 
 
@@ -162,7 +162,7 @@ def mixture(dataset, size, rng):
 @pytest.mark.slow
 @pytest.mark.usefixtures("without_power", "few_chunks")
 @pytest.mark.parametrize("function", [laplace_sum, gaussian_vector, geometric_count, counts, mixture])
-def test_the_mean_bound_on_an_ordinary_function_is_that_of_the_classifier_within_two_per_cent(function):
+def test_rules_cost_ordinary_functions_at_most_two_per_cent(function):
     options = {"claim": PureDP(1.0), "delta": 1e-3, "trials": 150_000, "confidence": 0.95}
     means = [
         np.mean([audit(function, PAIR, seed=seed, attack=attack, **options).bound.epsilon for seed in range(10)])

@@ -37,5 +37,5 @@ def test_the_same_over_twenty_seeds(make):
     assert not wrong(make, range(20), 1_000)
 
 
-def test_there_are_twenty_pairs_and_more():
+def test_there_are_at_least_twenty_pairs():
     assert len({make.__name__ for make in TWINS}) == len(TWINS) >= 20

@@ -115,8 +115,14 @@ class Witness:
     ) -> Witness:
         """Return the witness, compared to `claim`; the arguments are those of the class."""
         refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NO_PROOF)
-        limits = {"epsilon": float(epsilon), "delta": float(delta)}
-        return cls(kind=kind, **limits, refutes=refutes, contradicts=contradicts, **described)
+        return cls(
+            kind=kind,
+            epsilon=float(epsilon),
+            delta=float(delta),
+            refutes=refutes,
+            contradicts=contradicts,
+            **described,
+        )
 
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.what}"

@@ -33,7 +33,7 @@ def asked(text):
     return plan_tasks(Config.check(tomllib.loads(text), source), source)
 
 
-def test_a_calibrated_mechanism_is_asked_at_its_delta_by_the_api_and_by_a_configuration():
+def test_a_calibrated_mechanism_is_audited_at_its_delta():
     (question,) = asked(CALIBRATED)
     configured = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, confidence=0.9999, seed=question.seed)
@@ -41,7 +41,7 @@ def test_a_calibrated_mechanism_is_asked_at_its_delta_by_the_api_and_by_a_config
     assert configured == called
 
 
-def test_a_claim_of_its_own_is_asked_at_its_own_delta():
+def test_a_claim_is_tested_at_its_own_delta():
     assert about(Gaussian(epsilon=1.0, delta=1e-5)).delta == 1e-5
     assert about(Gaussian(epsilon=1.0, delta=1e-5), ApproximateDP(1.0, 1e-3)).delta == 1e-3
     assert about(Laplace(1.0)).delta == 0.0

@@ -34,7 +34,7 @@ def halves(n=120):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_copies_disclose_nearly_everybody(name):
+def test_copies_disclose_nearly_all_people(name):
     people = halves()
     found = disclosure(ATTACKS[name], people, people, known=population(120, 3)).overall
     assert found.attack.value > 0.9
@@ -50,7 +50,7 @@ def test_tables_of_other_people_disclose_nothing(name):
     assert found.overall.headline.lower < 0.0 < found.overall.headline.upper
 
 
-def test_columns_shuffled_apart_link_nobody():
+def test_shuffled_columns_link_no_records():
     people = halves()
     rng = np.random.default_rng(0)
     shuffled = tuple(rng.permuted(half, axis=0) for half in people)
@@ -75,7 +75,7 @@ def coins(n, rng, share=0.5):
 REPEATS = 100
 
 
-def test_a_gain_is_shown_no_more_often_than_it_may_where_nothing_is_disclosed():
+def test_a_gain_is_rarely_significant_where_nothing_is_disclosed():
     """One table is right about 90 % of all people and the other about 10 %: luck, which cancels only in the swap."""
     rng, shown, known = np.random.default_rng(7), 0, coins(24, np.random.default_rng(9))
     for seed in range(REPEATS):
@@ -110,7 +110,7 @@ def test_the_worst_group_is_named_with_its_interval():
 
 
 @pytest.mark.parametrize("n_groups", [1, 4, 200])
-def test_the_error_of_everybody_does_not_depend_on_how_many_groups_are_large_enough(n_groups):
+def test_the_overall_error_does_not_depend_on_the_number_of_groups(n_groups):
     """Which is seen in the people, and goes with the gain: a half with more people of one group moves both."""
     rng = np.random.default_rng(8)
     people, known = (coins(200, rng), coins(200, rng)), coins(200, rng)
@@ -121,7 +121,7 @@ def test_the_error_of_everybody_does_not_depend_on_how_many_groups_are_large_eno
     assert all(group.confidence == pytest.approx(1 - 0.025 / n_groups) for group in found.groups.values())
 
 
-def test_a_published_interval_shows_risk_of_tables_of_nobody_far_too_often():
+def test_a_published_interval_has_too_many_false_alarms():
     """Descriptions are no independent draws: here 16 attributes say the same, and 16 guesses are one."""
     names = [f"a{i}" for i in range(16)]
     attack, missed = SinglingOut(Domain(dict.fromkeys(names, 40)), kind="univariate"), 0

@@ -151,7 +151,7 @@ def mutated_value(text: str, rng: random.Random) -> dict:
     return data
 
 
-def test_a_changed_text_is_refused_or_says_the_same(result):
+def test_a_changed_text_is_refused_or_equal_to_the_result(result):
     rng, text, refused = random.Random(5), result.to_json(), 0
     for turn in range(MUTATIONS):
         changed = json.dumps(mutated_value(text, rng)) if turn % 2 else mutated_text(text, rng)

@@ -64,14 +64,14 @@ def without_fresh_trials(found):
     return audit(MECHANISM, MECHANISM.worst_case(), trials=200, seed=seed, **QUESTION).bound.epsilon
 
 
-def test_confirmed_winner_is_too_high_no_more_often_than_it_may_and_an_unconfirmed_one_is():
+def test_a_confirmed_winner_keeps_its_level_unlike_an_unconfirmed_one():
     found = list(searches(25, n_pairs=20))
     assert covered([one.bound.epsilon for one in found]).holds
     assert not covered([without_fresh_trials(one) for one in found]).holds
 
 
 @pytest.mark.slow
-def test_confirmed_winner_is_too_high_no_more_often_than_it_may_in_long_runs():
+def test_a_confirmed_winner_keeps_its_level_in_long_runs():
     found = list(searches(300, n_pairs=12))
     assert covered([one.bound.epsilon for one in found]).holds
     assert not covered([without_fresh_trials(one) for one in found]).holds
@@ -112,7 +112,7 @@ def leak():
     return search(leaks_far_away, PAIRS, **LEAK)
 
 
-def test_bad_pair_is_found_and_confirmed(leak):
+def test_the_violating_pair_wins_and_is_confirmed(leak):
     assert leak.candidate == 1
     assert leak.verdict is Verdict.VIOLATION
     assert 2.0 < leak.bound.epsilon <= 3.0
@@ -120,7 +120,7 @@ def test_bad_pair_is_found_and_confirmed(leak):
     assert leak.bound.confidence == pytest.approx(0.951)  # the test of independence has its share
 
 
-def test_good_attack_is_found_and_confirmed():
+def test_the_stronger_attack_wins_and_is_confirmed():
     blind, seeing = Threshold(statistic="norm"), Threshold()
     found = search(Laplace(epsilon=2.0), [pair(1.0, 0.0)], attacks=[blind, seeing], explore=2_000, trials=4_000, seed=1)
     assert found.winner == 1
@@ -129,7 +129,7 @@ def test_good_attack_is_found_and_confirmed():
     assert found.verdict is Verdict.CONSISTENT
 
 
-def test_looks_are_audits_that_anyone_can_repeat(leak):
+def test_looks_and_confirmation_equal_audits_with_their_seeds(leak):
     for look in leak.looks[:2]:
         again = audit(
             leaks_far_away,

@@ -98,7 +98,7 @@ def test_no_broken_mechanism_on_plain_data_is_left_out():
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *(pytest.param(name, marks=pytest.mark.slow) for name in LONGER)])
-def test_a_violating_pair_of_each_broken_mechanism_is_found_within_the_budget(name):
+def test_a_search_detects_each_broken_mechanism_within_the_budget(name):
     options, domain = (BROKEN | LONGER)[name]
     mechanism, delta = catalogue.build(name, **options), None if domain != "answers x 2; norm 2" else 1e-5
     limits = {"budget": BUDGET, "explore": 1_000, "trials": 20_000, "confidence": 1 - 1e-6}
@@ -137,14 +137,14 @@ def raises_on_many(dataset, size, rng):
         pytest.param(number_of_repeats, "integers 0..20", "replace_one", "", marks=pytest.mark.slow),
     ],
 )
-def test_planted_faults_are_found(function, domain, relation, seen):
+def test_a_search_detects_planted_bugs(function, domain, relation, seen):
     found = search(function, domain=domain, relation=relation, **CHEAP)
     assert found.verdict is Verdict.VIOLATION
     assert found.confirmed.relation == (relation or "add_remove")
     assert not seen or any(seen in name for name in found.confirmed.events)
 
 
-def test_a_histogram_that_leaves_out_empty_bins_is_found_by_its_keys():
+def test_a_histogram_without_empty_bins_violates_by_its_keys():
     def histogram(dataset, rng):
         return {key: dataset.count(key) + rng.laplace() for key in set(dataset)}
 
@@ -153,7 +153,7 @@ def test_a_histogram_that_leaves_out_empty_bins_is_found_by_its_keys():
     assert (found.d0, found.d1) == ("[]", '["a"]')
 
 
-def test_what_is_private_is_called_consistent_wherever_one_looks():
+def test_a_private_function_is_consistent_on_its_whole_domain():
     def clipped_sum(dataset, size, rng):
         return float(np.sum(dataset)) + rng.laplace(scale=2.0, size=size)
 
@@ -162,7 +162,7 @@ def test_what_is_private_is_called_consistent_wherever_one_looks():
     assert len(found.looks) > 10
 
 
-def test_steps_from_the_best_pair_climb_where_no_pattern_lies():
+def test_steps_from_the_best_pair_reach_a_leak_between_the_patterns():
     def leaks_near_a_third(dataset, size, rng):
         closeness = math.exp(-(((float(dataset) - 1 / 3) / 0.15) ** 2))
         return rng.random(size) < 0.5 + 0.49 * closeness
@@ -200,7 +200,7 @@ def at_full_confidence(found):
 
 
 @pytest.mark.slow
-def test_confirmation_of_a_search_in_a_domain_keeps_its_level_and_the_best_look_does_not():
+def test_confirmation_in_a_domain_keeps_its_level_unlike_the_best_look():
     found = list(searches(80, n_looks=20))
     assert covered([one.bound.epsilon for one in found]).holds
     assert not covered([at_full_confidence(one) for one in found]).holds
@@ -235,7 +235,7 @@ def test_pairs_on_which_every_run_raises_the_same_are_skipped_and_counted():
     assert found.verdict is Verdict.VIOLATION  # four records raise, five do not
 
 
-def test_exceptions_that_tell_the_sides_apart_are_looked_at():
+def test_exceptions_that_differ_between_the_sides_are_a_violation():
     def tells(dataset, rng):
         raise ValueError(f"{len(dataset)} records: {rng.integers(3)}")
 
@@ -244,7 +244,7 @@ def test_exceptions_that_tell_the_sides_apart_are_looked_at():
     assert any("records" in event for event in found.confirmed.events)
 
 
-def test_a_domain_of_another_kind_of_data_says_why_it_does_not_fit():
+def test_a_domain_of_other_data_is_refused_with_the_reason():
     with pytest.raises(NeighboursError, match=r"the first was refused by the mechanism: .*n_queries is 1"):
         search(Laplace(epsilon=1.0), domain="answers x 5", seed=0)
 

@@ -143,7 +143,7 @@ def test_gradient_canaries_follow_the_gaussian_law():
         assert abs(scores.std() - mu) < 4.9 * mu / np.sqrt(2 * n)
 
 
-def test_gradient_canaries_are_seen_among_other_records():
+def test_gradient_canaries_are_separated_among_other_records():
     mechanism = private(noise_multiplier=0.3)
     records = np.zeros((30, 60)), np.zeros(30, dtype=int)  # their gradients touch the biases only
     touched = mechanism.fit(records, 1, np.random.default_rng(0)).gradients(*records)[0].any(axis=0)
@@ -199,7 +199,7 @@ def test_gradient_canaries_that_are_no_gradients_are_refused_by_their_name(canar
         gradient_canary_game(private(), canaries, seed=0)
 
 
-def test_records_and_canaries_that_are_no_examples_are_refused_by_their_names():
+def test_records_and_canaries_that_are_no_examples_are_refused_by_name():
     mechanism = private()
     with pytest.raises(ParameterError, match=r"^canaries: a dataset to learn from"):
         membership_game(mechanism, gradients(3, mechanism), seed=0)

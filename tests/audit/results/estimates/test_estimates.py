@@ -104,7 +104,7 @@ def test_posterior_has_its_known_quantiles(fn, fp, n, expected, digits):
     assert found.interval[0] == pytest.approx(expected, abs=digits)
 
 
-def test_prior_decides_where_errors_are_none():
+def test_the_prior_dominates_where_there_are_no_errors():
     scores = counts(0, 1000, 1000, 1000)
     exact = asked.ceiling(ClopperPearson(threshold=1.0), 1000, 1000, delta=1e-5, confidence=0.95)
     found = bayesian(scores, threshold=1.0, delta=1e-5, level=0.9)
@@ -199,7 +199,7 @@ def test_katz_with_z_of_the_tables_has_the_value_of_the_tables():
     assert found.interval[0] == pytest.approx(0.878409, abs=6e-7)
 
 
-def test_katz_takes_the_complement_where_that_says_more():
+def test_katz_takes_the_complement_where_its_ratio_is_larger():
     found = katz_log(counts(500, 1000, 816, 1000), threshold=1.0)
     assert found.value == pytest.approx(math.log(500 / 184))
 
@@ -284,7 +284,7 @@ def test_ties_of_the_resamples_with_the_value_are_no_bias():
     assert _bca(ends, 0.0, np.array([-1.0, 0.0, 0.0, 1.0]), 0.0) == pytest.approx(ends)
 
 
-def test_resamples_have_the_rates_that_were_seen():
+def test_resamples_have_the_observed_rates_on_average():
     seen = _Bins.of(laplace_scores(300), None)
     out, in_ = seen.resampled(rng(), 4000)
     np.testing.assert_allclose(out.mean(axis=0), seen.hits_out, atol=1.2)
@@ -292,7 +292,7 @@ def test_resamples_have_the_rates_that_were_seen():
     assert np.all(np.diff(out, axis=1) <= 0)
 
 
-def test_best_of_many_thresholds_says_so_and_lies_above_the_truth():
+def test_best_of_many_thresholds_is_labelled_and_above_the_truth():
     values = [plug_in(laplace_scores(1000, seed), rng=rng(seed), resamples=100).value for seed in range(60)]
     assert np.mean(np.array(values) > 1.0) > 0.9
     found = plug_in(laplace_scores(1000), rng=rng())
@@ -326,7 +326,7 @@ def test_few_hits_give_a_wide_interval_and_no_warning(delta):
 @each_method
 @settings(max_examples=8)
 @given(seed=st.integers(0, 200))
-def test_estimates_do_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(method, seed):
+def test_estimates_ignore_the_order_and_increasing_maps_of_the_scores(method, seed):
     scores = laplace_scores(60, seed)
     mapped = PairScores(np.exp(rng(seed).permutation(scores.out)), np.exp(rng(seed).permutation(scores.in_)))
     options = {"minimum_hits": 2} if method is METHODS["plug-in"] else {}

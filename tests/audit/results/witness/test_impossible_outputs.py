@@ -67,7 +67,7 @@ def test_a_claim_that_leaves_a_delta_is_for_the_bounds():
     assert (result.verdict.value, result.witnesses) == ("underpowered", ())
 
 
-def test_noise_that_reaches_everywhere_has_no_such_outputs():
+def test_noise_on_the_whole_line_has_no_impossible_outputs():
     assert audit(Laplace(epsilon=0.1), **OPTIONS).witnesses == ()
 
 

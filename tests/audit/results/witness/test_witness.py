@@ -26,7 +26,7 @@ def against(claim, **shown):
 @pytest.mark.parametrize(
     ("claim", "refuted"), [(PURE, True), (GAUSSIAN, True), (ConcentratedDP(2.0), True), (APPROXIMATE, False)]
 )
-def test_an_impossible_output_refutes_just_the_claims_whose_delta_falls_to_zero(claim, refuted):
+def test_an_impossible_output_refutes_claims_whose_delta_falls_to_zero(claim, refuted):
     assert against(claim).refutes is refuted
 
 

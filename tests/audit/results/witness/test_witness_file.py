@@ -83,7 +83,7 @@ def checked(checker, content, target=None, runs=2_000):
     return agrees, said.getvalue()
 
 
-def test_the_checker_imports_numpy_and_scipy_alone():
+def test_the_checker_imports_only_numpy_and_scipy():
     tree = ast.parse(CHECKER.read_text())
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     named |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -137,7 +137,7 @@ def test_counts_that_were_made_up_to_look_like_more_do_not_refute(checker, funct
     assert not checked(checker, content)[0]
 
 
-def test_an_event_without_a_rule_is_not_counted_again_but_its_arithmetic_is_checked(checker, functions, home):
+def test_an_event_without_a_rule_is_checked_from_its_counts_only(checker, functions, home):
     result = audit(functions("wide"), PAIR, claim=PureDP(0.5), trials=1_000, seed=0)
     result.to_witness(home / "wide.json")
     agrees, said = checked(checker, json.loads((home / "wide.json").read_text()), f"{home / 'functions.py'}:wide")
@@ -161,7 +161,7 @@ def test_a_claim_that_is_kept_has_none(functions, tmp_path):
         broken.to_witness(tmp_path / "nowhere" / "w.json")
 
 
-def test_the_command_writes_a_file_that_the_checker_runs_alone(home, monkeypatch):
+def test_the_checker_agrees_with_the_file_that_the_command_writes(home, monkeypatch):
     monkeypatch.chdir(home)
     asked = ("functions.py:seeded", "--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "100")
     done = CliRunner().invoke(app, ["check", *asked, "--witness", "w.json"])
@@ -204,7 +204,7 @@ def test_rules_of_numbers_are_intervals_and_those_of_few_vectors_are_atoms():
     assert rule_of(Above(), with_events, Outputs(values), 2.5) == EventRule(("nan",), intervals=((3.0, np.inf),))
 
 
-def test_the_example_of_the_page_says_what_the_page_says():
+def test_the_example_of_the_page_prints_what_the_page_shows():
     page = (Path(__file__).parents[4] / "docs" / "witness.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     with contextlib.redirect_stdout(io.StringIO()) as said:

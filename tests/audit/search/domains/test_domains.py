@@ -35,7 +35,7 @@ def made(domain, relation, n=25):
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("domain", RECORDS, ids=str)
-def test_lists_differ_in_one_record_of_the_domain_and_have_the_size_that_is_declared(domain, relation):
+def test_lists_differ_in_one_record_and_have_the_declared_size(domain, relation):
     for pair in made(domain, relation):
         check_records(pair)
         assert domain.smallest <= len(pair.d1) <= domain.largest
