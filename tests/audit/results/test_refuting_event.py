@@ -130,12 +130,12 @@ def test_the_first_chunks_count_in_whatever_order_they_arrive():
     outputs = [Outputs(np.array([2.0 * index, 2.0 * index + 1])) for index in range(6)]
     kept = []
     for order in (range(6), reversed(range(6)), (3, 0, 5, 1, 4, 2)):
-        found = Examples()
-        found.follow([3.0])
+        collected = Examples()
+        collected.follow([3.0])
         for index in order:
             scores = np.asarray(outputs[index].values)
-            found.add(chunks[index], examples(outputs[index], scores, found.thresholds))
-        kept.append((found.of(3.0, above=True), found.of(3.0, above=False), found.of(4.0, above=True)))
+            collected.add(chunks[index], examples(outputs[index], scores, collected.thresholds))
+        kept.append((collected.of(3.0, above=True), collected.of(3.0, above=False), collected.of(4.0, above=True)))
     assert kept == [(((), ("3.0", "4.0", "5.0")), ((), ("0.0", "1.0", "2.0")), None)] * 3
 
 

@@ -219,17 +219,17 @@ def test_dependent_trials_have_no_other_verdict(verdict, reason):
 
 
 def test_a_search_cannot_name_another_winner():
-    found = one_search()
-    assert found.winner == 1
+    result = one_search()
+    assert result.winner == 1
     with pytest.raises(ResultError, match="winner: another look has the largest bound"):
-        SearchResult.from_json(replace(found, winner=0).to_json())
+        SearchResult.from_json(replace(result, winner=0).to_json())
 
 
 def test_a_certificate_cannot_allow_itself_more_misses():
-    found = one_certificate()
-    loose = replace(found.cells[0], allowed=20)
+    result = one_certificate()
+    loose = replace(result.cells[0], allowed=20)
     with pytest.raises(ResultError, match=r"cells\[0\]: 20 misses are allowed, but the limit is \d+"):
-        Certificate.from_json(replace(found, cells=(loose, *found.cells[1:])).to_json())
+        Certificate.from_json(replace(result, cells=(loose, *result.cells[1:])).to_json())
 
 
 # --- the form itself -----------------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ def test_a_bootstrap_shows_63_percent_of_its_members_and_no_others():
 def test_no_attack_finds_members_of_a_generator_that_ignores_the_data():
     records = np.random.default_rng(1).integers(0, 4, (100, 3))
     shadows = train_shadows(ShadowTables(Ignoring(n_rows=20)), records, 32, seed=1)
-    found = evaluate(shadows, [LiRA(signal=signal) for signal in shadows.signals], confidence=1 - 1e-6 / 7)
-    for metrics in found.attacks:
+    result = evaluate(shadows, [LiRA(signal=signal) for signal in shadows.signals], confidence=1 - 1e-6 / 7)
+    for metrics in result.attacks:
         assert metrics.auc_lower < 0.5 < metrics.auc_upper
 
 
