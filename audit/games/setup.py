@@ -211,7 +211,7 @@ def workers_of(mechanism: Mechanism) -> Workers:
     A function with its own generator stays in one process: copies of the generator would all draw the same numbers.
     """
     first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
-    return Workers.HERE if first_runs is not None and first_runs.generators else mechanism.workers
+    return Workers.THIS_PROCESS if first_runs is not None and first_runs.generators else mechanism.workers
 
 
 def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:

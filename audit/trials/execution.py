@@ -81,7 +81,7 @@ def execute(
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
     missing = (chunk for chunk in chunks if chunk.key not in stored)
-    if n_jobs == 1 or workers is Workers.HERE:
+    if n_jobs == 1 or workers is Workers.THIS_PROCESS:
         results = _in_process(missing, work)
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)

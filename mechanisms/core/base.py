@@ -209,5 +209,5 @@ class Workers(StrEnum):
     """For mechanisms that spend their time in numpy, which releases the interpreter lock."""
     PROCESSES = "processes"
     """For mechanisms that spend their time in Python code."""
-    HERE = "here"
+    THIS_PROCESS = "this process"
     """For mechanisms whose runs are independent in one process only."""

@@ -159,7 +159,7 @@ def test_models_of_the_library_are_attacked(people):
 def test_an_overfitted_model_leaks_an_unpredictable_attribute(people):
     a, b, known = people
     result = attribute_gain(FromMembership(), (overfitted(a), overfitted(b)), (a, b), SECRET, known=known)
-    assert result.shown
+    assert result.significant
     assert result.attack.value > 0.9
     assert result.headline.lower > 0.2
 
@@ -175,7 +175,7 @@ def test_a_regularised_model_of_real_data_succeeds_but_gains_nothing():
         FromMembership(), models, (a, b), Sensitive.observed(known, 4), known=known, baseline=Majority()
     )
     assert result["without the release"].gain.lower > 0.1  # far above the prior ...
-    assert not result.shown  # ... but no more than about others
+    assert not result.significant  # ... but no more than about others
     assert abs(result["without the person"].gain.value) < 0.03
     assert "learns from the population" in result.summary()
 
