@@ -22,7 +22,6 @@ from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
 from .queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from .queries.base import AnyQuery
 
@@ -51,7 +50,6 @@ class AdditiveNoise(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         check_query(
             self.query,
             sensitivity=self.sensitivity,

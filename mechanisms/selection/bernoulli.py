@@ -58,7 +58,6 @@ class BernoulliParameter(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.lower >= self.upper:
             raise ParameterError(f"lower must be below upper, {self.upper!r}, but is {self.lower!r}.", argument="lower")
 

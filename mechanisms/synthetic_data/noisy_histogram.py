@@ -79,7 +79,6 @@ class NoisyHistogramTable(Mechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "impossible", tuple(tuple(record) for record in self.impossible))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")

@@ -75,7 +75,6 @@ class FederatedLearner(Mechanism):
                 argument=("clip_norm", "noise_multiplier"),
             )
         one_of(self._views(), view=self.view)
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.initial is not None:
             object.__setattr__(self, "initial", tuple(np.asarray(self.initial, dtype=np.float64).ravel().tolist()))
         _ = self.start

@@ -65,7 +65,6 @@ class NGramCounts(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "alphabet", Alphabet(self.alphabet).symbols)
         if self.n * math.log2(len(self.alphabet)) > math.log2(MOST_CELLS):
             raise ParameterError(

@@ -53,7 +53,6 @@ class NaiveBayesCounts(LaplaceQuery, RecordsMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "n_values", tuple(self.n_values))
         whole(2, **{f"n_values[{j}]": n for j, n in enumerate(self.n_values)})
         if not self.n_values or self.relation is Relation.ZERO_OUT:

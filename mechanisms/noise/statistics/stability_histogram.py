@@ -60,7 +60,6 @@ class StabilityHistogram(RecordsMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(
                 "relation must be add_remove or replace_one, but is zero_out: a blank record has no category.",

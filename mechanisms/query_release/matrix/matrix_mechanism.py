@@ -57,7 +57,6 @@ class MatrixMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         for name, kind in (("workload", Workload), ("strategy", Strategy)):
             if not isinstance(getattr(self, name), kind):
                 value = getattr(self, name)

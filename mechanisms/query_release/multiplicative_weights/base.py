@@ -70,7 +70,6 @@ class WorkloadRelease(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if not isinstance(self.workload, Workload):
             raise ParameterError(
                 argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"

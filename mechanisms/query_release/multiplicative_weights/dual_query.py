@@ -212,7 +212,6 @@ class DualQuery(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if not isinstance(self.marginals, Marginals) or set(self.marginals.domain.shape) != {2}:
             raise ParameterError(
                 argument="marginals",

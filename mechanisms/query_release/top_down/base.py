@@ -193,7 +193,6 @@ class TopDown(Mechanism):
         object.__setattr__(self, "structural_zeros", tuple(where_of(zero) for zero in self.structural_zeros))
         object.__setattr__(self, "queries", tuple(LevelQuery.of(query) for query in self.queries))
         object.__setattr__(self, "invariants", tuple(Invariant.of(invariant) for invariant in self.invariants))
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         _ = self.invariant_neighbours

@@ -74,7 +74,6 @@ class DeniableRelease(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")
         if not isinstance(self.generator, SeedGenerator):
