@@ -139,6 +139,9 @@ class NoisyQuery(Mechanism):
     def answers(self, dataset: Dataset) -> Floats:
         """Return the exact answers, shape `(n_answers,)`; `ParameterError` for a dataset of another form."""
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.answers(dataset)
+
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` noisy copies of the answers, shape `(size, n_answers)`."""
         return self.noise.add_to(self.answers(dataset), size, rng)

@@ -17,11 +17,11 @@ import numpy as np
 
 from ...accounting import GaussianDP, LaplaceDP, LaplaceVectorDP
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs, unknown_law
 from ...core.constraints import Positive, check_fields, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.base import AdditiveNoise
 from ...noise.gaussian import Gaussian
@@ -40,7 +40,7 @@ def sixteen_prefixes() -> Workload:
     return Workload.prefixes(Domain((("value", 16),)))
 
 
-class MatrixMechanism(Mechanism):
+class MatrixMechanism(RecordsMechanism):
     """Base class of mechanisms that measure a strategy with noise and answer a workload by least squares.
 
     Attributes:
@@ -158,12 +158,8 @@ class MatrixMechanism(Mechanism):
         d0, d1 = (self._single_record(cell) for cell in (before, after))
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.workload.domain.records(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.workload.domain.records(dataset)
 
     def _worst_case_change(self) -> Floats:
         """Return the change of each observed query between the two sides of the worst case."""

@@ -23,11 +23,11 @@ from typing import TypeAlias
 import numpy as np
 
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.base import Dataset, Neighbours
 from ...core.constraints import PositiveInt
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.queries.workload import Workload
 
@@ -54,7 +54,7 @@ def detectability(curve: Guarantee, epsilon: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class WorkloadRelease(Mechanism):
+class WorkloadRelease(RecordsMechanism):
     """Base class of mechanisms that depend on the records only through the answers to a workload.
 
     Args:
@@ -103,11 +103,8 @@ class WorkloadRelease(Mechanism):
             )
         return self.workload.of(self.workload.domain.histogram(records))
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        _ = self.answers(neighbours.d0), self.answers(neighbours.d1)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.answers(dataset)
 
     def pairs(self) -> list[Neighbours]:
         """Return pairs in which some answer changes by `sensitivity`, with the other records in one or two cells.

@@ -23,7 +23,7 @@ from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import one_of_names
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.discrete_gaussian import DiscreteGaussian
 from ...noise.geometric import Geometric
@@ -167,7 +167,7 @@ DETAIL = PEOPLE.names
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopDown(Mechanism):
+class TopDown(RecordsMechanism):
     """Base class of the TopDown mechanisms; see `GaussianTopDown` for the options.
 
     Attributes:
@@ -279,9 +279,11 @@ class TopDown(Mechanism):
         """Return a pair of one person who changes queries with the largest budget share, and no invariant."""
         return self.invariant_neighbours.pair(*self.invariant_neighbours.furthest)
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.plan.counts(dataset)
+
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        check_records(neighbours)
         public = [self.plan.public(self.plan.counts(neighbours.side(side))) for side in (0, 1)]
         self._check_agreement(*public)
         return self

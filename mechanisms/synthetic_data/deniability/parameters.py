@@ -43,7 +43,7 @@ class NoisyFamilyCounts(LaplaceStatistics):
 
     Example:
         >>> mechanism = NoisyFamilyCounts({"x": 2, "y": 3}, epsilon_each=0.5)
-        >>> mechanism.statistics([[0, 2], [0, 1], [1, 2]])
+        >>> mechanism.answers([[0, 2], [0, 1], [1, 2]])
         array([2., 1., 0., 1., 1., 0., 0., 1.])
     """
 
@@ -92,11 +92,16 @@ class NoisyFamilyCounts(LaplaceStatistics):
         return self.n_cells / self.epsilon_each
 
     @property
-    def moved(self) -> tuple[int, float]:
-        """Number of cells that the worst record moves, and the move in units of the scale."""
-        return self.n_cells * self.n_parts, 1.0 / self.scale
+    def n_moved(self) -> int:
+        """Number of cells that the worst record moves."""
+        return self.n_cells * self.n_parts
 
-    def statistics(self, dataset: Dataset) -> Floats:
+    @property
+    def step(self) -> float:
+        """Move of each of these cells, 1, in units of the scale."""
+        return 1.0 / self.scale
+
+    def answers(self, dataset: Dataset) -> Floats:
         """Return all tables concatenated, in the order of the domain, shape `(n_numbers,)`."""
         records = self.domain.records(dataset)
         tables = [

@@ -13,7 +13,7 @@ from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.laplace import draw_laplace
 from .plausible_deniability import DeniabilityDP, likelihood_buckets, pass_log_probability
@@ -26,7 +26,7 @@ LARGEST = 2**16
 
 
 @dataclass(frozen=True)
-class DeniableRelease(Mechanism):
+class DeniableRelease(RecordsMechanism):
     """One synthetic record, released if at least k records are as plausible as its source, up to noise.
 
         seed d      uniform on the dataset;  y = M(d)
@@ -191,6 +191,9 @@ class DeniableRelease(Mechanism):
         pair = self.worst_case()
         return ExactDP.of_logs(self.log_law(pair.d0), self.log_law(pair.d1), self.relation)
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self._cells(dataset)
+
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
         sizes = [len(self._cells(neighbours.side(side))) for side in (0, 1)]
@@ -200,5 +203,4 @@ class DeniableRelease(Mechanism):
                 f"has {min(sizes)}. Use more records, or a smaller k.",
                 argument="k",
             )
-        check_records(neighbours)
         return self
