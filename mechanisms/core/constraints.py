@@ -32,6 +32,7 @@ from .errors import unknown_name_message
 from .validation import (
     delta_range,
     finite,
+    instance,
     non_negative,
     one_of,
     open_unit,
@@ -50,7 +51,7 @@ class Constraint:
 
     Args:
         check: called as `check(name=value)`; raises `ParameterError`.
-        good: a value that it takes, for the tests.
+        good: a value that it takes, or the class of such values, for the tests.
         bad: values that it refuses, for the tests.
     """
 
@@ -67,6 +68,11 @@ def at_least(minimum: int) -> Constraint:
 def one_of_names(*names: str) -> Constraint:
     """Return the constraint to one of some names."""
     return Constraint(partial(one_of, names), names[0], ("no such name", 1, None))
+
+
+def instance_of(kind: type[Any], example: str) -> Constraint:
+    """Return the constraint to instances of a class; the error gives `example`, which constructs one."""
+    return Constraint(partial(instance, kind, example), kind, ("no such object", 1, None))
 
 
 Finite: TypeAlias = Annotated[float, Constraint(finite, 0.5, (math.inf, -math.inf, *NO_NUMBERS))]

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..accounting import PureDP
+from ..accounting import PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, PositiveInt
@@ -110,16 +110,12 @@ class AdditiveNoise(Mechanism):
         return self
 
 
-class PureNoise(AdditiveNoise):
+class PureNoise(PureMechanism, AdditiveNoise):
     """Noise scaled to the L1 sensitivity, with an epsilon and no delta."""
 
     epsilon: Positive
 
     norm: ClassVar[float] = 1.0
-
-    def guarantee(self) -> Guarantee:
-        """Return the claim, `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
 
 class NoisyQuery(Mechanism):

@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours
-from ...core.constraints import PositiveInt
+from ...core.constraints import PositiveInt, instance_of
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
@@ -63,17 +63,13 @@ class WorkloadRelease(RecordsMechanism):
         relation: the neighbouring relation of the claim.
     """
 
-    workload: Workload
+    workload: Annotated[Workload, instance_of(Workload, "Workload.identity({'age': 4})")]
     n_records: PositiveInt
     _: KW_ONLY
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.workload, Workload):
-            raise ParameterError(
-                argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"
-            )
         if self.sensitivity == 0.0:
             raise ParameterError(
                 f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "

@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 from scipy.special import log_ndtr, log_softmax, ndtr
 
-from ...accounting import ConcentratedDP, PureDP
+from ...accounting import ConcentratedDP, PureMechanism
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, one_of_names
@@ -285,7 +285,7 @@ _REACH, _GAUSSIAN_REACH = 40.0, 10.0
 
 
 @dataclass(frozen=True)
-class MWEM(BaseMWEM):
+class MWEM(PureMechanism, BaseMWEM):
     """MWEM: in each round, selection of a query with a large error, and a measurement with Laplace noise.
 
     The mechanism starts with the uniform distribution A over the cells of the domain. In each of T rounds
@@ -343,10 +343,6 @@ class MWEM(BaseMWEM):
     def noise_scale(self) -> float:
         """Scale of the Laplace noise on one measured count."""
         return self.sensitivity / self.measurement_epsilon
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def _draw(self, size: int, rng: np.random.Generator) -> Floats:
         return draw_laplace(self.noise_scale, (size,), rng)

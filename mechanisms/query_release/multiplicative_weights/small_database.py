@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy.special import log_softmax
 
-from ...accounting import BoundedRange, ExactDP, PureDP
+from ...accounting import BoundedRange, ExactDP, PureMechanism
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
@@ -21,7 +21,7 @@ from .base import MOST_QUERIES, PairCells, WorkloadRelease, detectability
 
 
 @dataclass(frozen=True)
-class SmallDatabase(WorkloadRelease):
+class SmallDatabase(PureMechanism, WorkloadRelease):
     """Exponential mechanism over all databases of `n_rows` rows.
 
     The error of a database y is the largest difference between the mean answers, max over q of |q(y)/n_rows - q(x)/n|,
@@ -101,10 +101,6 @@ class SmallDatabase(WorkloadRelease):
         """Return the histograms of `size` databases, shape `(size, n_cells)`, drawn by inversion."""
         steps = np.cumsum(np.exp(self.log_probabilities(dataset)))
         return Outputs(self.databases[np.searchsorted(steps[:-1] / steps[-1], rng.random(size), side="right")])
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def bounded_range(self) -> BoundedRange:
         """Return the bounded-range guarantee: all log ratios lie in an interval of length epsilon.

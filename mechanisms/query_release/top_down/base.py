@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -242,7 +242,7 @@ class TopDown(RecordsMechanism):
         """Return integers: measurements and then invariants, `(size, n)`, or tables, `(size, n_counties, n_cells)`."""
         counts = self.plan.counts(dataset)
         noisy = [
-            law.release(_vector(answers), size, rng).values.reshape(size, len(answers))
+            law.add_to(answers, size, rng).values
             for law, answers in zip(self.laws, self.plan.answers(counts), strict=True)
         ]
         public = [np.tile(values, (size, 1)).astype(np.int64) for values in self.plan.public(counts)]
@@ -271,7 +271,7 @@ class TopDown(RecordsMechanism):
         log_probabilities = np.zeros(len(values))
         parts = np.split(noisy, np.cumsum(self.plan.sizes)[:-1], axis=1)
         for law, part, answers in zip(self.laws, parts, self.plan.answers(counts), strict=True):
-            log_probabilities += law.log_density(Outputs(part if part.shape[1] > 1 else part[:, 0]), _vector(answers))
+            log_probabilities += law.log_density_around(answers, Outputs(part))
         agrees = (public == np.concatenate([*self.plan.public(counts), []])).all(axis=1)
         return np.where(agrees, log_probabilities, -np.inf)
 
@@ -330,8 +330,3 @@ def _spread(log_law: Floats, share: int) -> Floats:
     log_probabilities = np.full(share * (len(log_law) - 1) + 1, -np.inf)
     log_probabilities[::share] = log_law
     return log_probabilities
-
-
-def _vector(answers: Floats) -> Any:
-    """Return answers in the form that noise mechanisms expect: a scalar for one answer."""
-    return answers if len(answers) > 1 else answers[0]

@@ -80,7 +80,7 @@ def test_sensitivity_is_the_most_counts_in_which_two_people_differ():
         group(ages=12),
     )
     mechanism = NoisyTables(1.0, tables=TableSet(DOMAIN, tuple(map(GroupCount, groups))))
-    ends = [mechanism.counts(one[None]) for one in DOMAIN.every_type]
+    ends = [mechanism.answers(one[None]) for one in DOMAIN.every_type]
     farthest = max(np.abs(one - other).sum() for one, other in combinations(ends, 2))
     assert mechanism.sensitivity == farthest
     pair = mechanism.worst_case()
