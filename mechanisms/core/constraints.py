@@ -28,7 +28,8 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin
 
-from .errors import unknown_name_message
+from .errors import ParameterError, unknown_name_message
+from .relation import Relation
 from .validation import (
     delta_range,
     finite,
@@ -41,6 +42,14 @@ from .validation import (
     unit_interval,
     whole,
 )
+
+
+def adds_or_replaces(**values: Any) -> None:
+    """Check that each value is a relation other than zero_out, or the name of one: no record is blank."""
+    for name, value in values.items():
+        if Relation.of(value) is Relation.ZERO_OUT:
+            raise ParameterError(argument=name, value="zero_out", allowed="be add_remove or replace_one")
+
 
 NO_NUMBERS = ("1", True, None, math.nan)
 
@@ -83,6 +92,9 @@ UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1,
 Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO_NUMBERS))]
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]
+AddOrReplace: TypeAlias = Annotated[
+    Relation, Constraint(adds_or_replaces, Relation.REPLACE_ONE, ("zero_out", "no such name", 1, None))
+]
 Flag: TypeAlias = Annotated[bool, Constraint(true_or_false, True, (1, 0.0, "yes", None))]
 
 

@@ -12,7 +12,7 @@ from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Neighbours, Outputs
-from ..core.constraints import Positive, PositiveInt, one_of_names
+from ..core.constraints import AddOrReplace, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.records import RecordsMechanism
@@ -74,14 +74,12 @@ class NoisyHistogramTable(RecordsMechanism):
     view: Annotated[str, one_of_names(*VIEWS)] = "counts"
     n_rows: PositiveInt | None = None
     impossible: tuple[tuple[int, ...], ...] = ()
-    relation: Relation = Relation.REPLACE_ONE
+    relation: AddOrReplace = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
         object.__setattr__(self, "impossible", tuple(tuple(record) for record in self.impossible))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         if self.view == "table":
             check_public_rows(self.n_rows, self.relation)
         check_memory(self.domain.n_cells, "a histogram")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, PureDP
 from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive, PositiveInt
+from ...core.constraints import AddOrReplace, Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import check_records
@@ -61,7 +61,7 @@ class NGramCounts(Mechanism):
     n: PositiveInt = 2
     alphabet: str | tuple[str, ...] = "ab"
     contribution: PositiveInt = 1
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,11 +72,6 @@ class NGramCounts(Mechanism):
                 f"{len(self.alphabet)} symbols have {len(self.alphabet)}^{self.n} n-grams. Use a smaller n or a "
                 "smaller alphabet.",
                 argument="n",
-            )
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                "relation must be add_remove or replace_one, but is zero_out: a text cannot be all zeros.",
-                argument="relation",
             )
 
     @property

@@ -25,7 +25,7 @@ from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt,
 from ...core.guarantee import Guarantee
 from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.statistics.laplace_choice import ChoiceDP, LaplaceChoiceDP
-from ...selection.sparse_vector.threshold_integral import panels
+from ...selection.sparse_vector.threshold_integral import gauss_legendre, panels
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks
 
 VIEWS = ("transcript", "distribution", "answers")
@@ -230,10 +230,7 @@ class BaseMWEM(WorkloadRelease):
 
     def _noise_nodes(self, *centres: float) -> tuple[Floats, Floats]:
         """Return nodes and weights of a quadrature over a noisy answer that is centred on one of two numbers."""
-        edges = self._panels(np.unique(centres))
-        x, w = np.polynomial.legendre.leggauss(NODES)
-        half = 0.5 * np.diff(edges)[:, None]
-        return (0.5 * (edges[:-1] + edges[1:])[:, None] + half * x).ravel(), (half * w).ravel()
+        return gauss_legendre(self._panels(np.unique(centres)), NODES)
 
 
 _LEAST = 1e-12

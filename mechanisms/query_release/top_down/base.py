@@ -20,7 +20,7 @@ from ...accounting import ExactDP
 from ...accounting.numerics.binomial import convolved_logs
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...core.constraints import one_of_names
+from ...core.constraints import AddOrReplace, one_of_names
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
@@ -184,7 +184,7 @@ class TopDown(RecordsMechanism):
     )
     invariants: tuple[Invariant, ...] = (Invariant("state"), Invariant("county", (("relationship", (0,)),)))
     view: Annotated[str, one_of_names(*VIEWS)] = "measurements"
-    relation: Relation = Relation.REPLACE_ONE
+    relation: AddOrReplace = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,8 +193,6 @@ class TopDown(RecordsMechanism):
         object.__setattr__(self, "structural_zeros", tuple(where_of(zero) for zero in self.structural_zeros))
         object.__setattr__(self, "queries", tuple(LevelQuery.of(query) for query in self.queries))
         object.__setattr__(self, "invariants", tuple(Invariant.of(invariant) for invariant in self.invariants))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         _ = self.invariant_neighbours
 
     @cached_property

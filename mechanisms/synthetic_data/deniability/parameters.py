@@ -11,8 +11,7 @@ import numpy as np
 
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
-from ...core.constraints import OpenUnit, Positive
-from ...core.errors import ParameterError
+from ...core.constraints import AddOrReplace, OpenUnit, Positive
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain, check_memory
 from .laplace_statistics import LaplaceStatistics
@@ -53,12 +52,10 @@ class NoisyFamilyCounts(LaplaceStatistics):
     _: KW_ONLY
     epsilon_each: Positive = 0.5
     delta: OpenUnit = 1e-6
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")
         domain = Domain.of(self.domain)
         names = domain.names
         before = {name: (parent,) for parent, name in pairwise(names)}

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from ...accounting import ExactDP
 from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import AddOrReplace
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
@@ -70,12 +71,10 @@ class DeniableRelease(RecordsMechanism):
     gamma: float = 2.0
     epsilon0: float = 1.0
     t: int | None = None
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")
         if not isinstance(self.generator, SeedGenerator):
             raise ParameterError(
                 argument="generator", value=self.generator, allowed="be a SeedGenerator, such as SeedBasedSynthesis()"

@@ -30,6 +30,7 @@ CONSTRAINTS = (
     "at_least",
     "one_of_names",
     "instance_of",
+    "AddOrReplace",
 )
 NEEDS_TORCH = "mechanisms.adapters.opacus.training"
 

@@ -243,7 +243,6 @@ def test_a_choice_without_noise_is_a_finite_law_and_one_choice_is_laplace_noise(
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: StabilityHistogram(relation="zero_out"), "relation must be"),
         (lambda: StabilityHistogram().counts([0.5]), "category numbers"),
         (lambda: SmoothSensitivityMedian(delta=0.1), "delta is 0.1"),
         (lambda: SmoothSensitivityMedian(noise="laplace"), "above 0"),

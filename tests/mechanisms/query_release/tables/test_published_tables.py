@@ -84,7 +84,7 @@ def test_sensitivity_is_the_most_counts_in_which_two_people_differ():
     farthest = max(np.abs(one - other).sum() for one, other in combinations(ends, 2))
     assert mechanism.sensitivity == farthest
     pair = mechanism.worst_case()
-    assert np.abs(mechanism.counts(pair.d0) - mechanism.counts(pair.d1)).sum() == farthest
+    assert np.abs(mechanism.answers(pair.d0) - mechanism.answers(pair.d1)).sum() == farthest
     assert pair.relation.value == "replace_one"
 
 

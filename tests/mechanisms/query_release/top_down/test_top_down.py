@@ -207,7 +207,6 @@ def test_pairs_that_differ_in_an_invariant_are_refused_with_the_reason():
         ),
         ({"invariants": [Invariant("state", {"sex": 0}), Invariant("county", {"age": 0})]}, "sex 0 overlap"),
         ({"invariants": [Invariant("state", values=(3,))]}, "must have 2 values"),
-        ({"relation": "zero_out"}, "replace_one or add_remove"),
         ({"relation": "add_remove"}, "everything is public.*relation='replace_one'"),
     ],
 )

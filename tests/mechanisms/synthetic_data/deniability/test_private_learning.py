@@ -265,6 +265,4 @@ def test_wrong_tables_are_refused():
         NoisyEntropies(n_records=5).answers(np.zeros((4, 3), dtype=int))
     with pytest.raises(ParameterError, match="view"):
         NoisyEntropies(view="tables")
-    with pytest.raises(ParameterError, match="zero_out"):
-        NoisyFamilyCounts(relation="zero_out")
     assert BayesianNetwork({"a": 2}, ("a",), {}, {"a": [0.5, 0.5]}) != markov_chain(1, same=0.7)
