@@ -90,8 +90,8 @@ def test_votes_far_apart_are_integrated_as_votes_close_together():
         votes = rng.normal(scale=scale, size=5)
         np.testing.assert_allclose(_by_nodes_of_each(votes), _by_common_nodes(votes[None])[0], rtol=1e-12, atol=1e-12)
     mixed = np.array([[5, 3, 2], [10_000, 0, 0]])
-    alone = [log_gaussian_winner(mixed[i : i + 1], 1.0)[0] for i in (0, 1)]
-    np.testing.assert_allclose(log_gaussian_winner(mixed, 1.0), alone, rtol=1e-12)
+    one_by_one = [log_gaussian_winner(mixed[i : i + 1], 1.0)[0] for i in (0, 1)]
+    np.testing.assert_allclose(log_gaussian_winner(mixed, 1.0), one_by_one, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -158,12 +158,12 @@ def test_exact_curves_keep_below_their_claims_at_every_epsilon(name):
         exact = unless_refused(name, mechanism.exact_guarantee)
         if exact is None:
             continue
-        claimed, shown = views_of_claim(name, epsilon), three_views(exact)
+        claimed, attained = views_of_claim(name, epsilon), three_views(exact)
         grid = 1e-4 * max(100.0, epsilon) if name in GRID else 1e-9 * max(1.0, epsilon)
-        assert ((shown[0] <= claimed[0] + grid) | np.isinf(claimed[0])).all()
+        assert ((attained[0] <= claimed[0] + grid) | np.isinf(claimed[0])).all()
         if name not in GRID:
-            assert (shown[1] <= claimed[1] + 1e-9).all()
-            assert (shown[2] >= claimed[2] - 1e-9).all()
+            assert (attained[1] <= claimed[1] + 1e-9).all()
+            assert (attained[2] >= claimed[2] - 1e-9).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -60,13 +60,13 @@ def test_the_fingerprint_does_not_depend_on_hash_randomisation():
         "from dpassay.mechanisms.core.fingerprint import *; "
         "print(fingerprint(describe([lambda x: x in {'a','b','c','d'}, float('inf'), {'k': (1, 2)}])))"
     )
-    seen = {
+    fingerprints = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
         ).stdout
         for seed in "01"
     }
-    assert len(seen) == 1
+    assert len(fingerprints) == 1
 
 
 def test_labels_are_short_and_leave_defaults_out():

@@ -131,13 +131,6 @@ def test_sensitivity_is_measured_in_the_l2_norm():
         ({"epsilon": 1.0}, "give epsilon and delta"),
         ({"epsilon": 1.0, "delta": 1e-5, "noise_multiplier": 1.0}, "not both"),
         ({"epsilon": 1.0, "delta": 0.0}, "private at no epsilon with delta 0"),
-        ({"epsilon": 1.0, "delta": 1.0}, r"delta must lie in \[0, 1\)"),
-        ({"epsilon": -1.0, "delta": 0.1}, "epsilon must be"),
-        ({"epsilon": math.nan, "delta": 0.1}, "epsilon must be"),
-        ({"noise_multiplier": 0.0}, "noise_multiplier must be"),
-        ({"noise_multiplier": math.inf}, "noise_multiplier must be"),
-        ({"epsilon": 1.0, "delta": 1e-5, "calibration": "clasic"}, "Did you mean 'classic'"),
-        ({"epsilon": 1.0, "delta": 1e-5, "sensitivity": -1.0}, "sensitivity must be"),
     ],
 )
 def test_bad_options_are_refused(options, message):

@@ -19,8 +19,8 @@ def test_cells_are_numbered_in_nested_loops():
 
 
 def test_histogram_is_numpys_for_one_table_and_for_many():
-    wanted = np.histogramdd(RECORDS, bins=[np.arange(n + 1) - 0.5 for n in DOMAIN.shape])[0]
-    np.testing.assert_array_equal(DOMAIN.histogram(RECORDS), wanted.ravel())
+    expected = np.histogramdd(RECORDS, bins=[np.arange(n + 1) - 0.5 for n in DOMAIN.shape])[0]
+    np.testing.assert_array_equal(DOMAIN.histogram(RECORDS), expected.ravel())
     tables = np.stack([RECORDS[:25], RECORDS[25:]])
     each = np.stack([DOMAIN.histogram(table) for table in tables])
     np.testing.assert_array_equal(DOMAIN.histogram(tables), each)

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
+from tests.mechanisms.noise.frequencies import p_value_of
 
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
@@ -50,11 +51,11 @@ def test_law_of_a_study_is_the_mixture_over_strangers(kind):
     for study, others in ((STUDY, 5), (Study(P), 6)):
         person = np.zeros(3, dtype=int) if study.person is None else study.person
         values = means.release(study, 7, np.random.default_rng(0)).values
-        seen = np.exp(means.column_log_density(values, study))
-        wanted = [[slow_law(kind, y, others, p, v) for y, p, v in zip(person, P, row, strict=True)] for row in values]
-        np.testing.assert_allclose(seen, wanted, rtol=1e-9)
+        densities = np.exp(means.column_log_density(values, study))
+        expected = [[slow_law(kind, y, others, p, v) for y, p, v in zip(person, P, row, strict=True)] for row in values]
+        np.testing.assert_allclose(densities, expected, rtol=1e-9)
         whole = means.log_density(Outputs(values), study)
-        np.testing.assert_allclose(whole, np.log(wanted).sum(axis=1), rtol=1e-9)
+        np.testing.assert_allclose(whole, np.log(expected).sum(axis=1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [0.005, 0.05, 0.4])
@@ -77,17 +78,9 @@ def test_runs_of_a_study_follow_its_law(kind):
             uniform = noise.cdf(values[:, j, None] - centres) @ masses
             assert stats.kstest(uniform, "uniform").pvalue > FALSE_ALARM
             continue
-        found, counted = np.unique(values[:, j], return_counts=True)
-        masses = np.array([slow_law(kind, int(y), 5, p, v) for v in found])
-        often = masses * size > 5
-        seen = np.append(counted[often], size - counted[often].sum())
-        wanted = size * np.append(masses[often], max(1e-12, 1.0 - masses[often].sum()))
-        assert (
-            stats.chisquare(
-                seen[wanted > 1], wanted[wanted > 1] / wanted[wanted > 1].sum() * seen[wanted > 1].sum()
-            ).pvalue
-            > FALSE_ALARM
-        )
+        outputs = np.unique(values[:, j])
+        masses = np.array([slow_law(kind, int(y), 5, p, v) for v in outputs])
+        assert p_value_of(values[:, j], outputs, masses) > FALSE_ALARM
 
 
 @every_kind
@@ -165,9 +158,6 @@ def test_what_is_no_pair_is_refused(d0, d1, error, says):
         ({}, "noise"),
         ({"scale": 0.1, "noise_multiplier": 1.0}, "scale"),
         ({"noise": "none", "scale": 0.1}, "scale"),
-        ({"noise": "uniform"}, "noise"),
-        ({"scale": 0.0}, "scale"),
-        ({"scale": 0.1, "decimals": -1}, "decimals"),
         ({"scale": 0.1, "population": "uniform"}, "population"),
     ],
 )

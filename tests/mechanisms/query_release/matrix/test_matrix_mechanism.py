@@ -58,10 +58,10 @@ def test_squared_errors_are_those_predicted_and_answers_are_unbiased(kind, relat
     options = {"epsilon": 0.7} if kind is LaplaceMatrixMechanism else {"noise_multiplier": 1.3}
     mechanism = kind(**options, workload=Workload.ranges({"age": 5}), strategy=strategy, relation=relation)
     records = np.random.default_rng(0).integers(0, 5, size=(40, 1))
-    away = mechanism.release(records, 20_000, np.random.default_rng(1)).values - mechanism.workload(records)
-    limit = stats.norm.isf(FALSE_ALARM / 30) / math.sqrt(len(away))
-    assert np.all(np.abs(away.mean(axis=0)) <= limit * away.std(axis=0))
-    squares = away**2
+    errors = mechanism.release(records, 20_000, np.random.default_rng(1)).values - mechanism.workload(records)
+    limit = stats.norm.isf(FALSE_ALARM / 30) / math.sqrt(len(errors))
+    assert np.all(np.abs(errors.mean(axis=0)) <= limit * errors.std(axis=0))
+    squares = errors**2
     assert np.all(np.abs(squares.mean(axis=0) - mechanism.query_errors) <= limit * squares.std(axis=0))
     assert mechanism.squared_error == pytest.approx(mechanism.query_errors.sum())
 
@@ -72,9 +72,8 @@ def test_optimised_strategy_is_never_worse_than_another_nor_better_than_the_boun
         best = error(workload, OptimisedStrategy(), norm)
         assert best <= min(error(workload, other, norm) for other in STRATEGIES[:2] + STRATEGIES[3:5]) * (1 + 1e-9)
         for relation in Relation:
-            for strategy in STRATEGIES:
-                found = error(workload, strategy, norm, relation)
-                assert found >= singular_value_bound(workload, relation=relation) * (1 - 1e-9)
+            bound = singular_value_bound(workload, relation=relation) * (1 - 1e-9)
+            assert all(error(workload, strategy, norm, relation) >= bound for strategy in STRATEGIES)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
@@ -173,10 +172,10 @@ def test_answers_tell_less_where_the_strategy_measures_more_than_is_asked():
     )
     assert mechanism.guarantee().mu == 0.5
     assert mechanism.exact_guarantee().mu == pytest.approx(0.5 / 3.0)
-    seen = GaussianMatrixMechanism(
+    measured = GaussianMatrixMechanism(
         noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=IdentityStrategy(), view="measurements"
     )
-    assert seen.exact_guarantee().mu == pytest.approx(0.5)
+    assert measured.exact_guarantee().mu == pytest.approx(0.5)
 
 
 def test_law_of_laplace_answers_is_known_where_they_tell_the_measurements():
@@ -196,22 +195,11 @@ OTHER_DOMAIN = ExplicitStrategy(Workload.identity({"age": 3}))
         (lambda: LaplaceMatrixMechanism(1.0, strategy=TotalStrategy()), "span the workload, but 15 of its 16"),
         (lambda: GaussianMatrixMechanism(noise_multiplier=1.0, strategy=TotalStrategy()), "must span the workload"),
         (lambda: LaplaceMatrixMechanism(1.0, strategy=OTHER_DOMAIN), "over the same domain"),
-        (lambda: LaplaceMatrixMechanism(1.0, strategy="wavelet"), "strategy must be a Strategy"),
-        (lambda: LaplaceMatrixMechanism(1.0, workload="prefixes"), "workload must be a Workload"),
-        (lambda: LaplaceMatrixMechanism(1.0, view="noise"), "view"),
         (lambda: GaussianMatrixMechanism(), "give epsilon and delta"),
-        (lambda: HierarchicalStrategy(1), "branching must be a whole number >= 2"),
-        (lambda: OptimisedStrategy(starts=0), "starts must be"),
         (lambda: LaplaceMatrixMechanism(1.0, workload=Workload.total({"a": 3000})), "at most 2,048 cells"),
         (
             lambda: LaplaceMatrixMechanism(1.0, workload=Workload.total({"a": 20_000}), strategy=WaveletStrategy()),
             "the wavelet as a matrix of 400,000,000 numbers would take 3.2 GB",
-        ),
-        (
-            lambda: LaplaceMatrixMechanism(
-                1.0, workload=Workload.total({"a": 3}), strategy=TotalStrategy(), relation="replace_one"
-            ),
-            "is public under 'replace_one'",
         ),
     ],
 )  # fmt: skip

@@ -63,9 +63,9 @@ def test_every_partner_of_a_class_is_equally_probable():
     n = 30_000
     four = np.array([[20, 0, 0], [21, 0, 1], [22, 0, 2], [23, 0, 2]])
     went = SwappedTables(TABLES, share=1.0).swapped(four, n, np.random.default_rng(3))[:, 0, 2]
-    seen = np.bincount(went, minlength=3)
-    assert seen[0] == 0
-    assert stats.chisquare(seen[1:], [n / 3, 2 * n / 3]).pvalue > FALSE_ALARM
+    counts = np.bincount(went, minlength=3)
+    assert counts[0] == 0
+    assert stats.chisquare(counts[1:], [n / 3, 2 * n / 3]).pvalue > FALSE_ALARM
 
 
 def test_swapped_tables_promise_nothing():

@@ -55,19 +55,19 @@ def test_tables_of_many_blocks_are_those_of_each_one_worked_out_by_hand():
     some = (*rows_of([Group(), women, black]), GroupShare(women), GroupShare(group(sex="female", race="Black"), black))
     tables = TableSet(DOMAIN, some, threshold=2, zeros_shown=True)
     blocks = np.stack([rng.integers(0, high, (300, 4)) for high in (111, 2, 2)], axis=-1)
-    for block, seen in zip(blocks, tables.of(blocks), strict=True):
+    for block, published in zip(blocks, tables.of(blocks), strict=True):
         by_hand = []
         for inside in (np.ones(4, bool), block[:, 1] == 0, block[:, 2] == 0):
             ages, size = block[inside, 0], int(inside.sum())
-            shown = size >= 2
-            by_hand.append(float(size) if shown or size == 0 else NOT_PUBLISHED)
-            by_hand.append(round(float(np.median(ages)), 1) if shown else NOT_PUBLISHED)
-            by_hand.append(round(float(np.mean(ages)), 1) if shown else NOT_PUBLISHED)
+            large = size >= 2
+            by_hand.append(float(size) if large or size == 0 else NOT_PUBLISHED)
+            by_hand.append(round(float(np.median(ages)), 1) if large else NOT_PUBLISHED)
+            by_hand.append(round(float(np.mean(ages)), 1) if large else NOT_PUBLISHED)
         n_women, n_black = (block[:, 1] == 0).sum(), (block[:, 2] == 0).sum()
         both = ((block[:, 1] == 0) & (block[:, 2] == 0)).sum()
         by_hand.append(round(100 * n_women / 4, 1) if n_women >= 2 else NOT_PUBLISHED)
         by_hand.append(round(100 * both / n_black, 1) if both >= 2 else NOT_PUBLISHED)
-        np.testing.assert_allclose(seen, by_hand, atol=1e-9)
+        np.testing.assert_allclose(published, by_hand, atol=1e-9)
 
 
 def test_blocks_and_histograms_hold_the_same_people():

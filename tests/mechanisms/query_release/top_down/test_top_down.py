@@ -79,11 +79,11 @@ def test_errors_of_least_squares_are_those_predicted_and_below_those_of_the_nois
     tables = mechanism.post_processing.tables(outputs, step="least-squares")
     exact, predicted = mechanism.plan.counts(PEOPLE), mechanism.variances()
     for level, sigma in zip(LEVELS, mechanism.standard_deviations, strict=True):
-        away = tables[level] - mechanism.geography.sums(exact, "county", level)
+        errors = tables[level] - mechanism.geography.sums(exact, "county", level)
         np.testing.assert_array_less(predicted[level], sigma**2)
         random = predicted[level] > 1e-9
-        np.testing.assert_allclose(away[:, ~random], 0.0, atol=1e-9)
-        ratio = (away**2).sum(axis=0)[random] / predicted[level][random]  # chi-square, but for whole numbers
+        np.testing.assert_allclose(errors[:, ~random], 0.0, atol=1e-9)
+        ratio = (errors**2).sum(axis=0)[random] / predicted[level][random]  # chi-square, but for whole numbers
         tail = FALSE_ALARM / 2 / ratio.size
         assert ratio.max() < stats.chi2.isf(tail, len(outputs))
         assert ratio.min() > stats.chi2.ppf(tail, len(outputs))
@@ -111,8 +111,8 @@ def test_least_squares_are_those_of_a_general_solver():
     gradient = rng.normal(size=(5, 6)) * 8
     values = np.array([[3.0, 2.0, 5.0]] * 5)
     for non_negative, bounds in ((False, None), (True, [(0, None)] * 6)):
-        found = LeastSquares(hessian, sums).solve(gradient, values, non_negative=non_negative)
-        for x, g in zip(found, gradient, strict=True):
+        solutions = LeastSquares(hessian, sums).solve(gradient, values, non_negative=non_negative)
+        for x, g in zip(solutions, gradient, strict=True):
             twin = optimize.minimize(
                 lambda x, g=g: x @ hessian @ x / 2 - g @ x,
                 np.full(6, 5 / 6),
@@ -122,7 +122,7 @@ def test_least_squares_are_those_of_a_general_solver():
                 options={"ftol": 1e-14, "maxiter": 500},
             )
             np.testing.assert_allclose(x, twin.x, atol=2e-3)
-        assert (found.min() < -0.1) != non_negative
+        assert (solutions.min() < -0.1) != non_negative
 
 
 def test_rounding_moves_as_little_as_any_rounding_with_these_sums():
@@ -130,11 +130,11 @@ def test_rounding_moves_as_little_as_any_rounding_with_these_sums():
     sums = np.vstack([np.kron(np.eye(2), np.ones(3)), np.tile(np.eye(3), 2)])
     values = rng.integers(0, 4, size=(30, 6)) @ sums.T  # of some whole table
     numbers = LeastSquares(np.eye(6), sums).solve(rng.uniform(0, 4, size=(30, 6)), values, non_negative=True)
-    found = controlled_rounding(numbers, sums, values)
-    np.testing.assert_array_equal(found @ sums.T, values)
+    solutions = controlled_rounding(numbers, sums, values)
+    np.testing.assert_array_equal(solutions @ sums.T, values)
     low = np.floor(np.maximum(numbers, 0) + 1e-3)
     ways = np.array(np.meshgrid(*[(0, 1)] * 6)).reshape(6, -1).T
-    for number, whole, base, value in zip(numbers, found, low, values, strict=True):
+    for number, whole, base, value in zip(numbers, solutions, low, values, strict=True):
         fitting = [base + way for way in ways if np.array_equal((base + way) @ sums.T, value)]
         best = min(np.abs(way - number).sum() for way in fitting)
         assert np.abs(whole - number).sum() == pytest.approx(best, abs=0.02)  # what lies just below a whole number
