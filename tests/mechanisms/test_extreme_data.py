@@ -191,7 +191,7 @@ def test_very_large_answers_leave_the_outputs_ordinary_or_are_refused(name):
 
 
 @pytest.mark.parametrize("name", sorted(ON_A_GRID))
-def test_a_pair_across_the_largest_answer_is_refused_whichever_side_is_beyond(name):
+def test_pair_across_the_largest_answer_is_refused_in_both_directions(name):
     mechanism = sample(name)
     limit = 2.0**53 * getattr(mechanism, "granularity", 1.0)
     within, beyond = np.array(limit), np.array(np.nextafter(limit, math.inf))
@@ -228,7 +228,7 @@ def test_records_of_any_size_leave_the_outputs_ordinary(name):
             check(of_size(name, n), pair)
 
 
-def test_records_of_users_texts_and_graphs_at_the_edges_leave_the_outputs_ordinary():
+def test_user_text_and_graph_records_at_the_edges_are_ordinary():
     user_level = sample("user-level")
     for value in (1e308, -1e308, 5e-324):
         users, values = np.array([0, 0, 0, 1]), np.array([value, value, value, 0.5])

@@ -48,7 +48,7 @@ def test_an_error_is_the_same_in_another_process(kind):
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
-def test_a_value_that_cannot_travel_stays_behind():
+def test_value_that_cannot_be_pickled_becomes_an_ellipsis():
     again = pickle.loads(pickle.dumps(ParameterError(argument="function", value=lambda: 0, allowed="be a Mechanism")))
     assert again.value is ...
     assert str(again).startswith("function must be a Mechanism, but is <function")

@@ -73,7 +73,7 @@ def test_exact_discrete_laplace_noise_is_that_of_geometric(scale):
 
 
 @pytest.mark.parametrize("sigma", [Fraction(2, 3), Fraction(4)])
-def test_exact_discrete_gaussian_noise_has_its_law_and_so_has_the_vectorised_twin(sigma):
+def test_exact_and_vectorised_discrete_gaussian_noise_have_its_law(sigma):
     rng = np.random.default_rng(3)
     exact = [discrete_gaussian(sigma**2, rng) for _ in range(800)]
     outputs = np.arange(-12, 13)
@@ -101,7 +101,7 @@ def test_variance_is_at_most_sigma_squared_and_very_close():
 
 
 @pytest.mark.parametrize(("multiplier", "sensitivity"), [(0.5, 1), (2.0, 1), (1.0, 3), (20.0, 1)])
-def test_curve_is_below_the_concentrated_claim_and_close_to_that_of_gaussian_noise(multiplier, sensitivity):
+def test_discrete_curve_is_the_closed_sum_and_below_its_claim(multiplier, sensitivity):
     """Canonne, Kamath and Steinke (2020), theorem 7: delta(epsilon) in closed sums; and theorem 14."""
     exact = DiscreteGaussian(multiplier, sensitivity=sensitivity).guarantee()
     sigma, outputs = multiplier * sensitivity, np.arange(-300, 301)
@@ -132,7 +132,7 @@ def test_large_noise_is_drawn_as_well():
     assert stats.kstest((values - 3 + 0.5) / 1e5, special.ndtr).pvalue > FALSE_ALARM
 
 
-def test_answers_that_are_not_whole_are_refused_and_so_are_scales_of_nothing():
+def test_fractional_answers_and_scales_out_of_range_are_refused():
     with pytest.raises(ParameterError, match="must be at most 131072"):
         DiscreteGaussian(2.0**18)
     with pytest.raises(ParameterError, match="Use Gaussian for real numbers"):

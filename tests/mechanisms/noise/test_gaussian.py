@@ -111,7 +111,7 @@ def test_gaussian_noise_is_not_pure():
     assert mechanism.guarantee().epsilon(0.0) == math.inf
 
 
-def test_two_ways_to_give_the_noise_are_the_same():
+def test_with_noise_multiplier_equals_the_constructor():
     assert Gaussian.with_noise_multiplier(2.0, sensitivity=3.0) == Gaussian(noise_multiplier=2.0, sensitivity=3.0)
 
 
@@ -138,7 +138,7 @@ def test_bad_options_are_refused(options, message):
         Gaussian(**options)
 
 
-def test_the_claim_is_quoted_at_the_delta_that_the_noise_was_calibrated_to():
+def test_claim_is_quoted_at_the_delta_of_its_calibration():
     claim = Gaussian(1.0, 1e-5).guarantee()
     plain = GaussianDP(claim.mu, claim.relation)
     assert (claim.default_delta, plain.default_delta) == (1e-5, None)

@@ -50,7 +50,7 @@ def test_log_density_is_scipys():
     np.testing.assert_allclose(mechanism.log_density(Outputs(values), 1.5), expected, rtol=1e-13)
 
 
-def test_log_density_of_a_vector_sums_the_coordinates_and_leaves_outputs_alone():
+def test_log_density_of_a_vector_is_the_sum_over_its_coordinates():
     mechanism = Laplace(0.7, n_queries=2)
     outputs = mechanism.release([1.0, 2.0], 50, np.random.default_rng(3))
     single = Laplace(0.7)
@@ -135,7 +135,7 @@ def test_pair_further_apart_than_the_sensitivity_is_refused():
         Laplace(1.0, n_queries=2).bind(Neighbours([0, 0], [1, 1], "add_remove"))
 
 
-def test_declared_sensitivity_below_that_of_the_query_is_refused_with_both_numbers():
+def test_sensitivity_below_that_of_the_query_is_refused_with_both():
     histogram = Histogram(edges=(0, 1, 2))
     with pytest.raises(ParameterError, match=r"sensitivity is 1, .* has 2 under 'replace_one'"):
         Laplace(1.0, n_queries=2, query=histogram, relation="replace_one")
@@ -161,7 +161,7 @@ def test_worst_case_of_a_query_of_records_is_not_invented():
         Laplace(1.0, query=Count()).worst_case()
 
 
-def test_a_plain_function_serves_as_query_and_its_wrong_sensitivity_is_left_to_the_audit():
+def test_sensitivity_of_a_plain_function_is_not_checked():
     mechanism = Laplace(1.0, sensitivity=1.0, query=lambda records: 5.0 * len(records))
     mechanism.bind(Neighbours([1], [1, 2], "add_remove"))
 

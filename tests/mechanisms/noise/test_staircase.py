@@ -53,7 +53,7 @@ def test_expected_size_is_that_of_the_noise():
 
 
 @pytest.mark.parametrize("shift", [1e-6, 0.3, 0.5, 1.0])
-def test_no_shift_up_to_the_sensitivity_moves_the_density_by_more_than_epsilon(shift):
+def test_no_shift_within_the_sensitivity_has_a_loss_above_epsilon(shift):
     mechanism = Staircase(1.3, gamma=0.3)
     y = Outputs(np.random.default_rng(2).uniform(-8, 8, size=20_000))
     loss = np.abs(mechanism.log_density(y, 0.0) - mechanism.log_density(y, shift))

@@ -76,7 +76,7 @@ def test_rounding_and_suppression_are_those_of_the_formula():
         RoundedSubsetCounts(50, 8, 3).worst_case()
 
 
-def test_bounded_noise_gives_a_bit_away_as_often_as_its_delta_says():
+def test_bounded_noise_reveals_a_bit_with_probability_delta():
     mechanism = BoundedNoiseSubsetCounts(3, 5, 12)
     pair = mechanism.worst_case()
     outputs = mechanism.release(pair.d1, 20_000, np.random.default_rng(0))
@@ -107,7 +107,7 @@ def test_gaussian_noise_is_given_in_one_way():
             GaussianSubsetCounts(3, 4, **options)
 
 
-def test_records_have_places():
+def test_records_at_other_places_are_no_neighbours():
     mechanism = LaplaceSubsetCounts(1.0, 3, 4)
     for d1 in ([1, 0, 1], [1, 1, 1]):
         with pytest.raises(NeighboursError):

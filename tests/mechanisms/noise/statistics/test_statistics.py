@@ -39,7 +39,7 @@ def replacements(data):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_local_sensitivities_of_the_median_are_those_of_all_datasets_nearby(n):
+def test_local_sensitivities_of_the_median_agree_with_brute_force(n):
     """Brute force over a grid that holds both bounds, where the largest moves end."""
     median = BoundedMedian()
     local = {x: max(abs(median(x) - median(y)) for y in replacements(x)) for x in datasets(n)}
@@ -159,7 +159,7 @@ def graphs(n):
             yield np.array(edges, dtype=int).reshape(-1, 2)
 
 
-def test_triangles_move_by_at_most_the_local_sensitivity_and_that_by_at_most_one():
+def test_triangles_move_within_their_sensitivity_which_moves_by_one():
     mechanism = TriangleCount(n_vertices=4)
     attained = 0
     for edges in graphs(4):
@@ -188,7 +188,7 @@ def test_triangle_count_keeps_its_claim_where_all_is_known():
 
 
 @pytest.mark.parametrize("max_degree", [1, 2])
-def test_extension_is_the_count_on_its_graphs_and_moves_by_the_degree_on_all(max_degree):
+def test_extension_is_exact_up_to_its_degree_and_moves_within_it(max_degree):
     mechanism = RestrictedEdgeCount(max_degree=max_degree)
     values = {}
 
@@ -230,7 +230,7 @@ def test_curve_of_two_cauchys_is_the_integral_of_the_excess(laws):
     assert curve.epsilon(0.0) == pytest.approx(np.abs(p.logpdf(x) - q.logpdf(x)).max(), rel=1e-3)
 
 
-def test_a_choice_without_noise_is_a_finite_law_and_one_choice_is_laplace_noise():
+def test_choice_curve_includes_finite_laws_and_laplace_noise():
     t = np.array([0.0, 0.3, 1.0, 2.0])
     choice, known = LaplaceChoiceDP([0.2, 0.8], [0.5, 0.5], [0.0, 0.0]), ExactDP([0.2, 0.8], [0.5, 0.5])
     np.testing.assert_allclose(choice.delta(t), known.delta(t), atol=1e-15)

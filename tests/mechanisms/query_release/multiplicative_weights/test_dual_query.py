@@ -50,7 +50,7 @@ def test_draws_have_their_probability():
     assert stats.chisquare(counts[code(every)], 40_000 * p).pvalue > FALSE_ALARM
 
 
-def test_records_are_what_the_solver_finds_for_the_draws():
+def test_records_are_the_solutions_for_the_draws():
     data = np.random.default_rng(2).integers(0, 2, (30, 6))
     mechanism = DualQuery(SIX_BITS, 30, epsilon=5.0, rounds=4, samples=5)
     transcript = mechanism.release(data, 20, np.random.default_rng(3)).values
@@ -62,7 +62,7 @@ def test_records_are_what_the_solver_finds_for_the_draws():
     np.testing.assert_array_equal(again.reshape(records.shape), records)
 
 
-def test_integer_programme_finds_records_as_good_as_any():
+def test_integer_programme_is_optimal():
     drawn = np.random.default_rng(4).integers(0, 2 * SIX_BITS.n_answers, (12, 9))
     every = SIX_BITS.domain.records_in(np.arange(64))
     programme = IntegerProgrammeSolver(SIX_BITS)
@@ -86,7 +86,7 @@ def test_table_answers_better_with_a_larger_budget(solver):
     assert errors[1] < min(0.2, 0.75 * errors[0])
 
 
-def test_what_is_no_query_is_impossible():
+def test_unknown_queries_have_probability_zero():
     mechanism = DualQuery(ONE_BIT, 1, epsilon=1.0, rounds=2, samples=1)
     values = np.array([[[0, 0], [3, 1]], [[4, 0], [0, 1]], [[0, 0], [-1, 0]], [[0, 2], [0, 0]]])
     log_probabilities = mechanism.log_density(Outputs(values), np.array([[0]]))

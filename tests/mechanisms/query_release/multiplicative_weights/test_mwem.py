@@ -110,7 +110,7 @@ def test_move_is_the_sensitivity_of_one_answer(workload, relation):
     assert np.abs(workload(pair.d1) - workload(pair.d0)).max() == mechanism.sensitivity
 
 
-def test_error_falls_with_epsilon_and_with_rounds_and_beats_noise_on_every_query():
+def test_error_falls_with_epsilon_and_rounds_below_plain_noise():
     """Ranges of 64 values, 2,080 queries: noise on each of them is of scale 1,056 / epsilon."""
     workload = Workload.ranges({"age": 64})
     ages = np.random.default_rng(0).binomial(63, 0.3, 2_000)
@@ -142,7 +142,7 @@ def test_choice_with_gaussian_noise_has_the_curve_of_its_densities():
         assert curve.delta(epsilon) == pytest.approx(max(ways), abs=1e-6)
 
 
-def test_what_is_no_transcript_is_impossible():
+def test_non_transcripts_have_probability_zero():
     mechanism = MWEM(PREFIXES, 7, epsilon=1.0, rounds=1)
     values = np.array([[[5.0, 1.0]], [[-1.0, 1.0]], [[0.5, 1.0]], [[4.0, 1.0]]])
     assert np.isneginf(mechanism.log_density(Outputs(values), AGES)).tolist() == [True, True, True, False]

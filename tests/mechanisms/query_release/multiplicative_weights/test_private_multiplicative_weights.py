@@ -65,7 +65,7 @@ def test_densities_of_two_datasets_agree_with_what_is_released(delta):
     assert np.abs(np.log(ratio)).max() <= (mechanism.epsilon if delta is None else 99.0)
 
 
-def test_noise_is_that_of_the_sparse_vector_at_its_heart():
+def test_noise_scales_are_those_of_the_sparse_vector():
     pure = PrivateMultiplicativeWeights(PREFIXES, 6, **TWO_UPDATES)
     assert pure.sparse_vector == NumericalSparseVector(4.0, 4, threshold=1.0, stop_after=2, relation="replace_one")
     assert pure.guarantee() == PureDP(4.0, relation="replace_one")
@@ -83,7 +83,7 @@ def test_delta_makes_many_updates_cheaper():
     assert approximate < 0.6 * pure
 
 
-def test_it_learns_while_it_answers():
+def test_repeated_queries_need_few_updates():
     """Answers to a stream in which every query comes twice: the second half is better, with few updates."""
     workload = Workload.prefixes({"age": 32})
     twice = Workload({"age": 32}, np.tile(workload.matrix, (2, 1)))
@@ -94,7 +94,7 @@ def test_it_learns_while_it_answers():
     assert np.abs(answers - twice(ages)).max(axis=1).mean() < 0.2 * np.abs(own - twice(ages)).max()
 
 
-def test_more_updates_than_there_are_is_impossible():
+def test_more_updates_than_allowed_have_probability_zero():
     mechanism = PrivateMultiplicativeWeights(PREFIXES, 6, epsilon=4.0, threshold=1.0)
     log_probabilities = mechanism.log_density(Outputs(np.array([[0.0, 2.0, 1.0, 0.0], [0.0, 2.0, 0.0, 0.0]])), AGES)
     assert np.isneginf(log_probabilities).tolist() == [True, False]

@@ -34,7 +34,7 @@ def released():
 # --- what is released -------------------------------------------------------------------------------------------------
 
 
-def test_measurements_are_the_marginals_of_each_node_and_invariants_are_exact(released):
+def test_measurements_are_noisy_marginals_and_invariants_are_exact(released):
     mechanism, outputs = released
     answers, public = mechanism.plan.split(outputs)
     assert [answer.shape[1:] for answer in answers] == [(1, 3), (2, 3), (4, 3)]
@@ -65,7 +65,7 @@ def test_tables_keep_invariants_and_sums_at_every_step(released, view):
         assert all((table == np.rint(table)).all() for table in tables.values())
 
 
-def test_tables_of_counties_have_nobody_in_a_structural_zero():
+def test_county_tables_are_zero_in_structural_zeros():
     values = GeometricTopDown(0.2, **SMALL, view="tables").release(PEOPLE, 20, np.random.default_rng(1)).values
     assert values.shape == (20, 4, 4)
     assert values.dtype.kind == "i"
@@ -74,7 +74,7 @@ def test_tables_of_counties_have_nobody_in_a_structural_zero():
     assert (values.sum(axis=(1, 2)) == len(PEOPLE)).all()
 
 
-def test_errors_of_least_squares_are_those_predicted_and_below_those_of_the_noise(released):
+def test_least_squares_errors_are_as_predicted_and_below_the_noise(released):
     mechanism, outputs = released
     tables = mechanism.post_processing.tables(outputs, step="least-squares")
     exact, predicted = mechanism.plan.counts(PEOPLE), mechanism.variances()
@@ -144,7 +144,7 @@ def test_rounding_moves_as_little_as_any_rounding_with_these_sums():
 
 
 @pytest.mark.usefixtures("without_power")
-def test_audit_of_a_pair_within_a_state_comes_near_the_exact_curve_and_not_above():
+def test_audit_within_a_state_approaches_the_exact_curve():
     mechanism = GaussianTopDown(0.5, **SMALL)
     result = audit(mechanism, trials=40_000, seed=3, delta=0.01, confidence=0.9999)
     assert result.verdict is Verdict.CONSISTENT
@@ -215,7 +215,7 @@ def test_options_that_do_not_fit_are_refused(options, message):
         GaussianTopDown(0.1, **SMALL | options)
 
 
-def test_invariants_that_go_against_each_other_are_refused_and_only_those_are_named():
+def test_contradictory_invariants_are_refused_and_named():
     invariants = [
         Invariant("nation", values=(10,)),
         Invariant("state", values=(4, 6)),
@@ -232,7 +232,7 @@ def test_invariants_that_go_against_each_other_are_refused_and_only_those_are_na
         GaussianTopDown(0.1, **SMALL | {"invariants": [impossible]})
 
 
-def test_data_that_go_against_structural_zeros_or_given_values_are_refused():
+def test_data_against_structural_zeros_or_invariants_are_refused():
     with pytest.raises(ParameterError, match=r"no record in a structural zero.*'county': 1, 'sex': 1, 'age': 1.*row 1"):
         GaussianTopDown(0.1, **SMALL).release([[0, 0, 0], [1, 1, 1]], 1, np.random.default_rng(0))
     given = GaussianTopDown(0.1, **SMALL | {"invariants": [Invariant("state", values=(1, 1))]})
