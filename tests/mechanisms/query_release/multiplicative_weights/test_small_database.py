@@ -81,7 +81,7 @@ class ThreeTimesTheRate(SmallDatabase):
 
 
 @pytest.mark.parametrize("n_records", [20, 60, 200, 1000])
-def test_audit_on_the_worst_case_detects_three_times_the_rate(n_records):
+def test_audit_on_the_worst_case_detects_three_times_the_rate(n_records, without_power):
     workload = Workload.prefixes({"age": 4})
     mechanism = SmallDatabase(workload, n_records, epsilon=1.0, n_rows=3)
     mechanism.bind(mechanism.worst_case())
