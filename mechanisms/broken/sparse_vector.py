@@ -256,7 +256,6 @@ class TwoBrokenSparseVectors(Broken, Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         _ = self._parts
 
     @cached_property

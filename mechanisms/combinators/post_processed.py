@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
+from ..core.constraints import instance_of
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.validation import one_of
@@ -53,15 +54,11 @@ class PostProcessed(Mechanism):
         LaplaceDP(epsilon=0.5)
     """
 
-    base: Mechanism
+    base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")]
     function: str | Callable[[NDArray[Any]], NDArray[Any]] = "round"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(
-                f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
-            )
         if isinstance(self.function, str):
             one_of(FUNCTIONS, function=self.function)
         elif not callable(self.function):

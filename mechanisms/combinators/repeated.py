@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 from ..accounting import compose, self_composed
 from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
-from ..core.constraints import PositiveInt
-from ..core.errors import ParameterError
+from ..core.constraints import PositiveInt, instance_of
 from ..core.guarantee import Guarantee
 
 
@@ -43,7 +43,7 @@ class Repeated(Mechanism):
         2.0
     """
 
-    base: Mechanism
+    base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")]
     times: PositiveInt
     _: KW_ONLY
     accounting: str = "basic"
@@ -51,10 +51,6 @@ class Repeated(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(
-                f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
-            )
         object.__setattr__(self, "relation", self.base.relation)
         _ = self._composed
 

@@ -15,7 +15,7 @@ from scipy.special import gammaln, logsumexp
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
-from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
+from ..core.constraints import Finite, Positive, PositiveInt, instance_of, one_of_names
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
 from ..core.records import RecordsMechanism
@@ -67,7 +67,7 @@ class Subsampled(RecordsMechanism):
         0.158565
     """
 
-    base: Mechanism = COUNT
+    base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")] = COUNT
     _: KW_ONLY
     rate: Positive = 0.1
     sampling: Annotated[str, one_of_names(*RELATIONS)] = "poisson"
@@ -77,8 +77,6 @@ class Subsampled(RecordsMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(f"base must be a Mechanism, but is {self.base!r}.", argument="base")
         unit_interval(rate=self.rate)
         relation = RELATIONS[self.sampling]
         object.__setattr__(self, "relation", relation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..accounting import group
 from ..core.arrays import Floats
 from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
-from ..core.constraints import Finite, PositiveInt
+from ..core.constraints import Finite, PositiveInt, instance_of
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
@@ -48,7 +49,7 @@ class UserLevel(Mechanism):
         [1.0, 1.0, 1.0, 0.5]
     """
 
-    base: Mechanism = SUM
+    base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")] = SUM
     _: KW_ONLY
     most_records: PositiveInt = 3
     record: Finite = 1.0
@@ -56,8 +57,6 @@ class UserLevel(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(f"base must be a Mechanism, but is {self.base!r}.", argument="base")
         object.__setattr__(self, "relation", self.base.relation)
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(

@@ -51,7 +51,6 @@ class Selection(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if not isinstance(self.monotone, bool):
             raise ParameterError(f"monotone must be True or False, but is {self.monotone!r}.", argument="monotone")
         check_query(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours
-from ..core.constraints import Options, check_fields, one_of_names
+from ..core.constraints import AddOrReplace, Options, check_fields, one_of_names
 from ..core.errors import ParameterError, unknown_name_message
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
@@ -271,15 +271,11 @@ class MarginalSelection(Options):
         relation: the neighbouring relation that its guarantee holds for.
     """
 
-    relation: Relation
+    relation: AddOrReplace
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
-            )
 
     @abstractmethod
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:

@@ -226,10 +226,9 @@ def lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     The points include (0, 1) and (1, 0). Andrew's monotone chain (1979). At x = 0 the lowest point is the corner.
     """
     corners: list[tuple[float, float]] = []
-    for at in np.lexsort((y, x)):
-        point = (float(x[at]), float(y[at]))
-        if corners and point[0] == corners[-1][0]:
-            continue
+    order = np.lexsort((y, x))
+    lowest = order[np.append(True, np.diff(x[order]) > 0.0)]
+    for point in zip(x[lowest].tolist(), y[lowest].tolist(), strict=True):
         while len(corners) > 1 and _turns_up(corners[-2], point, corners[-1]):
             corners.pop()
         corners.append(point)

@@ -58,7 +58,6 @@ class FederatedLearner(Mechanism):
                 "noise_multiplier is relative to clip_norm, which is None. Give a clip_norm, or no noise.",
                 argument=("clip_norm", "noise_multiplier"),
             )
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.initial is not None:
             object.__setattr__(self, "initial", tuple(np.asarray(self.initial, dtype=np.float64).ravel().tolist()))
         _ = self.start

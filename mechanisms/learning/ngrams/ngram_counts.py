@@ -11,7 +11,7 @@ import numpy as np
 from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
-from ...core.constraints import Positive, PositiveInt
+from ...core.constraints import AddOrReplace, Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism
@@ -61,11 +61,10 @@ class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
     n: PositiveInt = 2
     alphabet: str | tuple[str, ...] = "ab"
     contribution: PositiveInt = 1
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "alphabet", Alphabet(self.alphabet).symbols)
         if self.n * math.log2(len(self.alphabet)) > math.log2(MOST_CELLS):
             raise ParameterError(
@@ -73,11 +72,6 @@ class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
                 f"{len(self.alphabet)} symbols have {len(self.alphabet)}^{self.n} n-grams. Use a smaller n or a "
                 "smaller alphabet.",
                 argument="n",
-            )
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                "relation must be add_remove or replace_one, but is zero_out: a text cannot be all zeros.",
-                argument="relation",
             )
 
     @property

@@ -64,7 +64,6 @@ class SparseVector(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         check_query(
             self.query,
             sensitivity=self.sensitivity,

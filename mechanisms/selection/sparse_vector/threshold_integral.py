@@ -90,10 +90,8 @@ class ThresholdIntegral:
         return self._quadrature(panels(self._corners, self._step, REACH * self._widest))
 
     def _quadrature(self, edges: Floats) -> tuple[Floats, Floats]:
-        x, w = np.polynomial.legendre.leggauss(NODES)
-        half = 0.5 * np.diff(edges)
-        nodes = (0.5 * (edges[:-1] + edges[1:])[:, None] + half[:, None] * x).ravel()
-        return nodes, np.log(half[:, None] * w).ravel() + self._log_density(nodes)
+        nodes, weights = gauss_legendre(edges, NODES)
+        return nodes, np.log(weights) + self._log_density(nodes)
 
     def _log_density(self, t: Floats) -> Floats:
         return np.asarray(-np.abs(t - self.threshold) / self.threshold_scale - np.log(2.0 * self.threshold_scale))
@@ -151,6 +149,15 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
 def log_cdf(x: Floats) -> Floats:
     """Return log F of Laplace noise of scale 1."""
     return np.where(x < 0.0, np.minimum(x, 0.0) - np.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(x, 0.0))))
+
+
+def gauss_legendre(edges: Floats, n_nodes: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of a quadrature with `n_nodes` in each panel between edges, shape `(..., n_edges)`."""
+    x, w = np.polynomial.legendre.leggauss(n_nodes)
+    half = 0.5 * np.diff(edges)[..., None]
+    nodes = 0.5 * (edges[..., :-1] + edges[..., 1:])[..., None] + half * x
+    shape = (*edges.shape[:-1], half.shape[-2] * n_nodes)
+    return nodes.reshape(shape), (half * w).reshape(shape)
 
 
 def panels(corners: Floats, step: float, reach: float) -> Floats:

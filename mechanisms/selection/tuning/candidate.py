@@ -85,10 +85,6 @@ class NoisyCandidate(TuningTrial):
     noise: Annotated[str, one_of_names(*NOISES)] = "laplace"
     relation: Relation = Relation.REPLACE_ONE
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-
     @property
     def scale(self) -> float:
         """Scale of the noise, sensitivity / epsilon."""

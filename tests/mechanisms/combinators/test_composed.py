@@ -308,7 +308,6 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
         (lambda: UserLevel().bounded((np.zeros(2), np.zeros(3))), "the same length"),
         (lambda: remove_user((np.zeros(2), np.zeros(2)), 3), "owns none"),
         (lambda: replace_user((np.zeros(2), np.zeros(2)), 0, [1.0]), "each of the 2 records"),
-        (lambda: NaiveBayesCounts(relation="zero_out"), "add_remove or replace_one"),
         (lambda: NaiveBayesCounts().answers([[0, 0, 3]]), "whole numbers"),
     ],
 )

@@ -34,12 +34,12 @@ SECRET = OneOf.in_record(PEOPLE, 1, CANDIDATES)
 
 def test_decoded_block_fits_as_well_as_the_best_of_all_blocks():
     blocks = every_block(SMALL, 3)
-    exact = np.array([NOISY.counts(block) for block in blocks])
+    exact = np.array([NOISY.answers(block) for block in blocks])
     for noisy in NOISY.release(blocks[700], 10, np.random.default_rng(0)).values:
         result = decode(NOISY, noisy, n_people=3)
         assert result.optimal
         assert result.residual == np.abs(exact - noisy).sum(axis=1).min()
-        assert np.abs(NOISY.counts(result.block) - noisy).sum() == result.residual
+        assert np.abs(NOISY.answers(result.block) - noisy).sum() == result.residual
         assert len(result.block) == 3
 
 
