@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.arrays import Floats, Ints
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
 from ..core.constraints import Finite, Positive, PositiveInt, instance_of, one_of_names
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
@@ -24,6 +24,7 @@ from ..core.validation import positive, unit_interval
 from ..noise.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
+from .base import OnBase
 from .parallel import move, moves_by_all
 
 RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
@@ -36,7 +37,7 @@ COUNT = Laplace(1.0, query=Count())
 
 
 @dataclass(frozen=True)
-class Subsampled(RecordsMechanism):
+class Subsampled(OnBase, RecordsMechanism):
     """Privacy amplification by subsampling: the mechanism runs on a random sample that is not released.
 
     "poisson": each record is in the sample with probability `rate`, independently. "fixed-size": a sample without
@@ -79,7 +80,6 @@ class Subsampled(RecordsMechanism):
         super().__post_init__()
         unit_interval(rate=self.rate)
         relation = RELATIONS[self.sampling]
-        object.__setattr__(self, "relation", relation)
         if self.base.relation is not relation:
             raise RelationError(
                 f"{self.sampling} sampling amplifies guarantees under {relation.value!r}, but the base has "
@@ -88,11 +88,6 @@ class Subsampled(RecordsMechanism):
             )
         if self.sampling == "fixed-size":
             _ = self._sample_size(self.n_records)
-
-    @property
-    def workers(self) -> Workers:
-        """Workers of the base mechanism."""
-        return self.base.workers
 
     def _sample_size(self, n_records: int) -> int:
         """Return the number of records in a fixed-size sample, a whole number >= 1."""

@@ -15,10 +15,10 @@ from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
-from ...noise.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_cdf, laplace_log_density
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.numerical import NumericalSparseVector
-from ...selection.sparse_vector.threshold_integral import gauss_legendre, log_cdf
+from ...selection.sparse_vector.threshold_integral import gauss_legendre
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks, detectability
 
 VIEWS = ("transcript", "answers")
@@ -292,7 +292,9 @@ def _integrals(sign: Floats, queries: Floats, threshold: float, scales: tuple[fl
     t, weights = gauss_legendre(edges, NODES)
     log_terms = -np.abs(t - threshold) / scales[0] - np.log(2.0 * scales[0])
     for query, side in zip(queries.T, sign.T, strict=True):
-        log_terms += np.where(side[:, None] == 0.0, 0.0, log_cdf(-side[:, None] * (t - query[:, None]) / scales[1]))
+        log_terms += np.where(
+            side[:, None] == 0.0, 0.0, laplace_log_cdf(-side[:, None] * (t - query[:, None]) / scales[1])
+        )
     return np.asarray(logsumexp(log_terms, b=weights, axis=1))
 
 

@@ -24,6 +24,7 @@ from scipy.special import logsumexp
 
 from ...core.arrays import Floats, Ints
 from ...core.errors import AccountingError
+from ...noise.laplace import laplace_log_cdf
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
@@ -82,7 +83,7 @@ class ThresholdIntegral:
     def _log_terms(self, n_below: Counts, n_above: Counts) -> Floats:
         nodes, log_weights = self._nodes
         offset = (nodes - np.array(self.values)[:, None]) / self.query_scale
-        return np.asarray(log_weights + n_below @ log_cdf(offset) + n_above @ log_cdf(-offset))
+        return np.asarray(log_weights + n_below @ laplace_log_cdf(offset) + n_above @ laplace_log_cdf(-offset))
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
@@ -131,7 +132,7 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
     nodes, log_weights = integral._quadrature(edges)
 
     def log_below(t: Floats) -> Floats:
-        return np.asarray(counts @ log_cdf((t - np.array(integral.values)[:, None]) / integral.query_scale))
+        return np.asarray(counts @ laplace_log_cdf((t - np.array(integral.values)[:, None]) / integral.query_scale))
 
     slope = 1.0 / integral.threshold_scale + counts.sum() / integral.query_scale
     log_integrand = integral._log_density(edges) + log_below(edges)
@@ -144,11 +145,6 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
         start,
         CubicHermiteSpline(edges, log_integral, np.exp(log_integrand - log_integral)),
     )
-
-
-def log_cdf(x: Floats) -> Floats:
-    """Return log F of Laplace noise of scale 1."""
-    return np.where(x < 0.0, np.minimum(x, 0.0) - np.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(x, 0.0))))
 
 
 def gauss_legendre(edges: Floats, n_nodes: int) -> tuple[Floats, Floats]:
