@@ -28,7 +28,7 @@ import numpy as np
 from ..mechanisms.core.arrays import Floats
 from ..mechanisms.core.base import Mechanism, Neighbours, Outputs
 from ..mechanisms.core.constraints import Options
-from ..mechanisms.core.errors import AttackError
+from ..mechanisms.core.errors import AttackError, plural
 
 
 class Scorer(Protocol):
@@ -80,6 +80,15 @@ class Attack(Options):
         except AttackError:
             return False
         return True
+
+    def _check_pilot(self, pilot0: Outputs, pilot1: Outputs, advice: str = "Raise trials.") -> None:
+        """Raise `AttackError`, with advice, if a side has fewer than `minimum_pilot` pilot outputs."""
+        if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
+            needed = plural(self.minimum_pilot, "ordinary pilot output")
+            raise AttackError(
+                f"{type(self).__name__} needs at least {needed} per side to learn from, but got {len(pilot0)} and "
+                f"{len(pilot1)}. {advice}"
+            )
 
     @abstractmethod
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:

@@ -37,6 +37,12 @@ def without_power(monkeypatch):
 
 
 @pytest.fixture
+def few_chunks(monkeypatch):
+    """Trials come in 4 chunks a side, not 32: saving the state of a function around each takes longer than its runs."""
+    monkeypatch.setattr("dpassay.audit.trials.plan.CHUNKS_A_SIDE", 4)
+
+
+@pytest.fixture
 def without_pictures(monkeypatch):
     """Runs write their numbers, and neither figures nor reports, which take longer than the runs."""
     for draw in ("draw_all", "membership.draw_study"):

@@ -193,7 +193,7 @@ def unbroken(copy: Path, breaks: Sequence[Break]) -> None:
 
 def table(breaks: Sequence[Break], found: Sequence[tuple[bool, str]]) -> str:
     """The breaks, and the first test that fails under each."""
-    lines = ["| correction taken out | in | what is wrong then | fails |", "|---|---|---|---|"]
+    lines = ["| removed correction | file | effect | failing test |", "|---|---|---|---|"]
     for one, (seen, what) in zip(breaks, found, strict=True):
         lines.append(f"| {one.id} | `{one.file}` | {one.breaks} | {f'`{what}`' if seen else f'**not seen**: {what}'} |")
     return "\n".join(lines)

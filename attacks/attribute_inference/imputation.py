@@ -36,7 +36,6 @@ class Majority(AttributeInference):
     """Guess of the most probable value for every person."""
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return the prior for every person; nothing else is read."""
         return np.repeat(sensitive.log_prior[np.newaxis], len(np.asarray(people[0])), axis=0)
 
 
@@ -62,7 +61,6 @@ class Imputation(AttributeInference):
     learner: ProbabilityLearner = "logistic"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return log probabilities of the classifier; the release is not read."""
         others = needed(known, self)
         labels = np.unique(np.asarray(others[1]))
         rows, value_index = sensitive.known(others, labels), sensitive.truth(others)

@@ -92,7 +92,6 @@ class FromMembership(AttributeInference):
     threshold: Finite | None = None
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return the scores for a fitted classifier; `known` is not needed."""
         log_p, class_index = _of_values(released, people, sensitive)
         signal = SIGNALS[self.signal]
         signals = np.stack(
@@ -116,7 +115,6 @@ class ErrorRates(AttributeInference):
     """
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return the scores for a fitted classifier; the label must be known."""
         if sensitive.feature == LABEL:
             raise AttackError("ErrorRates reads the label of each person, so it cannot infer the label.")
         others, labels = (np.asarray(part) for part in needed(known, self))
@@ -146,7 +144,6 @@ class LearnedInference(AttributeInference):
     learner: ProbabilityLearner = "boosting"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return log probabilities of the classifier."""
         others = needed(known, self)
         labels = np.unique(np.asarray(others[1]))
         rows, at = (

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...mechanisms.core.arrays import Floats, Ints
 from ...mechanisms.core.base import Outputs
-from ...mechanisms.core.errors import AttackError, ParameterError
+from ...mechanisms.core.errors import AttackError
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import TrainingData
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels, require_capability
-from ..distinguishing.canary_attacks import final_models
-from ..reconstruction.base import Guesser, OneOf, Reconstructor, SecretTarget
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels
+from ..distinguishing.canary_attacks import final_models, trainer_of
+from ..reconstruction.base import Guesser, Reconstructor, SecretTarget, record_secret
 
 
 @dataclass(frozen=True)
@@ -47,24 +46,16 @@ class ModelConfidence(Reconstructor):
             whole(2, n_reference=self.n_reference)
 
     def check(self, target: SecretTarget) -> None:
-        """Raise `AttackError` if there are no models, or no record."""
-        if not isinstance(target.secret, OneOf) or target.secret.record is None:
-            raise AttackError(
-                "the model-confidence attack compares candidates for one record. Give OneOf.in_record(dataset, record, "
-                "values)."
-            )
-        try:
-            learner = require_capability(target.mechanism, SupportsModels, "the model-confidence attack")
-        except ParameterError as error:
-            raise AttackError(str(error)) from error
+        record_secret(target, "the model-confidence attack")
+        learner = trainer_of(target.mechanism, SupportsModels, "the model-confidence attack")
         if learner.view not in ("final", "trajectory"):
             raise AttackError(f"the model-confidence attack reads final models, but the view is {learner.view!r}.")
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
         """Return the guesser, after `n_reference` runs on each candidate."""
         self.check(target)
-        secret: Any = target.secret
-        learner = require_capability(target.mechanism, SupportsModels, "the model-confidence attack")
+        secret = record_secret(target, "the model-confidence attack")
+        learner = trainer_of(target.mechanism, SupportsModels, "the model-confidence attack")
         records = [TrainingData.of(candidate) for candidate in secret.candidates]
         X = np.stack([data.X[secret.record] for data in records])
         y = np.stack([data.y[secret.record] for data in records])
@@ -104,5 +95,4 @@ class _Linear:
     offsets: Floats
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return indices of candidates, `(size,)`."""
         return np.asarray((self.losses.of(outputs) @ self.weights + self.offsets).argmax(axis=1))

@@ -31,13 +31,14 @@ class NearestRows(AttributeInference):
     n_neighbours: PositiveInt = 1
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return the share of each value."""
         rows, value_index, people_columns = _table(released, people, sensitive)
         spread = rows.std(axis=0)
         scale = np.where(spread > 0.0, spread, 1.0)
         k = min(self.n_neighbours, len(rows))
         _, nearest = cKDTree(rows / scale).query(people_columns / scale, k=k)
-        return _shares(value_index[np.reshape(nearest, (len(people_columns), k))], sensitive)
+        found = value_index[np.reshape(nearest, (len(people_columns), k))]
+        n_values = len(np.asarray(sensitive.values))
+        return np.stack([(found == place).mean(axis=1) for place in range(n_values)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,6 @@ class TrainedOnSynthetic(AttributeInference):
     learner: ProbabilityLearner = "logistic"
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return log probabilities of the classifier."""
         rows, value_index, people_columns = _table(released, people, sensitive)
         return fitted_scores(self.learner, rows, value_index, people_columns, sensitive)
 
@@ -70,7 +70,6 @@ class CorrectAttribution(AttributeInference):
     """
 
     def scores(self, released: Any, people: People, sensitive: Sensitive, known: People | None = None) -> Floats:
-        """Return the shares."""
         rows, value_index, people_columns = _table(released, people, sensitive)
         _, group = np.unique(np.concatenate([rows, people_columns]), axis=0, return_inverse=True)
         group = group.ravel()
@@ -91,8 +90,3 @@ def _table(released: Any, people: People, sensitive: Sensitive) -> tuple[Floats,
     labels = np.unique(np.concatenate([np.asarray(released[1]), np.asarray(people[1])]))
     rows, people_columns = sensitive.known(released, labels), sensitive.known(people, labels)
     return rows, sensitive.truth(released), people_columns
-
-
-def _shares(value_index: Any, sensitive: Sensitive) -> Floats:
-    """Return the frequency of each value among `(n, k)` value indices, `(n, m)`."""
-    return np.stack([(value_index == place).mean(axis=1) for place in range(len(np.asarray(sensitive.values)))], axis=1)

@@ -97,8 +97,7 @@ class Natural(ExampleCanary):
             )
         return data.X[self.other], data.y[self.other]
 
-    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
-        return self._in_places(data, learner, n)
+    _several = ExampleCanary._in_places
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,7 @@ class Mislabelled(ExampleCanary):
             )
         return data.X[self.record], self.label
 
-    def _several(self, data: TrainingData, learner: SupportsCanaries, n: int) -> tuple[TrainingData, TrainingData]:
-        return self._in_places(data, learner, n)
+    _several = ExampleCanary._in_places
 
 
 @dataclass(frozen=True)

@@ -24,20 +24,18 @@ to 1.9, on mislabelled and ClipBKD records of a perceptron. "auto" is based on t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Floats
-from ...mechanisms.core.base import Outputs
+from ...mechanisms.core.base import Mechanism, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError
 from ...mechanisms.core.relation import Relation
-from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.base import TrainingData, differing
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses, SupportsModels, require_capability
 from ..base import Attack, Scorer, Target
-
-if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses, SupportsModels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +45,8 @@ class TargetedAttack(Attack):
     minimum_pilot: ClassVar[int] = 0
     views: ClassVar[tuple[str, ...]] = ("final", "trajectory")
     """Views of the mechanism that the attack can use."""
+    capability: ClassVar[Any] = SupportsModels
+    """What the attack needs of the trainer."""
 
     def check(self, target: Target) -> None:
         """Raise `AttackError` if the attack cannot be used: another mechanism, view or pair."""
@@ -59,21 +59,10 @@ class TargetedAttack(Attack):
         """
         return super().supports(target) and self._learner(target).trains_as_stated
 
-    @classmethod
-    def _capability(cls) -> type[SupportsLosses]:
-        """Return the capability that the attack needs of the trainer."""
-        from ...mechanisms.learning.dp_sgd.capabilities import SupportsModels
-
-        return SupportsModels
-
     def _learner(self, target: Target) -> Any:
         """Return the trainer under attack; raise `AttackError` if the mechanism is none, or releases another view."""
-        from ...mechanisms.learning.dp_sgd.capabilities import require_capability
-
-        try:
-            learner = require_capability(target.mechanism, self._capability(), f"attack {type(self).__name__}")
-        except ParameterError as error:
-            raise AttackError(f"{error} Or use attack='classifier', which learns from pilot runs.") from error
+        advice = " Or use attack='classifier', which learns from pilot runs."
+        learner = trainer_of(target.mechanism, self.capability, f"attack {type(self).__name__}", advice)
         if learner.view not in self.views:
             raise AttackError(
                 f"{type(self).__name__} needs view {' or '.join(map(repr, self.views))}, but the mechanism releases "
@@ -115,30 +104,22 @@ class CanaryLoss(TargetedAttack):
         [-0.69, -0.13]
     """
 
+    capability: ClassVar[Any] = SupportsLosses
+
     def check(self, target: Target) -> None:
         """Raise `AttackError` unless the pair differs in an example, which has a loss."""
         super().check(target)
         self._differing(target)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer; the pilot outputs are not used."""
         learner = self._learner(target)
         only0, only1 = self._differing(target)
         if target.neighbours.relation is Relation.ZERO_OUT:
             only0 = TrainingData(only0.X[:0], only0.y[:0])
         return CanaryLossScorer(learner, only0, only1)
 
-    @classmethod
-    def _capability(cls) -> type[SupportsLosses]:
-        """Return the capability to compute losses, the only one needed."""
-        from ...mechanisms.learning.dp_sgd.capabilities import SupportsLosses
-
-        return SupportsLosses
-
     def _differing(self, target: Target) -> tuple[TrainingData, TrainingData]:
         """Return the examples in which the sides differ; raise `AttackError` if they differ in gradient records."""
-        from ...mechanisms.learning.base import differing
-
         differing_records = differing(target.neighbours)
         if any(data.n_gradients for data in differing_records):
             raise AttackError(
@@ -202,12 +183,9 @@ class CanaryDirection(TargetedAttack):
         self._direction(target)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer; the pilot outputs are not used."""
         return CanaryDirectionScorer(_initial(self._learner(target)), self._direction(target))
 
     def _direction(self, target: Target) -> Floats:
-        from ...mechanisms.learning.base import differing
-
         learner = self._learner(target)
         only0, only1 = differing(target.neighbours)
         if (only0.n_examples or only1.n_examples) and learner.initial_parameters() is None:
@@ -244,6 +222,14 @@ def _initial(learner: SupportsModels) -> Floats:
     """Return the initial parameters; 0, their mean, if they are drawn for every run."""
     initial = learner.initial_parameters()
     return np.zeros(learner.n_parameters) if initial is None else np.asarray(initial, dtype=np.float64)
+
+
+def trainer_of(mechanism: Mechanism, capability: type[Any], attack: str, advice: str = "") -> Any:
+    """Return the trainer under attack; raise `AttackError`, with advice, if it lacks the capability."""
+    try:
+        return require_capability(mechanism, capability, attack)
+    except ParameterError as error:
+        raise AttackError(f"{error}{advice}") from error
 
 
 def final_models(outputs: Outputs) -> NDArray[Any]:

@@ -89,13 +89,8 @@ class Classifier(Attack):
     max_rows: Annotated[int, at_least(30)] = 100_000
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> ClassifierScorer:
-        """Return the log odds learned from pilot outputs of both sides."""
         seed = int(rng.integers(2**31 - 1))
-        if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
-            raise AttackError(
-                f"the classifier needs at least {self.minimum_pilot} ordinary pilot outputs per side to learn from, "
-                f"but got {len(pilot0)} and {len(pilot1)}. Raise trials, or use attack='threshold'."
-            )
+        self._check_pilot(pilot0, pilot1, "Raise trials, or use attack='threshold'.")
         values0, values1 = pilot0.values[: self.max_rows], pilot1.values[: self.max_rows]
         cells = find_cells(as_rows(values0), as_rows(values1)) if self.model in ("auto", "table") else None
         if self.model == "table" and cells is None:

@@ -162,7 +162,6 @@ class ConstantScorer:
     """Scorer that gives every output 0: for pilots with too few ordinary rows to learn from."""
 
     def score(self, outputs: Outputs) -> Floats:
-        """Return zeros, shape `(size,)`."""
         return np.zeros(len(outputs))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
-from ...mechanisms.learning.base import TrainingData
+from ...mechanisms.learning.base import TrainingData, differing, shared
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
 from ..base import Scorer, Target
 from .canary_attacks import TargetedAttack
-
-if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
-
 
 Floats = NDArray[np.floating[Any]]
 
@@ -101,18 +98,13 @@ class GradientProduct(TargetedAttack):
     """
 
     views: ClassVar[tuple[str, ...]] = ("trajectory",)
+    capability: ClassVar[Any] = SupportsTrajectory
 
     others: Annotated[str, one_of_names("known", "unknown")] = "known"
 
-    @classmethod
-    def _capability(cls) -> type[SupportsTrajectory]:
-        from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
-
-        return SupportsTrajectory
-
     def _learner(self, target: Target) -> SupportsTrajectory:
         """Return the trainer; raise `AttackError` if the other records are known and there is no noise."""
-        learner = cast("SupportsTrajectory", super()._learner(target))
+        learner: SupportsTrajectory = super()._learner(target)
         if self.others == "known" and not learner.noise_multiplier:
             raise AttackError(
                 "noise_multiplier is 0: steps without noise have no likelihood ratio. Use others='unknown'."
@@ -120,9 +112,6 @@ class GradientProduct(TargetedAttack):
         return learner
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer; the pilot outputs are not used."""
-        from ...mechanisms.learning.base import differing, shared
-
         learner, neighbours = self._learner(target), target.neighbours
         only0, only1 = differing(neighbours)
         both = shared(neighbours) if self.others == "known" else None

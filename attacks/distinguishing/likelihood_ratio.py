@@ -49,11 +49,9 @@ class LikelihoodRatio(Attack):
     minimum_pilot: ClassVar[int] = 0
 
     def check(self, target: Target) -> None:
-        """Raise `AttackError` if no output law is known."""
         _law_of(target)
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer; the pilot outputs are not used."""
         return LikelihoodRatioScorer(_law_of(target), target.neighbours.d0, target.neighbours.d1)
 
 
@@ -173,5 +171,4 @@ class AssumedLaw(Attack):
             )
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer; the pilot outputs are not used."""
         return LikelihoodRatioScorer(self.law, target.neighbours.d0, target.neighbours.d1)

@@ -89,7 +89,6 @@ class Portfolio(Attack):
     def fit(
         self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator
     ) -> ClassifierScorer | PortfolioScorer:
-        """Return the classifier's scorer, with rules if they are used."""
         base = self.classifier.fit(target, pilot0, pilot1, rng)
         n = min(len(pilot0), len(pilot1), self.classifier.max_rows)
         if n < self.fewest:

@@ -66,11 +66,7 @@ class Threshold(Attack):
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
         """Return the statistic, with its sign learned from the pilot outputs."""
-        if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
-            raise AttackError(
-                f"the threshold attack needs at least {self.minimum_pilot} pilot output per side to learn its "
-                f"direction, but got {len(pilot0)} and {len(pilot1)}. Raise trials."
-            )
+        self._check_pilot(pilot0, pilot1)
         positive_scorer = ThresholdScorer(self.statistic, 1.0)
         superiority = _superiority(positive_scorer.score(pilot0), positive_scorer.score(pilot1))
         return positive_scorer if superiority >= 0.0 else ThresholdScorer(self.statistic, -1.0)

@@ -42,7 +42,6 @@ class AdditiveModel:
     heights: tuple[Floats, ...]
 
     def log_odds(self, rows: Floats) -> Floats:
-        """Return the log odds of each row, shape `(size,)`."""
         total = np.full(len(rows), self.intercept)
         for column, points, heights in zip(self.columns, self.points, self.heights, strict=True):
             total += np.interp(rows[:, column], points, heights)
@@ -134,7 +133,6 @@ class LogisticModel:
     model: Any
 
     def probabilities(self, rows: Floats) -> Floats:
-        """Return the probabilities of the classes, `(size, k)`."""
         return np.asarray(self.model.predict_proba(self.basis.terms(rows)))
 
 

@@ -82,7 +82,6 @@ class TableModel:
     scores: Floats
 
     def log_odds(self, rows: Rows) -> Floats:
-        """Return the log odds of each row, shape `(size,)`."""
         return self.scores[self.cells.of(rows)]
 
 
@@ -99,7 +98,6 @@ class FrequencyModel:
     frequencies: Floats
 
     def probabilities(self, rows: Floats) -> Floats:
-        """Return the probabilities of the classes, `(size, k)`."""
         return np.asarray(self.frequencies[self.cells.of(rows)])
 
 
@@ -121,7 +119,7 @@ def _few_cells(probe: Rows, rows: Rows) -> OutputCells | None:
 
 def fit_table(cells: OutputCells, rows0: Rows, rows1: Rows) -> TableModel:
     """Return the table of smoothed log odds over `cells`."""
-    counts0, counts1 = (np.bincount(_known(cells.of(r)), minlength=len(cells)) for r in (rows0, rows1))
+    counts0, counts1 = (np.bincount(cells.of(r) + 1, minlength=len(cells) + 1)[1:] for r in (rows0, rows1))
     return TableModel(cells, np.append(log_odds_of_counts(counts0, counts1, len(rows0), len(rows1)), 0.0))
 
 
@@ -138,10 +136,6 @@ def log_odds_of_counts(counts0: Rows, counts1: Rows, n0: int, n1: int) -> Floats
     odds1 = (np.asarray(counts1, dtype=np.float64) + 0.5) / (n1 + 1.0)
     odds0 = (np.asarray(counts0, dtype=np.float64) + 0.5) / (n0 + 1.0)
     return np.log(odds1) - np.log(odds0)
-
-
-def _known(cells: Ints) -> Ints:
-    return cells[cells >= 0]
 
 
 def _find(sorted_values: Rows, wanted: Rows) -> tuple[Ints, Bools]:

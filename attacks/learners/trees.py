@@ -32,7 +32,6 @@ class BoostingModel:
     log_prior: float = 0.0
 
     def log_odds(self, rows: Floats) -> Floats:
-        """Return the log odds of each row, shape `(size,)`."""
         if len(rows) == 0:
             return np.empty(0)
         with single_openmp_thread():
@@ -40,7 +39,6 @@ class BoostingModel:
         return decision - self.log_prior
 
     def probabilities(self, rows: Floats) -> Floats:
-        """Return the probabilities of the classes, `(size, k)`."""
         with single_openmp_thread():
             return np.asarray(self.model.predict_proba(rows))
 
@@ -99,7 +97,6 @@ class ForestModel:
     log_prior: float
 
     def log_odds(self, rows: Floats) -> Floats:
-        """Return the log odds of each row, shape `(size,)`."""
         if len(rows) == 0:
             return np.empty(0)
         share = np.clip(self.model.predict_proba(rows)[:, 1], ODDS_OF_ALL, 1.0 - ODDS_OF_ALL)

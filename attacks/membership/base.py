@@ -73,14 +73,10 @@ class MembershipAttack(Options):
         excluded = "itself and its complement" if paired else "itself"
         n_references = n_models - (2 if paired else 1)
         if n_references < self.minimum_references:
+            needed = self.minimum_references + n_models - n_references
             raise AttackError(
                 f"attack {self.name!r} needs at least {self.minimum_references} reference models per target, not "
                 f"counting {excluded}, but {plural(n_models, 'model')} leave {max(n_references, 0)}. "
-                f"Train n_models={_even(self.minimum_references + n_models - n_references)} or more.",
+                f"Train n_models={needed + needed % 2} or more.",  # models come in pairs
                 argument="n_models",
             )
-
-
-def _even(n: int) -> int:
-    """Return the next even number: models come in pairs."""
-    return n + n % 2

@@ -78,12 +78,9 @@ class AttackR(MembershipAttack):
     """
 
     name: ClassVar[str] = "attack-r"
+    minimum_references = 1
 
     signal: str = "loss"
-
-    @property
-    def minimum_references(self) -> int:
-        return 1
 
     def scores_of(self, shadows: Shadows) -> Floats:
         values = shadows.signal(self.signal)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.validation import positive, unit_interval
 from ...mechanisms.learning.base import SupportsGradients, TrainingData
+from ...mechanisms.learning.models.base import Model
+from ...mechanisms.learning.models.trained import TrainedModels
 from .base import MembershipAttack
 from .shadows import Shadows
-
-if TYPE_CHECKING:
-    from ...mechanisms.learning.models.base import Model
 
 BLOCK = 8_000_000
 """Numbers in one batch of gradients."""
@@ -89,8 +88,6 @@ def inner_products(trajectories: Floats, model: Model, records: TrainingData) ->
     Returns:
         Inner products, `(n_models, n_records)`.
     """
-    from ...mechanisms.learning.models.trained import TrainedModels
-
     n_models, _, n_parameters = trajectories.shape
     y = records.y.astype(np.int64)
     total = np.zeros((n_models, len(records)))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.core.arrays import Bools, Floats
 from ...mechanisms.core.constraints import NonNegative, NonNegativeInt, at_least, one_of_names
@@ -48,15 +47,12 @@ class ShadowClassifier(MembershipAttack):
     """
 
     name: ClassVar[str] = "shadow-classifier"
+    minimum_references = 1
 
     classifier: Annotated[str, one_of_names("logistic", "boosting")] = "logistic"
     n_folds: Annotated[int, at_least(2)] = 4
     max_rows: Annotated[int, at_least(100)] = 50_000
     seed: NonNegativeInt = 0
-
-    @property
-    def minimum_references(self) -> int:
-        return 1
 
     def scores_of(self, shadows: Shadows) -> Floats:
         rows = _features(shadows)
@@ -156,7 +152,10 @@ class QuantileRegression(MembershipAttack):
         if shadows.X is None or population.X is None:
             raise AttackError("attack 'quantile-regression' reads features, but these shadows have none. Give X.")
         labels = np.unique(population.y)
-        population_rows, target_rows = (_design(s.X, s.y, labels) for s in (population, shadows))
+        population_rows, target_rows = (  # a constant, the features, and an indicator of each class
+            np.column_stack([np.ones(len(s.y)), np.asarray(s.X, dtype=np.float64), s.y[:, None] == labels])
+            for s in (population, shadows)
+        )
         values = population.signal(self.signal).T
         predict = self._linear if self.regressor == "linear" else _boosting
         fitted, predicted = predict(population_rows, values, target_rows)
@@ -173,11 +172,6 @@ class QuantileRegression(MembershipAttack):
         padded = np.concatenate([values, np.zeros((len(penalty), values.shape[1]))])
         weights = np.linalg.lstsq(np.concatenate([population_rows, penalty]), padded, rcond=None)[0]
         return population_rows @ weights, target_rows @ weights
-
-
-def _design(X: Any, y: NDArray[Any], labels: NDArray[Any]) -> Floats:
-    """Return a constant, the features, and an indicator of each class."""
-    return np.concatenate([np.ones((len(y), 1)), np.asarray(X, dtype=np.float64), y[:, None] == labels], axis=1)
 
 
 def _boosting(population_rows: Floats, values: Floats, target_rows: Floats) -> tuple[Floats, Floats]:

@@ -83,9 +83,8 @@ class LiRA(MembershipAttack):
             return (phi - law_out[0]) / np.sqrt(law_out[1])
         if self.mode == "offline-density":
             return -_log_density(phi, *law_out)
-        return _log_density(phi, *self._law(shadows.others(phi, which="in"), len(shadows))) - _log_density(
-            phi, *law_out
-        )
+        law_in = self._law(shadows.others(phi, which="in"), len(shadows))
+        return _log_density(phi, *law_in) - _log_density(phi, *law_out)
 
     def _law(self, others: Others, n_models: int) -> tuple[Floats, Floats]:
         """Return mean and variance of the signal among the references."""
@@ -119,13 +118,10 @@ class BASE(MembershipAttack):
     """
 
     name: ClassVar[str] = "base"
+    minimum_references = 1
 
     mode: Annotated[str, one_of_names("online", "offline")] = "online"
     alpha: UnitInterval = 0.33
-
-    @property
-    def minimum_references(self) -> int:
-        return 1
 
     def scores_of(self, shadows: Shadows) -> Floats:
         log_p = shadows.signal("loss")
@@ -169,14 +165,11 @@ class RMIA(MembershipAttack):
     """
 
     name: ClassVar[str] = "rmia"
+    minimum_references = 1
 
     mode: Annotated[str, one_of_names("online", "offline")] = "online"
     gamma: Positive = 2.0
     a: UnitInterval = 0.3
-
-    @property
-    def minimum_references(self) -> int:
-        return 1
 
     def scores_of(self, shadows: Shadows) -> Floats:
         separate = shadows.population is not None

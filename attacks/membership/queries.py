@@ -5,7 +5,7 @@ The functions are independent of plan, store and workers; `dpassay.audit.games.t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -19,12 +19,11 @@ from ...mechanisms.learning.base import (
     SupportsSummaries,
     TrainingData,
 )
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, has_capability
+from ...mechanisms.learning.models.trained import TrainedModels
+from .gradients import inner_products
 from .shadows import Shadows
 from .signals import SIGNALS
-
-if TYPE_CHECKING:
-    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
-
 
 KEPT = 40_000_000
 """Largest number of log probabilities kept for all models; beyond, only the signals computed from them are kept."""
@@ -44,9 +43,6 @@ def train(
         models = learner.fit_subsets(data, inclusion, rng)
         summaries = models.summaries if isinstance(models, SupportsSummaries) else None
         return models, {} if summaries is None else {"summaries": summaries}
-    from ...mechanisms.learning.models.trained import TrainedModels
-    from .gradients import inner_products
-
     trainer = cast("SupportsTrajectory", learner)
     trajectories = np.asarray(trainer.release_subsets(data, inclusion, rng).values)
     signal = inner_products(trajectories, trainer.network, asked)
@@ -55,8 +51,6 @@ def train(
 
 def shows_trajectory(learner: Learner) -> bool:
     """Return True if the learner, as configured, releases every iterate."""
-    from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, has_capability
-
     return has_capability(learner, SupportsTrajectory) and cast("SupportsTrajectory", learner).view == "trajectory"
 
 

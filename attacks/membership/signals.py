@@ -107,7 +107,7 @@ def rescaled_logit(log_p: Floats, y: Labels) -> Floats:
         >>> rescaled_logit(np.array([[-1e-17, np.log(1e-17)]]), np.array([0])).round(2)
         array([39.14])
     """
-    return np.asarray(loss(log_p, y) - _log_others(log_p, y))
+    return np.asarray(loss(log_p, y) - _log_sum(_without_label(log_p, y)))
 
 
 def correct(log_p: Floats, y: Labels) -> Floats:
@@ -178,11 +178,6 @@ def _without_label(log_p: Floats, y: Labels) -> Floats:
     others = np.array(log_p, dtype=np.float64)
     others[..., np.arange(len(y)), y.astype(np.int64)] = -np.inf
     return others
-
-
-def _log_others(log_p: Floats, y: Labels) -> Floats:
-    """Return log sum_{k != y} p_k, at least `FLOOR`."""
-    return _log_sum(_without_label(log_p, y))
 
 
 def _log_complements(log_p: Floats) -> Floats:

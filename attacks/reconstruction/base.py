@@ -310,6 +310,17 @@ class Reconstructor(Options):
         """
 
 
+def record_secret(target: SecretTarget, attack: str) -> OneOf:
+    """Return the secret; raise `AttackError` unless it is one of several candidates for a known record."""
+    secret = target.secret
+    if not isinstance(secret, OneOf) or secret.record is None:
+        raise AttackError(
+            f"{attack} guesses one of several candidates for a known record, but the secret is "
+            f"{type(secret).__name__}. Give OneOf.in_record(dataset, record, values)."
+        )
+    return secret
+
+
 def _probabilities(prior: ArrayLike, k: int) -> Floats:
     probabilities = np.asarray(prior, dtype=np.float64)
     if probabilities.shape != (k,) or not (probabilities >= 0.0).all() or abs(probabilities.sum() - 1.0) > 1e-9:

@@ -127,7 +127,6 @@ class LearnedReconstruction(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> LearnedCandidate | LearnedBits:
-        """Return the guesser, after the pilot runs."""
         self.check(target)
         secret, seed = target.secret, int(rng.integers(2**31 - 1))
         if isinstance(secret, FairBits):
@@ -184,7 +183,6 @@ class LearnedCandidate:
     secret: OneOf
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return indices of candidates, `(size,)`."""
         if not len(outputs):
             return np.zeros(0, dtype=np.int64)
         weights = self.model.probabilities(self.columns.columns(outputs)) * self.secret.probabilities

@@ -47,7 +47,6 @@ class MaximumLikelihood(Reconstructor):
     """
 
     def check(self, target: SecretTarget) -> None:
-        """Raise `AttackError` if no output law is known, or if there are too many bits."""
         _law_of(target)
         local = isinstance(target.mechanism, LocalMechanism)
         if isinstance(target.secret, FairBits) and target.secret.n > MOST_BITS and not local:
@@ -57,7 +56,6 @@ class MaximumLikelihood(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """Return the guesser; no runs are made."""
         self.check(target)
         law, secret = _law_of(target), target.secret
         if isinstance(secret, FairBits) and isinstance(target.mechanism, LocalMechanism):
@@ -84,7 +82,6 @@ class _Likeliest:
     log_prior: Floats | None
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return indices of candidates, `(size,)`."""
         guesses, best = np.zeros(len(outputs), dtype=np.int64), np.full(len(outputs), -np.inf)
         for index, candidate in enumerate(self.candidates):
             scores = self.law.log_density(outputs, candidate)
@@ -103,7 +100,6 @@ class _ClosestToMost:
     secret: OneOf
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return indices of candidates, `(size,)`."""
         weights = _likelihoods(self.law, self.secret.candidates, outputs) * self.secret.probabilities
         return np.asarray((weights @ np.asarray(self.secret.close, dtype=np.float64)).argmax(axis=1))
 
@@ -117,7 +113,6 @@ class _MostProbableBits:
     columns: NDArray[Any]
 
     def guess(self, outputs: Outputs) -> Floats:
-        """Return log odds, `(size, n)`."""
         weights = _likelihoods(self.law, self.datasets, outputs)
         one, zero = weights @ self.columns.astype(np.float64), weights @ (~self.columns).astype(np.float64)
         with np.errstate(divide="ignore"):
@@ -133,7 +128,6 @@ class _LikeliestOfEach:
     ones: Ints
 
     def guess(self, outputs: Outputs) -> Floats:
-        """Return log odds, `(size, n)`."""
         shape = (len(outputs), len(self.zeros))
         messages = Outputs(outputs.values.reshape(-1, *outputs.values.shape[2:]))
         values = np.unique([self.zeros, self.ones])

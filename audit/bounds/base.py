@@ -133,6 +133,7 @@ class PairBound(Bound[Scores]):
         return False
 
 
+@dataclass(frozen=True)
 class FixedBound(ABC, Generic[E]):
     """A bound with all choices made. Subclasses are frozen dataclasses, whose first field is the statement.
 
@@ -174,14 +175,3 @@ class FixedBound(ABC, Generic[E]):
     def thresholds(self) -> tuple[float, ...]:
         """Thresholds of the events that the bound reads, if these are few; otherwise empty."""
         return ()
-
-
-__all__ = [
-    "Bound",
-    "Evidence",
-    "FixedBound",
-    "LedgerEntry",
-    "LowerBound",
-    "PairBound",
-    "PilotMissingError",
-]

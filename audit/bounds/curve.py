@@ -114,6 +114,3 @@ def _widest_gap(limits: Rectangle, claim: Guarantee) -> float:
         best = int(np.argmax(gap))
         low, high = grid[max(0, best - 1)], grid[min(40, best + 1)]
     return float(grid[best])
-
-
-__all__ = ["CurveViolation", "contradicting", "refute"]

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 from weakref import WeakValueDictionary
 
 from ...mechanisms.accounting import (
@@ -87,21 +88,10 @@ def family_of(claim: Guarantee) -> CurveFamily:
     return make(claim)
 
 
-def _simple(kind: type[Guarantee], parameter: str, claimed: float, member: Callable[[float], Guarantee]) -> CurveFamily:
+def _by_parameter(kind: Callable[[float], Guarantee], parameter: str, field: str) -> Callable[[Any], CurveFamily]:
+    """Return the function from a claim of this kind, with one number, to its family."""
     title = f"{kind.__name__} for some {parameter}"
-    return CurveFamily(title, parameter, claimed, member, member)
-
-
-def _gaussian(claim: GaussianDP) -> CurveFamily:
-    return _simple(GaussianDP, "mu", claim.mu, GaussianDP)
-
-
-def _laplace(claim: LaplaceDP) -> CurveFamily:
-    return _simple(LaplaceDP, "epsilon", claim.nominal_epsilon, LaplaceDP)
-
-
-def _pure(claim: PureDP) -> CurveFamily:
-    return _simple(PureDP, "epsilon", claim.nominal_epsilon, PureDP)
+    return lambda claim: CurveFamily(title, parameter, getattr(claim, field), kind, kind)
 
 
 def _approximate(claim: ApproximateDP) -> CurveFamily:
@@ -110,24 +100,15 @@ def _approximate(claim: ApproximateDP) -> CurveFamily:
     def member(epsilon: float) -> Guarantee:
         return ApproximateDP(epsilon, delta)
 
-    family = _simple(ApproximateDP, "epsilon", claim.nominal_epsilon, member)
-    return replace(family, title=f"{family.title} and delta = {delta!r}")
-
-
-def _concentrated(claim: ConcentratedDP) -> CurveFamily:
-    return _simple(ConcentratedDP, "rho", claim.rho, ConcentratedDP)
-
-
-def _bounded_range(claim: BoundedRange) -> CurveFamily:
-    return _simple(BoundedRange, "eta", claim.eta, BoundedRange)
+    title = f"ApproximateDP for some epsilon and delta = {delta!r}"
+    return CurveFamily(title, "epsilon", claim.nominal_epsilon, member, member)
 
 
 def _renyi(claim: RenyiDP) -> CurveFamily:
     def member(factor: float) -> Guarantee:
         return RenyiDP(claim.orders, tuple(factor * divergence for divergence in claim.divergences))
 
-    family = _simple(RenyiDP, "factor", 1.0, member)
-    return replace(family, title=f"the divergences of {claim!r} times some factor")
+    return CurveFamily(f"the divergences of {claim!r} times some factor", "factor", 1.0, member, member)
 
 
 def _privacy_loss(claim: PrivacyLossDP) -> CurveFamily:
@@ -164,12 +145,12 @@ def _computed(steps: NoisySteps) -> PrivacyLossDP:
 
 
 _FAMILIES: dict[type[Guarantee], Callable[..., CurveFamily]] = {
-    GaussianDP: _gaussian,
-    LaplaceDP: _laplace,
-    PureDP: _pure,
+    GaussianDP: _by_parameter(GaussianDP, "mu", "mu"),
+    LaplaceDP: _by_parameter(LaplaceDP, "epsilon", "nominal_epsilon"),
+    PureDP: _by_parameter(PureDP, "epsilon", "nominal_epsilon"),
     ApproximateDP: _approximate,
-    ConcentratedDP: _concentrated,
-    BoundedRange: _bounded_range,
+    ConcentratedDP: _by_parameter(ConcentratedDP, "rho", "rho"),
+    BoundedRange: _by_parameter(BoundedRange, "eta", "eta"),
     RenyiDP: _renyi,
     PrivacyLossDP: _privacy_loss,
 }
@@ -271,6 +252,3 @@ def epsilon_of(family: CurveFamily, parameter: float, delta: float) -> float:
             argument="delta",
         )
     return epsilon
-
-
-__all__ = ["CurveFamily", "checked_family", "epsilon_of", "family_for", "family_of", "least_member", "member_below"]

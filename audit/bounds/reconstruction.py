@@ -114,7 +114,6 @@ class Reconstruction(Bound[Successes]):
 class FixedReconstruction(FixedBound[Successes]):
     """The reconstruction bound for one statement, with or without candidates and a family of curves."""
 
-    statement: Statement
     candidates: int | None
     family: CurveFamily | None
 

@@ -79,6 +79,3 @@ def check_cell(cell: CertificateCell, n_bounds: int, at: str) -> None:
     within(0, cell.repeats, at, misses=cell.misses, numbers=cell.numbers)
     limit = judged(cell, n_bounds).allowed
     require(cell.allowed == limit, at, f"{cell.allowed} misses are allowed, but the limit is {limit}")
-
-
-__all__ = ["CertificateCell", "check_cell", "judged"]

@@ -144,7 +144,7 @@ class Certificate(Saved):
         """Return the cells of one method."""
         return tuple(cell for cell in self.cells if cell.method == method)
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` if the allowed misses of a cell do not follow from its share of the false alarm."""
         for place, cell in enumerate(self.cells):
             check_cell(cell, max(len(self.bounds), 1), f"cells[{place}]")
@@ -334,6 +334,3 @@ def _cells(
                 median=median,
                 high=high,
             )
-
-
-__all__ = ["Certificate", "CertificateCell", "CertificatePlan", "CertificateSetting", "certify"]

@@ -11,6 +11,7 @@ significance, such as 0.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +23,7 @@ from ..bounds.base import PairBound
 from ..bounds.families import CurveFamily
 from ..bounds.numerics.binomial import quantile
 from ..evidence.statement import Statement
-from .laws import (
-    FiniteLaw,
-    Law,
-    SampledLaw,
-    all_equal,
-    gaussian,
-    geometric,
-    laplace,
-    laplace_ratio,
-    randomized_response,
-)
+from .laws import Law
 
 FALSE_ALARM = 1e-6
 
@@ -70,51 +61,21 @@ class Coverage:
 
 
 def misses(
-    bound: PairBound,
-    law: Law,
-    *,
-    repeats: int,
-    n_out: int,
-    n_in: int,
-    confidence: float,
-    seed: int,
-    delta: float = 0.0,
-    n_pilot: int = 0,
-    claim: Guarantee | None = None,
+    bound: PairBound, law: Law, *, repeats: int, confidence: float, delta: float = 0.0, **audits: Any
 ) -> Coverage:
     """Repeat the audit from pilot to bound, and count how often the bound exceeds the true epsilon.
 
-    Args:
-        bound: the bound under test.
-        law: of the scores.
-        repeats: independent audits.
-        n_out, n_in: evaluation scores on each side.
-        confidence, delta: of the bound.
-        seed: of all samples.
-        n_pilot: pilot scores on each side, drawn for each audit and passed to `bound.fix`; 0 for none.
-        claim: gives the family that a bound may assume; None for a member of the family of the bound, if any.
+    All arguments are those of `bounds_drawn`.
 
     Example:
         >>> from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
+        >>> from dpassay.audit.calibration.laws import randomized_response
         >>> fixed = ClopperPearson(threshold=2.0)
         >>> coverage = misses(fixed, randomized_response(1.0), repeats=500, n_out=100, n_in=100, confidence=0.8, seed=1)
         >>> coverage.holds
         True
     """
-    whole(1, repeats=repeats, n_out=n_out, n_in=n_in)
-    whole(0, n_pilot=n_pilot)
-    bounds = bounds_drawn(
-        bound,
-        law,
-        repeats=repeats,
-        n_out=n_out,
-        n_in=n_in,
-        confidence=confidence,
-        seed=seed,
-        delta=delta,
-        n_pilot=n_pilot,
-        claim=claim,
-    )
+    bounds = bounds_drawn(bound, law, repeats=repeats, confidence=confidence, delta=delta, **audits)
     exact = float(law.curve.epsilon(delta))
     above = int(np.count_nonzero(bounds > exact * (1.0 + 1e-12)))
     return Coverage(bound.name, law.name, exact, repeats, above, 1.0 - confidence, float(bounds.mean()))
@@ -133,7 +94,20 @@ def bounds_drawn(
     n_pilot: int = 0,
     claim: Guarantee | None = None,
 ) -> Floats:
-    """Return the bounds of independent audits, `(repeats,)`; arguments as in `misses`."""
+    """Return the bounds of independent audits, `(repeats,)`.
+
+    Args:
+        bound: the bound under test.
+        law: of the scores.
+        repeats: independent audits.
+        n_out, n_in: evaluation scores on each side.
+        confidence, delta: of the bound.
+        seed: of all samples.
+        n_pilot: pilot scores on each side, drawn for each audit and passed to `bound.fix`; 0 for none.
+        claim: gives the family that a bound may assume; None for a member of the family of the bound, if any.
+    """
+    whole(1, repeats=repeats, n_out=n_out, n_in=n_in)
+    whole(0, n_pilot=n_pilot)
     evaluation, pilot = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     scores = law.draws(evaluation, n_out, n_in)
     pilots = law.draws(pilot, n_pilot, n_pilot) if n_pilot else None
@@ -146,20 +120,3 @@ def bounds_drawn(
         fixed = ready or bound.fix(stated, None if pilots is None else next(pilots), (n_out, n_in))
         bounds[i] = fixed.lower_bound(next(scores)).epsilon
     return bounds
-
-
-__all__ = [
-    "FALSE_ALARM",
-    "Coverage",
-    "FiniteLaw",
-    "Law",
-    "SampledLaw",
-    "all_equal",
-    "bounds_drawn",
-    "gaussian",
-    "geometric",
-    "laplace",
-    "laplace_ratio",
-    "misses",
-    "randomized_response",
-]

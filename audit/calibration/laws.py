@@ -226,19 +226,3 @@ def _geometric_law(epsilon: float, reach: int, at: int) -> Floats:
     p = (1.0 - ratio) / (1.0 + ratio) * ratio**distance
     p[[0, -1]] = ratio ** distance[[0, -1]] / (1.0 + ratio)
     return np.asarray(p)
-
-
-__all__ = [
-    "FiniteLaw",
-    "Law",
-    "SampledLaw",
-    "SubsampledGaussianDP",
-    "all_equal",
-    "gaussian",
-    "geometric",
-    "k_ary_randomized_response",
-    "laplace",
-    "laplace_ratio",
-    "randomized_response",
-    "subsampled_gaussian",
-]

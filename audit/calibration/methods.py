@@ -345,24 +345,3 @@ def _katz(above: Any, n_above: int, below: Any, n_below: int, delta: float, z: f
     excess, q = np.where(counted, p - delta, 1.0), np.where(counted, q, 1.0)
     variance = p * (1.0 - p) / (n_above * excess**2) + (1.0 - q) / (n_below * q)
     return np.where(counted, np.log(excess / q) - z * np.sqrt(variance), -np.inf)
-
-
-__all__ = [
-    "BOUND",
-    "KINDS",
-    "KNOWN",
-    "PEER",
-    "REHEARSAL",
-    "UNCORRECTED",
-    "BoundMethod",
-    "CoverageSetup",
-    "LargestClopperPearson",
-    "LargestKatz",
-    "Measure",
-    "Method",
-    "Number",
-    "Sample",
-    "in_order",
-    "our_methods",
-    "uncorrected",
-]

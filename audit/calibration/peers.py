@@ -98,6 +98,3 @@ def _gaussian(auditor: Any, significance: float, delta: float) -> float:
 def _raw_counts(auditor: Any, _significance: float, delta: float) -> float:
     """Return the estimate from raw counts, with the default minimum of 50 counts; it has no significance."""
     return float(auditor.epsilon_raw_counts(delta=delta, one_sided=False))
-
-
-__all__ = ["PeerMethod", "jax_privacy_methods"]

@@ -94,6 +94,3 @@ def _duplicates(rows: Bits) -> tuple[int, int] | None:
     _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     repeated = np.flatnonzero(first[which.ravel()] != np.arange(len(rows)))
     return (int(first[which.ravel()[repeated[0]]]), int(repeated[0])) if len(repeated) else None
-
-
-__all__ = ["LEVEL", "check_coins", "unfair"]

@@ -20,7 +20,7 @@ The levels hold because
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,7 +106,7 @@ def e_bh(e_values: Sequence[float]) -> list[float]:
         >>> e_bh([100.0, 50.0, 1.0])
         [0.03, 0.03, 1.0]
     """
-    e = _e_values(e_values)
+    e = _vector("e_values", e_values, "be >= 0", lambda e: e >= 0.0)
     order = np.argsort(-e, kind="stable")
     with np.errstate(divide="ignore", over="ignore"):
         level = len(e) / (np.arange(1, len(e) + 1) * e[order])
@@ -137,44 +137,28 @@ def e_from_p(p_values: ArrayLike) -> Floats:
 
 
 def _p_values(values: ArrayLike) -> Floats:
-    p = _vector("p_values", values)
-    if not np.all((p >= 0.0) & (p <= 1.0)):
-        raise ParameterError(
-            f"p_values must lie in [0, 1], but hold {_first(p, (p >= 0.0) & (p <= 1.0))!r}.", argument="p_values"
-        )
-    return p
-
-
-def _e_values(values: ArrayLike) -> Floats:
-    e = _vector("e_values", values)
-    if not np.all(e >= 0.0):
-        raise ParameterError(f"e_values must be >= 0, but hold {_first(e, e >= 0.0)!r}.", argument="e_values")
-    return e
+    return _vector("p_values", values, "lie in [0, 1]", lambda p: (p >= 0.0) & (p <= 1.0))
 
 
 def _weights(weights: Sequence[float] | None, n: int) -> Floats:
     if weights is None:
         return np.ones(n)
-    w = _vector("weights", weights)
+    w = _vector("weights", weights, "be finite and > 0", lambda w: (w > 0.0) & np.isfinite(w))
     if len(w) != n:
         raise ParameterError(
             f"weights must be one for each of the {n} hypotheses, but are {len(w)}.", argument="weights"
         )
-    usable = (w > 0.0) & np.isfinite(w)
-    if not np.all(usable):
-        raise ParameterError(f"weights must be finite and > 0, but hold {_first(w, usable)!r}.", argument="weights")
     return w
 
 
-def _vector(name: str, values: ArrayLike) -> Floats:
+def _vector(name: str, values: ArrayLike, allowed: str, usable: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
     vector = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1:
         raise ParameterError(f"{name} must be a list of numbers, but have shape {vector.shape}.", argument=name)
+    wrong = vector[~usable(vector)]
+    if len(wrong):
+        raise ParameterError(f"{name} must {allowed}, but hold {float(wrong[0])!r}.", argument=name)
     return vector
-
-
-def _first(values: Floats, usable: NDArray[np.bool_]) -> float:
-    return float(values[~usable][0])
 
 
 def _listed(adjusted: Floats) -> list[float]:

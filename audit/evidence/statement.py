@@ -82,7 +82,12 @@ class Statement:
         """
         if claim is not None:
             check_claim(claim, delta)
-        claim = _claimed(mechanism, claim)
+        elif mechanism is not None:
+            claim = mechanism.guarantee()
+        else:
+            raise ParameterError(
+                "claim must be given if there are only scores, for example claim=GaussianDP(1.0).", argument="claim"
+            )
         if None not in (relation, claim.relation) and claim.relation is not relation:
             assert relation is not None
             raise RelationError(
@@ -129,17 +134,3 @@ def check_claim(claim: object, delta: float | None = None) -> None:
     raise ParameterError(
         f"claim must be a guarantee, such as {example}, but is {claim!r}.", argument="claim", value=claim
     )
-
-
-def _claimed(mechanism: Mechanism | None, claim: Guarantee | None) -> Guarantee:
-    """Return the claim under test."""
-    if claim is not None:
-        return claim
-    if mechanism is None:
-        raise ParameterError(
-            "claim must be given if there are only scores, for example claim=GaussianDP(1.0).", argument="claim"
-        )
-    return mechanism.guarantee()
-
-
-__all__ = ["SMALLEST_SIGNIFICANCE", "Statement", "check_claim"]

@@ -29,11 +29,11 @@ from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, require_capability
 from ..evidence.scores import BitScores
+from ..trials.array_files import Arrays
 from ..trials.options import RunOptions
 from ..trials.plan import Chunk
 from ..trials.progress import Reporter
 from ..trials.seeds import Stage, stream
-from ..trials.store import Arrays
 from .training import QueryWork, plan_training, run_training
 
 

@@ -144,6 +144,3 @@ def _ledger(
     if any(type(bound).curve_test is not FixedBound.curve_test for bound in fixed):
         entries.append(LedgerEntry("delta", "the whole claimed curve", "the limits hold at every delta simultaneously"))
     return tuple(entries)
-
-
-__all__ = ["AuditContext", "conclude"]

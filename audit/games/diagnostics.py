@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from ...attacks.base import Scorer
 from ...attacks.distinguishing.events import EventScorer
@@ -58,19 +59,11 @@ class Diagnostics:
 
     def witnesses(self, seed: int) -> tuple[Witness, ...]:
         """Return the witnesses: outputs that the other side never gives, and outputs without any noise."""
-        impossible = impossible_outputs(
-            self.evaluation.impossible,
-            self.question.statement.claim,
-            mechanism=display_name(self.question.mechanism),
-            n_runs=self.n_runs,
-            seed=seed,
-            datasets=as_json(self.question.neighbours),
-        )
-        name, datasets = display_name(self.question.mechanism), as_json(self.question.neighbours)
-        claim = self.question.statement.claim
+        claim, pair = self.question.statement.claim, as_json(self.question.neighbours)
+        known: Any = {"mechanism": display_name(self.question.mechanism), "n_runs": self.n_runs, "datasets": pair}
         return (
-            *impossible,
-            *no_randomness(self._replayed, claim, mechanism=name, n_runs=self.n_runs, datasets=datasets),
+            *impossible_outputs(self.evaluation.impossible, claim, seed=seed, **known),
+            *no_randomness(self._replayed, claim, **known),
         )
 
     def dependence(self) -> Dependence | None:

@@ -278,6 +278,3 @@ def _looks(counted: Evidence, pilot: PairScores | None, set_aside: bool) -> tupl
         return (entry,)
     source = "split off by the seed, independently of the scores" if set_aside else "given separately"
     return (entry, LedgerEntry("pilot", "{:,} + {:,} scores, {}".format(*pilot.sizes, source), "not counted"))
-
-
-__all__ = ["audit_scores"]

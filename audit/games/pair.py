@@ -39,7 +39,7 @@ from ..trials.execution import Work, execute, in_this_process
 from ..trials.independence import Independence
 from ..trials.plan import Chunks, TrialPlan
 from ..trials.progress import Reporter
-from ..trials.reduction import SECOND, Changed, EvaluationScores, KeptScores, PilotOutputs, Reduction
+from ..trials.reduction import SECOND, Changed, EvaluationScores, InTurn, KeptScores, PilotOutputs, Reduction
 from ..trials.repeated_outputs import ReplayGuard
 from ..trials.seeds import Stage, stream
 from ..trials.store import TrialStore
@@ -248,7 +248,7 @@ class PairRun:
         execute(
             chunks,
             work,
-            self.examples.noting(self.changed.noting(into)),
+            InTurn(self.examples, self.changed, into),
             store=self.store,
             n_jobs=self.n_jobs,
             workers=self.question.workers,

@@ -41,7 +41,7 @@ from ..trials.independence import Independence, independent_by_construction
 from ..trials.options import RunOptions, versions
 from ..trials.plan import SMALLEST_BATCH, Chunk, check_width
 from ..trials.progress import Reporter
-from ..trials.reduction import Changed
+from ..trials.reduction import Changed, InTurn
 from ..trials.repeated_outputs import ReplayGuard, Unvarying, only_output
 from ..trials.seeds import Stage, child_seed, stream
 from ..trials.work import run_each
@@ -141,7 +141,7 @@ class _Game:
             execute(
                 chunks,
                 work,
-                changed.noting(into),
+                InTurn(changed, into),
                 store=opened,
                 n_jobs=options.n_jobs,
                 workers=workers_of(mechanism),
@@ -218,6 +218,3 @@ def _check_varies(mechanism: Mechanism, pair: Neighbours, seed: int, timeout: fl
     if replayed.dependence(REPEATS, DEPENDENT) is not None or (changed and not replayed.fresh):
         reason = "runs in one process repeat the same output, and a run in a fresh process gives another one"
         raise DependentTrialsError(display_name(mechanism), reason, INDEPENDENT)
-
-
-__all__ = ["reconstruction_game"]

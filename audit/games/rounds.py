@@ -26,18 +26,16 @@ from ...mechanisms.core.base import Mechanism, Outputs
 from ...mechanisms.core.errors import AttackError, ParameterError, plural
 from ...mechanisms.core.relation import Relation
 from ..evidence.scores import BitScores, Successes
-from ..trials.independence import Independence, order
+from ..trials.array_files import Arrays
+from ..trials.independence import Independence, order, order_of_sums
 from ..trials.plan import CHUNK_BYTES, CHUNK_TRIALS, CHUNKS_A_SIDE, Chunk
-from ..trials.repeated_outputs import signature
+from ..trials.reduction import joined
+from ..trials.repeated_outputs import UNSIGNED, signature
 from ..trials.seeds import Stage, stream
-from ..trials.store import Arrays
 from ..trials.work import run_each
 
 MOST_CHUNKS = 10**6
 """Largest number of chunks of a game."""
-_UNSIGNED = np.empty(0, dtype=np.uint8)
-"""Placeholder for a chunk's signature: rounds that are independent by construction do not repeat each other."""
-_NO_EVENTS = np.empty(0)
 
 
 def plan_rounds(n_rounds: int, bytes_per_round: int, smallest: int = 1) -> list[Chunk]:
@@ -95,7 +93,7 @@ class CandidateRounds(Rounds):
         runs, changed = run_each(self.mechanism, calls, rng, self.seed, chunk, self.timeout)
         truths = np.repeat(drawn, counts[drawn])
         right = secret.correct(truths, self._guesses(joined(runs), secret.k))
-        arrays: Arrays = {"n_success": np.array([np.count_nonzero(right)]), "signature": _UNSIGNED}
+        arrays: Arrays = {"n_success": np.array([np.count_nonzero(right)]), "signature": UNSIGNED}
         if self.tested:
             arrays |= {"signature": signature(runs[0])} | _order_of_candidates(drawn, runs, right)
         return arrays | changed
@@ -124,7 +122,7 @@ class BitRounds(Rounds):
         runs, changed = run_each(self.mechanism, calls, rng, self.seed, chunk, self.timeout)
         outputs = joined(runs)
         scores = self._scores(outputs, secret.n)
-        arrays: Arrays = {"bits": bits, "scores": scores, "signature": _UNSIGNED}
+        arrays: Arrays = {"bits": bits, "scores": scores, "signature": UNSIGNED}
         if self.tested:
             agreement = (np.sign(scores) * np.where(bits, 1.0, -1.0)).sum(axis=1)
             arrays |= {"signature": signature(outputs)} | order(outputs, agreement, np.zeros(1))
@@ -186,15 +184,6 @@ class BitReduction:
         return BitScores(self._bits, self._scores, relation=Relation.REPLACE_ONE)
 
 
-def joined(runs: list[Outputs]) -> Outputs:
-    """Return the outputs of several calls, concatenated."""
-    values = np.concatenate([run.values for run in runs])
-    if all(run.events is None for run in runs):
-        return Outputs(values)
-    events = [np.full(len(run), "", dtype=np.str_) if run.events is None else run.events for run in runs]
-    return Outputs(values, np.concatenate(events))
-
-
 def _order_of_candidates(drawn: NDArray[np.int64], runs: list[Outputs], right: NDArray[np.bool_]) -> Arrays:
     """Return data on the order of the rounds of a chunk, for each of two sides: see the module docstring."""
     arrays: Arrays = {}
@@ -203,7 +192,7 @@ def _order_of_candidates(drawn: NDArray[np.int64], runs: list[Outputs], right: N
         indices = [index for index, truth in enumerate(drawn) if truth % 2 == side]
         if not indices:
             continue
-        parts = [_order_of(runs[index]) for index in indices]
+        parts = [order_of_sums(runs[index]) for index in indices]
         first = parts[0]["head"] if drawn[indices[0]] == side else parts[0]["head"][:, :0]
         arrays |= {
             f"size-{side}": np.array([sum(len(runs[index]) for index in indices)]),
@@ -212,13 +201,3 @@ def _order_of_candidates(drawn: NDArray[np.int64], runs: list[Outputs], right: N
             f"event_hits-{side}": np.array([sum(np.count_nonzero(won[index]) for index in indices)]),
         }
     return arrays
-
-
-def _order_of(outputs: Outputs) -> Arrays:
-    """Return data on the order of the runs on one dataset, by the sum of the numbers of each output."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a sum that is NaN never separates two runs
-        sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
-    return order(outputs, sums, _NO_EVENTS)
-
-
-__all__ = ["BitReduction", "BitRounds", "CandidateRounds", "SuccessReduction", "joined", "plan_rounds"]

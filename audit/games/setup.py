@@ -127,11 +127,6 @@ class AuditSetup:
         """Return the statement for each bound at another share of the significance."""
         return self.statement.shared(len(self.bounds), significance_share)
 
-    @property
-    def strictest(self) -> Statement:
-        """Statement for each bound at the strictest level of Holm's correction over all hypotheses."""
-        return self.statement.shared(len(self.bounds) * self.statement.n_hypotheses, self.significance_share)
-
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of the pair, if it is known; None otherwise."""
         if self.on_worst_case:
@@ -216,7 +211,7 @@ def workers_of(mechanism: Mechanism) -> Workers:
     A function with its own generator stays in one process: copies of the generator would all draw the same numbers.
     """
     first_runs = mechanism.first_runs if isinstance(mechanism, FunctionMechanism) else None
-    return Workers.HERE if first_runs is not None and first_runs.generators else mechanism.workers
+    return Workers.THIS_PROCESS if first_runs is not None and first_runs.generators else mechanism.workers
 
 
 def check_function(thing: Any, claim: Guarantee | None) -> Guarantee:

@@ -26,18 +26,15 @@ from ...mechanisms.core.fingerprint import describe
 from ...mechanisms.core.printable import display_name
 from ...mechanisms.core.validation import whole
 from ...mechanisms.learning.base import Learner, TrainingData, check_learner, examples_for
+from ..trials.array_files import Arrays
 from ..trials.execution import execute
 from ..trials.options import RunOptions, versions
 from ..trials.plan import CHUNK_BYTES, CHUNKS_A_SIDE, Chunk
 from ..trials.progress import Reporter
-from ..trials.repeated_outputs import ReplayGuard
+from ..trials.repeated_outputs import UNSIGNED, ReplayGuard
 from ..trials.seeds import Stage, stream
-from ..trials.store import Arrays
 
 Mask = NDArray[np.bool_]
-
-UNSIGNED = np.empty(0, dtype=np.uint8)
-"""Placeholder for a chunk's signature: models of different records do not repeat each other."""
 
 
 def train_shadows(
@@ -250,6 +247,3 @@ def _examples(name: str, dataset: Any, learner: Learner) -> TrainingData:
             f"{name} must have labels 0 .. n_classes - 1, whole numbers, but y holds others.", argument=name
         )
     return data
-
-
-__all__ = ["QueryWork", "plan_training", "run_training", "train_shadows"]

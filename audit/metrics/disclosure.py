@@ -100,7 +100,7 @@ def disclosure(
         AttackError: the baseline needs `known`.
 
     Guarantees:
-        A gain is reported as shown, overall or for a group, with probability <= 1 - confidence if the releases do not
+        A gain is significant, overall or for a group, with probability <= 1 - confidence if the releases do not
         depend on the people attacked.
     """
     open_unit(confidence=confidence)

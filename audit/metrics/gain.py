@@ -109,7 +109,7 @@ class Gain(DrawnResult):
         return max(self.over, key=lambda over: over.success.value)
 
     @property
-    def shown(self) -> bool:
+    def significant(self) -> bool:
         """True if the gain over both baselines is positive, at the confidence."""
         return self.headline.lower > 0.0
 
@@ -120,9 +120,18 @@ class Gain(DrawnResult):
 
     def summary(self) -> str:
         """Return a table of success and gains in plain text, and their interpretation."""
-        return summary(self)
+        rows = [("attack", _percent(self.attack), "")]
+        rows += [
+            (o.baseline, _percent(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in self.over
+        ]
+        name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
+        lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
+        kind = "right" if self.exact else "mean score"
+        headline = f"{_points(self.headline)} over the better baseline"
+        head = f"{kind}, of {self.n:,} {self.of}; intervals: {percent(self.confidence)} confidence"
+        return "\n".join([head, *lines, f"gain: {headline}", meaning(self)])
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other."""
         require(len(self.over) > 0, "over", "there is no baseline")
         within(0.0, 1.0, "", confidence=self.confidence)
@@ -163,7 +172,7 @@ def gain(
 
     Example:
         >>> result = gain([True] * 70 + [False] * 30, without_release=[True] * 40 + [False] * 60)
-        >>> result.shown, round(result.headline.lower, 2)
+        >>> result.significant, round(result.headline.lower, 2)
         (True, 0.21)
     """
     open_unit(confidence=confidence)
@@ -298,30 +307,18 @@ def _gain_limits(hit: Values, base: Values, level: float, exact: bool) -> tuple[
     return 2.0 * bounded_mean.lower(half, level) - 1.0, 2.0 * bounded_mean.upper(half, level) - 1.0
 
 
-def summary(gain: Gain) -> str:
-    """Return a table of attack and baselines, the gain over the better one, and its interpretation."""
-    rows = [("attack", _percent(gain.attack), "")]
-    rows += [(o.baseline, _percent(o.success), f"gain {_points(o.gain)}, {_risk(o.residual_risk)}") for o in gain.over]
-    name, rate = (max(len(row[i]) for row in rows) for i in (0, 1))
-    lines = [f"{a:<{name}}  {b:<{rate}}  {c}".rstrip() for a, b, c in rows]
-    kind = "right" if gain.exact else "mean score"
-    headline = f"{_points(gain.headline)} over the better baseline"
-    head = f"{kind}, of {gain.n:,} {gain.of}; intervals: {percent(gain.confidence)} confidence"
-    return "\n".join([head, *lines, f"gain: {headline}", meaning(gain)])
-
-
 def meaning(gain: Gain) -> str:
     """Return the interpretation of the numbers for the release."""
     least = f"{100 * gain.minimum_detectable:.2g} points"
     names = {over.baseline: over for over in gain.over}
     learned = any(over.gain.lower > 0.0 for name, over in names.items() if name != PERSON)
-    if gain.shown:
+    if gain.significant:
         text = f"The release leaks: the attack gains at least {100 * gain.headline.lower:.2g} points."
     elif gain.headline.upper < 0.0:
         text = "The attack is worse than a baseline: it gains nothing."
     else:
         text = f"No gain was detected. A gain of {least} would have been detected."
-    if not gain.shown and learned and PERSON in names:
+    if not gain.significant and learned and PERSON in names:
         text += " The attack learns from the population: it succeeds as often without the person."
     if PERSON not in names:
         text += (

@@ -154,6 +154,3 @@ def _place(value: float) -> int:
     """Return the place of the largest two-digit number that exceeds `value` by no more than rounding."""
     power = math.floor(math.log10(value * (1.0 + 1e-9)))
     return 90 * power + math.floor(value * (1.0 + 1e-9) / 10.0 ** (power - 1)) - 10
-
-
-__all__ = ["Remedy", "remedies"]

@@ -92,6 +92,3 @@ def _least_that_refutes(fixed: Sequence[FixedBound[Any]], n: int, prior_success:
         return any(bound.refutes(successes) for bound in fixed)
 
     return int(bisect(refuted, 0, n + 1, middle=integer)[1])
-
-
-__all__ = ["rounds_needed"]

@@ -219,47 +219,42 @@ class AuditResult(Provenance, DrawnResult):
 
         write(self, path)
 
-    def check(self) -> None:
-        """Raise `ResultError` if the numbers contradict each other, or the verdict does not follow from them."""
-        check_audit(self)
+    def check(self, at: str = "") -> None:
+        """Raise `ResultError` if the numbers contradict each other, or the verdict does not follow from them.
+
+        The verdict is derived again from bound, claim and ceiling. The numbers do not determine one distinction:
+        whether trials whose ceiling does not exceed the claim could have refuted its curve at another delta. In this
+        case `consistent` and `underpowered` are both accepted.
+        """
+        rates = {"delta": self.delta, "confidence": self.confidence, "p_value": self.p_value, "unseen": self.unseen}
+        within(0.0, 1.0, at, **rates)
+        within(0.0, math.inf, at, claim=self.claim, detectable=self.detectable)
+        trials = self.trials
+        within(0, math.inf, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
+        within(1, math.inf, at, evaluation=trials.evaluation)
+        if self.exact_epsilon is not None:
+            within(0.0, math.inf, at, exact_epsilon=self.exact_epsilon)
+        require(len(self.bounds) > 0, at, "bounds is empty")
+        for bound in self.bounds:
+            _check_bound(bound, at)
+        if self.curve_violation is not None:
+            _check_violation(self.curve_violation, at)
+        if self.without_low_bits is not None:
+            _check_bound(self.without_low_bits.bound, at)
+            if self.without_low_bits.curve_violation is not None:
+                _check_violation(self.without_low_bits.curve_violation, at)
+        check_tally(self.tally, at)
+        if self.recovery is not None:
+            recovery = self.recovery
+            within(0.0, 1.0, at, success=recovery.success, prior=recovery.prior, allowed=recovery.allowed)
+        curve = self.claim_curve
+        same_length(at, fpr=curve.fpr, fnr=curve.fnr)
+        same_length(at, epsilon=curve.epsilon, delta=curve.delta)
+        _check_verdict(self, at)
 
     def __repr__(self) -> str:
         bound = f"epsilon >= {self.bound.epsilon:.4g}, claimed {self.claim:.4g} at delta {self.delta:g}"
         return f"<AuditResult {self.verdict.value}: {bound}, {self.mechanism}>"
-
-
-def check_audit(result: AuditResult, at: str = "") -> None:
-    """Raise `ResultError` if the numbers of an audit contradict each other; `at` is its place, for messages.
-
-    The verdict is derived again from bound, claim and ceiling. The numbers do not determine one distinction: whether
-    trials whose ceiling does not exceed the claim could have refuted its curve at another delta. In this case
-    `consistent` and `underpowered` are both accepted.
-    """
-    rates = {"delta": result.delta, "confidence": result.confidence, "p_value": result.p_value, "unseen": result.unseen}
-    within(0.0, 1.0, at, **rates)
-    within(0.0, math.inf, at, claim=result.claim, detectable=result.detectable)
-    trials = result.trials
-    within(0, math.inf, at, per_side=trials.per_side, pilot=trials.pilot, n_canaries=trials.n_canaries or 0)
-    within(1, math.inf, at, evaluation=trials.evaluation)
-    if result.exact_epsilon is not None:
-        within(0.0, math.inf, at, exact_epsilon=result.exact_epsilon)
-    require(len(result.bounds) > 0, at, "bounds is empty")
-    for bound in result.bounds:
-        _check_bound(bound, at)
-    if result.curve_violation is not None:
-        _check_violation(result.curve_violation, at)
-    if result.without_low_bits is not None:
-        _check_bound(result.without_low_bits.bound, at)
-        if result.without_low_bits.curve_violation is not None:
-            _check_violation(result.without_low_bits.curve_violation, at)
-    check_tally(result.tally, at)
-    if result.recovery is not None:
-        recovery = result.recovery
-        within(0.0, 1.0, at, success=recovery.success, prior=recovery.prior, allowed=recovery.allowed)
-    curve = result.claim_curve
-    same_length(at, fpr=curve.fpr, fnr=curve.fnr)
-    same_length(at, epsilon=curve.epsilon, delta=curve.delta)
-    _check_verdict(result, at)
 
 
 def _check_verdict(result: AuditResult, at: str) -> None:

@@ -86,6 +86,3 @@ def _interpolation_error(x: Floats, y: Floats, chosen: NDArray[np.intp]) -> Floa
     error: Floats = np.maximum(linear, np.abs(drawn - curve) / np.hypot(1.0, np.gradient(drawn, across)))
     error[chosen] = 0.0
     return error
-
-
-__all__ = ["bends", "claim_curve"]

@@ -58,6 +58,3 @@ def recovery_of(evidence: Evidence, claim: Guarantee, bounds: Sequence[Any], con
     allowed = min(allowed_success(claim, evidence.prior_success, candidates=number) for number in candidates)
     limits = float(lower(n_success, n, tail)), float(upper(n_success, n, tail))
     return Recovery(n_success / n, *limits, evidence.prior_success, allowed)
-
-
-__all__ = ["Recovery", "recovery_of"]

@@ -42,9 +42,12 @@ def points_to_side_1(hits: tuple[int, int], sizes: tuple[int, int]) -> bool:
     (True, False)
     """
     (hit0, hit1), (n0, n1) = hits, sizes
-    above = (hit1 + 0.5) / (n1 + 1) / ((hit0 + 0.5) / (n0 + 1))
-    below = (n0 - hit0 + 0.5) / (n0 + 1) / ((n1 - hit1 + 0.5) / (n1 + 1))
-    return above >= below
+    return ratio_of_rates((hit1, n1), (hit0, n0)) >= ratio_of_rates((n0 - hit0, n0), (n1 - hit1, n1))
+
+
+def ratio_of_rates(likelier: tuple[int, int], other: tuple[int, int]) -> float:
+    """Return the estimated ratio of two rates, each from (hits, runs)."""
+    return (likelier[0] + 0.5) / (likelier[1] + 1.0) / ((other[0] + 0.5) / (other[1] + 1.0))
 
 
 def words(event: RefutingEvent, hits: tuple[int, int] | None, sizes: tuple[int, int]) -> list[tuple[str, str]]:
@@ -58,6 +61,3 @@ def words(event: RefutingEvent, hits: tuple[int, int] | None, sizes: tuple[int, 
         examples = f": {'; '.join(outputs)}" if outputs else ""
         rows.append((f"on side {side}", f"{count}{examples}"))
     return rows
-
-
-__all__ = ["RefutingEvent", "points_to_side_1", "words"]

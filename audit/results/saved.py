@@ -47,8 +47,8 @@ class Saved:
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int]
 
-    def check(self) -> None:
-        """Raise `ResultError` if the numbers contradict each other or the verdict."""
+    def check(self, at: str = "") -> None:
+        """Raise `ResultError` if the numbers contradict each other or the verdict; `at` is the place, for messages."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form as a dictionary of plain values, digest included."""
@@ -218,7 +218,10 @@ def decode(value: Any, hint: Any, at: str) -> Any:
     if origin is np.ndarray:
         numbers = decode(value, tuple[_item(hint), ...], at)  # type: ignore[misc]
         return np.array(numbers, dtype=np.float64 if _item(hint) is float else np.int64)
-    return _from_plain(value) if hint is Any else _READ[hint](value, at)
+    if hint is Any:
+        return _from_plain(value)
+    fits, allowed = _READ[hint]
+    return hint(value) if fits(value) else _refuse(value, allowed, at)
 
 
 def _dataclass(value: Any, hint: Any, at: str) -> Any:
@@ -243,26 +246,16 @@ def _items(value: Any, inner: tuple[Any, ...], at: str) -> tuple[list[Any], list
     return (items, hints) if len(items) == len(hints) else _refuse(value, f"a list of {len(hints)}", at)
 
 
-def _float(value: Any, at: str) -> float:
-    if type(value) is float or value in _SPECIAL:
-        return float(value)
-    return _refuse(value, "a number with a decimal point, or 'inf', '-inf', 'nan'", at)  # type: ignore[no-any-return]
-
-
-def _int(value: Any, at: str) -> int:
-    fits = type(value) is int and abs(value) < 2**63
-    return value if fits else _refuse(value, "a whole number of at most 63 bits", at)  # type: ignore[no-any-return]
-
-
-def _bool(value: Any, at: str) -> bool:
-    return value if isinstance(value, bool) else _refuse(value, "true or false", at)
-
-
-def _str(value: Any, at: str) -> str:
-    return value if isinstance(value, str) else _refuse(value, "text", at)
-
-
-_READ: dict[Any, Callable[[Any, str], Any]] = {float: _float, int: _int, bool: _bool, str: _str}
+_READ: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    float: (
+        lambda value: type(value) is float or value in _SPECIAL,
+        "a number with a decimal point, or 'inf', '-inf', 'nan'",
+    ),
+    int: (lambda value: type(value) is int and abs(value) < 2**63, "a whole number of at most 63 bits"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+    str: (lambda value: isinstance(value, str), "text"),
+}
+"""Check of the plain values of each type, and the allowed ones in words."""
 
 
 def _from_plain(value: Any) -> Any:
@@ -277,7 +270,7 @@ def _from_plain(value: Any) -> Any:
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-def _is_dataclass(hint: Any) -> bool:
+def _is_dataclass(hint: Any) -> bool:  # narrows no type, unlike the one that it calls
     return dataclasses.is_dataclass(hint)
 
 
@@ -352,6 +345,3 @@ def require(holds: bool, at: str, otherwise: str) -> None:
     if not holds:
         place = f"{at}: " if at else ""
         raise ResultError(f"{place}{otherwise}. These results contradict themselves: run the same command again.")
-
-
-__all__ = ["Saved", "check_tally", "decode", "digest", "encode", "require", "same_length", "within"]

@@ -171,8 +171,8 @@ def summary(result: AuditResult) -> str:
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
     rows += [("note", text) for text in result.notes]
-    events = sorted(result.events.items(), key=lambda event: -sum(event[1]))
-    rows += [("exceptional", f"{name}: {out:,} on side 0, {in_:,} on side 1") for name, (out, in_) in events[:SHOWN]]
+    events = _exceptional(result)
+    rows += [("exceptional", text) for text in events[:SHOWN]]
     if len(events) > SHOWN:
         rows.append(("exceptional", f"... and {len(events) - SHOWN:,} more kinds"))
     rows += [("assumes", text) for text in bound.assumptions]
@@ -227,7 +227,7 @@ def evidence(result: AuditResult) -> str:
         ("bound", f"{decided.method}, {percent(result.confidence)} confidence{shared}"),
         *([("no low bits", without_low_bits(result))] if result.without_low_bits is not None else []),
         ("p-value", f"{against(result)}; ceiling {result.ceiling:.6g}"),
-        ("trials", f"{result.game.describe_trials(result.trials)}{_exceptional(result)}"),
+        ("trials", "; ".join([result.game.describe_trials(result.trials), *_exceptional(result)[:3]])),
         ("reproduce", f"seed {result.seed}, fingerprint {result.fingerprint[:16]}"),
     ]
     rows += [("warning", text) for text in (*result.warnings, *explained.warnings)]
@@ -283,10 +283,10 @@ def _headline(result: AuditResult) -> tuple[str, str]:
     return "VIOLATION:", f"{result.refuted_elsewhere or f'{bound}, but {claim}'}"
 
 
-def _exceptional(result: AuditResult) -> str:
-    """Return the three most frequent exceptional outputs, with their counts on side 0 and side 1."""
-    events = sorted(result.events.items(), key=lambda event: -sum(event[1]))[:3]
-    return "".join(f"; {name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in events)
+def _exceptional(result: AuditResult) -> list[str]:
+    """Return the exceptional outputs, with their counts on side 0 and side 1, the most frequent first."""
+    events = sorted(result.events.items(), key=lambda event: -sum(event[1]))
+    return [f"{name}: {out:,} on side 0, {in_:,} on side 1" for name, (out, in_) in events]
 
 
 T = TypeVar("T")

@@ -93,6 +93,3 @@ def _event(result: AuditResult) -> float:
             f"{result.bound.method} uses no single event. Try 'plug-in', or bound='joint-exact'.", argument="estimates"
         )
     return result.bound.threshold
-
-
-__all__ = ["ESTIMATES", "check_estimates", "with_estimates"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...mechanisms.core.errors import ResultError, StoreError
 from ..trials.options import versions
+from .refuting_event import ratio_of_rates
 from .saved import encode
 from .witness.base import Witness
 from .witness.event import EventRule
@@ -65,15 +66,14 @@ def content_of(result: Any) -> dict[str, Any]:
 
 def _counts(result: Any) -> dict[str, Any] | None:
     """Return the deciding event and its counts; None if no bound decided, or not by a single event."""
-    elsewhere = result.refuted_elsewhere
-    decided = result.bound if elsewhere is None else elsewhere
+    elsewhere, decided = result.refuted_elsewhere, result.decided_by
     refuted = elsewhere is not None or result.bound.epsilon > result.claim
     if not refuted or result.dependence is not None or decided.hits is None or decided.threshold is None:
         return None
     (false, true), n_out, n_in = decided.hits, result.tally.n_out, result.tally.n_in
     counts = {1: ((true, n_in), (false, n_out)), 0: ((n_out - false, n_out), (n_in - true, n_in))}
     directions = _directions(result)
-    side = max(directions, key=lambda side: _ratio(*counts[side]))
+    side = max(directions, key=lambda side: ratio_of_rates(*counts[side]))
     likelier, other = counts[side]
     claimed = (result.claim, result.delta) if elsewhere is None else (elsewhere.epsilon, elsewhere.delta)
     return {
@@ -97,11 +97,3 @@ def _directions(result: Any) -> tuple[int, ...]:
     directions = [entry.looked_at for entry in result.bound.ledger if entry.what == "direction"]
     named = tuple(side for side in (0, 1) if any(text.endswith(f"on side {side}") for text in directions))
     return named or (0, 1)
-
-
-def _ratio(likelier: tuple[int, int], other: tuple[int, int]) -> float:
-    """Return the estimated ratio of the rates."""
-    return (likelier[0] + 0.5) / (likelier[1] + 1.0) / ((other[0] + 0.5) / (other[1] + 1.0))
-
-
-__all__ = ["content_of", "write"]

@@ -18,5 +18,5 @@ from .domains.values import (
     Vectors as Vectors,
 )
 from .explore import first_pair as first_pair
-from .result import Look as Look, SearchResult as SearchResult
-from .search import SCREENING_CONFIDENCE as SCREENING_CONFIDENCE, search as search
+from .result import SCREENING_CONFIDENCE as SCREENING_CONFIDENCE, Look as Look, SearchResult as SearchResult
+from .search import search as search

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -61,6 +61,7 @@ def first_pair(mechanism: Mechanism, domain: SearchDomain[Any]) -> Neighbours:
     )
 
 
+@dataclass
 class Walk:
     """A walk through a domain, with a budget.
 
@@ -71,33 +72,27 @@ class Walk:
         n_looks: budget of looks; a pair needs one per attack.
         n_attacks: number of looks per pair.
         enough: p-value of a look at which the walk stops.
-
-    Attributes:
         looks: in the order in which they were made.
         pairs: the screened pairs.
         skipped: numbers of skipped pairs, by the reason.
     """
 
-    def __init__(
-        self,
-        domain: SearchDomain[Any],
-        relation: Relation,
-        ask: Asked,
-        rng: np.random.Generator,
-        *,
-        n_looks: int,
-        n_attacks: int,
-        enough: float,
-    ) -> None:
-        self._domain, self._relation, self._ask, self._rng = domain, relation, ask, rng
-        self._enough = enough
-        self._final = FINALISTS * AGAIN * n_attacks if n_looks >= WITH_FINAL * n_attacks else 0
-        self._n_pairs = max(1, (n_looks - self._final) // n_attacks)
-        self.looks: list[Look] = []
-        self.pairs: list[Neighbours] = []
-        self.skipped: Counter[str] = Counter()
-        self._sketches: list[Any] = []
-        self._first_skip: Skip | None = None
+    domain: SearchDomain[Any]
+    relation: Relation
+    ask: Asked
+    rng: np.random.Generator
+    n_looks: int
+    n_attacks: int
+    enough: float
+    looks: list[Look] = field(default_factory=list, init=False)
+    pairs: list[Neighbours] = field(default_factory=list, init=False)
+    skipped: Counter[str] = field(default_factory=Counter, init=False)
+    _sketches: list[Any] = field(default_factory=list, init=False)
+    _first_skip: Skip | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._final = FINALISTS * AGAIN * self.n_attacks if self.n_looks >= WITH_FINAL * self.n_attacks else 0
+        self._n_pairs = max(1, (self.n_looks - self._final) // self.n_attacks)
 
     def run(self) -> None:
         """Screen pairs until the budget is used up, a look is significant enough, or the domain is exhausted.
@@ -107,7 +102,7 @@ class Walk:
         """
         fruitless = 0
         for sketch in self._new_sketches():
-            pair = self._domain.neighbours(sketch, self._relation)
+            pair = self.domain.neighbours(sketch, self.relation)
             fruitless = 0 if self._screen(pair) else fruitless + 1
             if fruitless == 0:
                 self.pairs.append(pair)
@@ -121,7 +116,7 @@ class Walk:
                 else f"the first was {self._first_skip.reason}: {self._first_skip.detail}"
             )
             raise NeighboursError(
-                f"no pair of the domain {self._domain} could be audited; {reason}\nDeclare the domain that the "
+                f"no pair of the domain {self.domain} could be audited; {reason}\nDeclare the domain that the "
                 "mechanism accepts.",
                 argument="domain",
             )
@@ -131,7 +126,7 @@ class Walk:
 
     def _screen(self, pair: Neighbours, place: int | None = None, times: int = 1) -> bool:
         """Audit a pair briefly; return False if it is skipped."""
-        outcome = self._ask(pair, times)
+        outcome = self.ask(pair, times)
         if isinstance(outcome, Skip):
             self.skipped[outcome.reason] += 1
             self._first_skip = self._first_skip or outcome
@@ -142,7 +137,7 @@ class Walk:
 
     def _is_clear(self) -> bool:
         """Return whether the p-value of a look is small enough to stop."""
-        return self._enough > 0.0 and any(look.p_value <= self._enough for look in self.looks)
+        return self.enough > 0.0 and any(look.p_value <= self.enough for look in self.looks)
 
     def _best(self, n: int) -> list[int]:
         """Return the indices of the best pairs so far."""
@@ -163,15 +158,12 @@ class Walk:
 
     def _proposed(self) -> Iterator[Any]:
         """Yield patterns, then without end random pairs and steps from the best."""
-        for sketch in islice(self._domain.patterns(self._relation), 20 * self._n_pairs):
+        for sketch in islice(self.domain.patterns(self.relation), 20 * self._n_pairs):
             if len(self.pairs) >= PATTERNS * self._n_pairs:
                 break
             yield sketch
         while True:
-            if not self._sketches or self._rng.random() < RANDOM:
-                yield self._domain.random(self._relation, self._rng)
+            if not self._sketches or self.rng.random() < RANDOM:
+                yield self.domain.random(self.relation, self.rng)
             else:
-                yield self._domain.near(self._sketches[self._best(1)[0]], self._relation, self._rng)
-
-
-__all__ = ["Skip", "Walk", "first_pair"]
+                yield self.domain.near(self._sketches[self._best(1)[0]], self.relation, self.rng)

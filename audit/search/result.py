@@ -13,7 +13,7 @@ from ...mechanisms.core.base import Dataset, Neighbours
 from ...mechanisms.core.errors import plural
 from ..bounds.base import LedgerEntry, LowerBound
 from ..evidence.verdict import Verdict
-from ..results.audit_result import AuditResult, check_audit
+from ..results.audit_result import AuditResult
 from ..results.saved import Saved, require
 
 CHOSEN = "chosen by the search, before these trials"
@@ -100,9 +100,9 @@ class SearchResult(Saved):
         """Return the table of the confirmation, whose ledger has the looks."""
         return self.confirmed.summary()
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` if the confirmation contradicts itself, or another look has the largest bound."""
-        check_audit(self.confirmed, "confirmed")
+        self.confirmed.check("confirmed")
         require(self.winner == best_look(self.looks), "winner", "another look has the largest bound")
 
 
@@ -194,6 +194,3 @@ def _searched(entry: LedgerEntry, n_attacks: int) -> LedgerEntry:
         return entry
     chosen = f"{entry.looked_at} of {n_attacks}"
     return replace(entry, looked_at=chosen, correction=f"{CHOSEN}; {entry.correction}")
-
-
-__all__ = ["Look", "SearchResult"]

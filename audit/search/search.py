@@ -331,6 +331,3 @@ def _checked(candidates: Sequence[Neighbours] | None) -> tuple[Neighbours, ...]:
             argument="candidates",
         )
     return pairs
-
-
-__all__ = ["SCREENING_CONFIDENCE", "search"]

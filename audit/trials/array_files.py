@@ -153,6 +153,3 @@ def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dty
 def _shape_text(shape: tuple[int, ...]) -> str:
     text = str(shape) if all(abs(side) < 2**200 for side in shape) else "with sizes beyond 2^200"
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-__all__ = ["NUMBERS", "Arrays", "open_regular", "read_npz"]

@@ -17,9 +17,8 @@ from ...mechanisms.adapters.functions.outcomes import BELOW_ZERO
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import plural
+from .array_files import Arrays
 from .plan import Chunk
-from .reduction import Reduction
-from .store import Arrays
 
 KEPT = 3
 """Number of outputs of each side that are kept per event, and as many of its complement."""
@@ -92,10 +91,6 @@ class Examples:
         self.thresholds = distinct if len(distinct) <= MOST else ()
         return self.thresholds
 
-    def noting(self, into: Reduction) -> Reduction:
-        """Return a reduction that adds examples to this object and passes chunks on to `into`."""
-        return _Noting(into, self)
-
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add one finished chunk; only the first chunks with an example are kept."""
         for number in range(len(self.thresholds)):
@@ -119,19 +114,3 @@ class Examples:
 
 def _first(parts: dict[int, list[str]]) -> tuple[str, ...]:
     return tuple(text for index in sorted(parts) for text in parts[index])[:KEPT]
-
-
-class _Noting:
-    """A reduction that adds examples before it passes chunks on."""
-
-    def __init__(self, into: Reduction, examples: Examples) -> None:
-        self._into = into
-        self._examples = examples
-
-    def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """Add one finished chunk."""
-        self._examples.add(chunk, arrays)
-        self._into.add(chunk, arrays)
-
-
-__all__ = ["Examples", "examples"]

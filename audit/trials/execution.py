@@ -21,11 +21,12 @@ from pickle import PicklingError
 from ...mechanisms.core.base import Workers
 from ...mechanisms.core.errors import ReleaseError
 from ...mechanisms.core.printable import display_name
+from .array_files import Arrays
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
-from .store import Arrays, TrialStore
+from .store import TrialStore
 from .workers import died, options
 
 Work = Callable[[Chunk], Arrays]
@@ -80,7 +81,7 @@ def execute(
             into.add(chunk, arrays)
             reporter.advance(chunk.size)
     missing = (chunk for chunk in chunks if chunk.key not in stored)
-    if n_jobs == 1 or workers is Workers.HERE:
+    if n_jobs == 1 or workers is Workers.THIS_PROCESS:
         results = _in_process(missing, work)
     else:
         results = _spread(missing, len(chunks) - len(stored), work, n_jobs, workers)

@@ -183,6 +183,3 @@ def _refusal(path: Path, problem: str) -> str:
         f"{path} {problem}, and nothing is written or read through it: it might lead out of its folder. Remove it, or "
         "choose another directory."
     )
-
-
-__all__ = ["Folder", "is_temporary", "write_atomically"]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.core.base import LogDensity, Neighbours, Outputs
+from .array_files import Arrays
 from .plan import Chunk
-from .store import Arrays
 
 SHOWN = 3
 """Number of outputs that are kept per chunk, and per side."""

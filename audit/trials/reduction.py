@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Outputs
 from ..evidence.scores import PairCounts, PairScores, Scores, Tally
+from .array_files import Arrays
 from .impossible_outputs import Impossible
 from .independence import Independence
 from .plan import Chunk, TrialPlan
 from .repeated_outputs import Unvarying
 from .seeds import Stage
-from .store import Arrays
 
 RANDOM = "global random state of "
 """Prefix of the changes that are draws from a global generator."""
@@ -27,6 +28,18 @@ class Reduction(Protocol):
 
     def add(self, chunk: Chunk, arrays: Arrays) -> None:
         """Add one finished chunk."""
+
+
+class InTurn:
+    """Several reductions, each of which receives every chunk."""
+
+    def __init__(self, *reductions: Reduction) -> None:
+        self._reductions = reductions
+
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """Add one finished chunk."""
+        for reduction in self._reductions:
+            reduction.add(chunk, arrays)
 
 
 class PilotOutputs:
@@ -49,13 +62,16 @@ class PilotOutputs:
     def side(self, side: int) -> Outputs:
         """Return all pilot outputs of one side."""
         parts = [self._parts[side][index] for index in sorted(self._parts[side])]
-        if not parts:
-            return Outputs(np.empty(0))
-        values = np.concatenate([part["values"] for part in parts])
-        if not any("events" in part for part in parts):
-            return Outputs(values)
-        events = [part.get("events", np.zeros(len(part["values"]), dtype=np.str_)) for part in parts]
-        return Outputs(values, np.concatenate(events))
+        return joined([Outputs(part["values"], part.get("events")) for part in parts] or [Outputs(np.empty(0))])
+
+
+def joined(runs: Sequence[Outputs]) -> Outputs:
+    """Return the outputs of one or more calls, concatenated."""
+    values = np.concatenate([run.values for run in runs])
+    if all(run.events is None for run in runs):
+        return Outputs(values)
+    events = [np.full(len(run), "", dtype=np.str_) if run.events is None else run.events for run in runs]
+    return Outputs(values, np.concatenate(events))
 
 
 SECOND = "second_"
@@ -167,7 +183,7 @@ class EvaluationScores:
 
 
 class Changed:
-    """Changes that audited code made in its process, from all chunks of one audit, as warnings of a result.
+    """Changes that audited code made in its process, from all chunks of one audit in any order, as warnings.
 
     Args:
         name: name of the mechanism, for the warnings.
@@ -177,9 +193,10 @@ class Changed:
         self._name = name
         self._names: set[str] = set()
 
-    def noting(self, into: Reduction) -> Reduction:
-        """Return a reduction that records changes in this object and passes chunks on to `into`."""
-        return _Noting(into, self._names)
+    def add(self, chunk: Chunk, arrays: Arrays) -> None:
+        """Add one finished chunk."""
+        if "changed" in arrays:
+            self._names.update(arrays["changed"].tolist())
 
     def warnings(self) -> tuple[str, ...]:
         """Return a warning on changes that were restored, and one on the use of global random states."""
@@ -197,17 +214,3 @@ class Changed:
                 "reset. It should draw from the rng that it receives. (The state was restored.)"
             )
         return tuple(texts)
-
-
-class _Noting:
-    """A reduction that records names before it passes chunks on."""
-
-    def __init__(self, into: Reduction, names: set[str]) -> None:
-        self._into = into
-        self._names = names
-
-    def add(self, chunk: Chunk, arrays: Arrays) -> None:
-        """Add one finished chunk."""
-        if "changed" in arrays:
-            self._names.update(arrays["changed"].tolist())
-        self._into.add(chunk, arrays)

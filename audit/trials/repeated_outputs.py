@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from ...mechanisms.adapters.functions.same_seed import CERTAIN, surprise
 from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.errors import ReleaseError
+from .array_files import Arrays
 from .plan import Chunk
-from .store import Arrays
 
 ROWS = 64
 """Number of runs at the beginning of a chunk that enter its signature."""
+UNSIGNED = np.empty(0, dtype=np.uint8)
+"""The signature of a chunk that may equal another one."""
 
 
 def only_output(outputs: Outputs) -> NDArray[np.uint8]:
@@ -32,10 +34,13 @@ def only_output(outputs: Outputs) -> NDArray[np.uint8]:
     values, events = outputs.values, outputs.events
     equal = bool((values == values[:1]).all()) and (events is None or bool((events == events[:1]).all()))
     if not equal or not len(outputs):
-        return np.empty(0, dtype=np.uint8)
+        return UNSIGNED
     event = "" if events is None else str(events[0])
     numbers = values[0] + 0.0 if values.dtype.kind in "biuf" else values[0]  # of one type, and without -0.0
-    content = np.asarray(numbers).tobytes() + event.encode(errors="surrogatepass")
+    return _digest(np.asarray(numbers).tobytes() + event.encode(errors="surrogatepass"))
+
+
+def _digest(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), dtype=np.uint8)
 
 
@@ -73,10 +78,7 @@ def signature(outputs: Outputs) -> NDArray[np.uint8]:
         (16, 0)
     """
     rows = Outputs(outputs.values[:ROWS])
-    if surprise(rows) < CERTAIN:
-        return np.empty(0, dtype=np.uint8)
-    content = np.ascontiguousarray(rows.values).tobytes()
-    return np.frombuffer(hashlib.blake2b(content, digest_size=16).digest(), dtype=np.uint8)
+    return UNSIGNED if surprise(rows) < CERTAIN else _digest(np.ascontiguousarray(rows.values).tobytes())
 
 
 class ReplayGuard:

@@ -228,6 +228,3 @@ def _lock(file: IO[bytes], directory: Path) -> None:
         raise StoreError(
             f"{directory} is being used by another process. Wait for it, or choose another directory."
         ) from error
-
-
-__all__ = ["Arrays", "TrialStore", "differences"]

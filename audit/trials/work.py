@@ -19,14 +19,14 @@ from ...mechanisms.core.arrays import Floats
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...mechanisms.core.errors import DpassayError, ReleaseError, plural
 from ...mechanisms.core.printable import display_name
+from .array_files import Arrays
 from .examples import examples
 from .impossible_outputs import impossible
-from .independence import independent_by_construction, order
+from .independence import independent_by_construction, order, order_of_sums
 from .plan import Chunk
 from .reduction import SECOND
 from .repeated_outputs import only_output, signature
 from .seeds import Stage, stream
-from .store import Arrays
 
 
 def run(
@@ -128,9 +128,7 @@ class PilotWork:
     def __call__(self, chunk: Chunk) -> Arrays:
         outputs, changed = run(self.mechanism, self.neighbours, self.seed, chunk, self.timeout)
         events = {} if outputs.events is None else {"events": outputs.events}
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is NaN never separates two runs
-            sums = outputs.values.reshape(len(outputs), -1).sum(axis=1, dtype=np.float64)
-        ordering = order(outputs, sums, np.empty(0)) if self.tested else {}
+        ordering = order_of_sums(outputs) if self.tested else {}
         return {"values": outputs.values, "signature": signature(outputs)} | events | ordering | changed
 
 

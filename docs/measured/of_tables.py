@@ -50,7 +50,7 @@ def has_adult() -> bool:
 
 
 def generator_row(name: str) -> list[float]:
-    """Distance and misfit of a generator on eight cells, and its excess where it fits distributions only."""
+    """Distance and loss of a generator on eight cells, and its excess where it fits distributions only."""
     found = OnTheCube.of(compared()[name])
     return [found.distance, found.spurious, found.excess]
 

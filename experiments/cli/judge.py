@@ -155,9 +155,9 @@ class Judgement:
         from ..runs.runner import keep_judged
 
         request = {"command": self.command, "scores": self.result.fingerprint}
-        assumed = f"{self.assumption} This cannot be verified from the file."
+        assumptions = f"{self.assumption} This cannot be verified from the file."
         return keep_judged(
-            self.result, out, name=self.file.name, request=request, assumed=assumed, command=self.command
+            self.result, out, name=self.file.name, request=request, assumptions=assumptions, command=self.command
         )
 
 

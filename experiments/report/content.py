@@ -104,7 +104,7 @@ class Content:
     audits: tuple[Audit, ...]
     checks: tuple[str, ...]
     ledger: ReportTable
-    assumed: str
+    game_assumptions: str
     assumptions: tuple[str, ...]
     events: bool
     seed: int
@@ -130,7 +130,7 @@ def content(sweep: SweepResult, seconds: Mapping[str, float] | None = None) -> C
         audits=tuple(_audit(place, point) for place, point in enumerate(sweep.points, start=1)),
         checks=_checks(sweep),
         ledger=_ledger(sweep),
-        assumed=" ".join(game.words.assumes for game in _games(sweep)),
+        game_assumptions=" ".join(game.words.assumes for game in _games(sweep)),
         assumptions=_assumptions(sweep),
         events=any(point.result.events for point in sweep.points),
         seed=sweep.seed,

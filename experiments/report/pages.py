@@ -48,7 +48,7 @@ def write(
     *,
     command: str,
     config: str | None = None,
-    assumed: str | None = None,
+    assumptions: str | None = None,
 ) -> list[Path]:
     """Write `report.html` and `report.md` into a run directory.
 
@@ -59,13 +59,13 @@ def write(
         figures: files that `dpassay.experiments.report.plots.draw_all` returned; the page embeds the SVG files.
         command: command line that reproduces the numbers.
         config: text of the config.toml that the command reads, printed in full; None if it reads none.
-        assumed: assumptions of the bounds, in sentences; None for the assumptions of the games.
+        assumptions: assumptions of the bounds, in sentences; None for the assumptions of the games.
 
     Returns:
         The two files. The page is self-contained and needs no network.
     """
     report = content(sweep, read_times(directory))
-    report = report if assumed is None else replace(report, assumed=assumed)
+    report = report if assumptions is None else replace(report, game_assumptions=assumptions)
     drawn = load_figures(figures)
     text = page(
         "report.html.j2",

@@ -320,7 +320,7 @@ def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditR
 
 
 def keep_judged(
-    result: AuditResult, out: Path, *, name: str, request: Mapping[str, Any], assumed: str, command: str
+    result: AuditResult, out: Path, *, name: str, request: Mapping[str, Any], assumptions: str, command: str
 ) -> ConfigRun:
     """Write the result of `audit_scores`, its figures and its report.
 
@@ -329,7 +329,7 @@ def keep_judged(
         out: a new or empty directory, or that of an earlier result for the same scores.
         name: display name of the scores.
         request: the scores, the claim and the options; plain values, None for omitted ones.
-        assumed: the assumptions of the bounds, in sentences.
+        assumptions: the assumptions of the bounds, in sentences.
         command: reproduces the numbers.
 
     Raises:
@@ -356,7 +356,7 @@ def keep_judged(
         write_numbers(sweep, directory)
         with directory.disk():
             figures = draw_all(sweep, directory.figures())
-            pages = write(sweep, directory.path, figures, command=command, assumed=assumed)
+            pages = write(sweep, directory.path, figures, command=command, assumptions=assumptions)
     return ConfigRun(directory.path, sweep, (*figures, *pages))
 
 

@@ -116,7 +116,7 @@ class PrivateEstimator(Mechanism):
 
     @property
     def workers(self) -> Workers:
-        """Processes; `HERE` for an estimator that draws its own randomness."""
+        """Processes; `THIS_PROCESS` for an estimator that draws its own randomness."""
         return self._function.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:

@@ -13,11 +13,11 @@ from ..accounting import GaussianDP, LaplaceDP, PureDP
 from ..combinators.repeated import Repeated
 from ..combinators.subsampled import Subsampled
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import Flag, Positive, at_least, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.laplace import Laplace, draw_laplace, laplace_log_density
 from ..noise.queries.counts import Count
@@ -122,7 +122,7 @@ class BrokenParallel(BrokenStatistic):
 
 
 @dataclass(frozen=True)
-class FixedSample(Broken, Mechanism):
+class FixedSample(Broken, RecordsMechanism):
     """Broken: a noisy count of the first tenth of the records, with the claim for a random tenth.
 
     A record of the first batch is in it with probability 1: the true epsilon is that of the count, not
@@ -192,8 +192,3 @@ class FixedSample(Broken, Mechanism):
         """Return records that are all 0, except for the first on side 1."""
         d0 = np.zeros(self.n_records)
         return Neighbours(d0, np.append(1.0, d0[1:]), self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

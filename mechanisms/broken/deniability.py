@@ -145,7 +145,7 @@ class _NoiseMissing(Broken, LaplaceStatistics):
         """Return the outputs of the correct twin, with exact values for the numbers without noise."""
         outputs = super().release(dataset, size, rng)
         if not self.correct:
-            outputs.values[:, self.bare()] = self.statistics(dataset)[self.bare()]
+            outputs.values[:, self.bare()] = self.answers(dataset)[self.bare()]
         return outputs
 
     def output_law(self) -> LogDensity | None:
@@ -154,7 +154,7 @@ class _NoiseMissing(Broken, LaplaceStatistics):
 
     def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
         """Return the log density of the noisy numbers, shape `(size,)`; -inf where one without noise is not exact."""
-        exact = self.statistics(dataset)
+        exact = self.answers(dataset)
         noise = np.subtract(outputs.values, exact, dtype=np.float64)
         impossible = np.zeros(len(noise), dtype=bool) if self.correct else noise[:, self.bare()].any(axis=1)
         log = laplace_log_density(noise, self.scale)

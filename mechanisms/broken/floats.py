@@ -449,7 +449,6 @@ class LoopCountReleased(BrokenPureDP, Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "noise", Geometric(self.epsilon, relation=self.relation))
 
     @property

@@ -12,7 +12,7 @@ from ..core.arrays import Floats
 from ..core.base import Mechanism, Neighbours
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.queries.domain import Domain
 from ..noise.queries.workload import Workload
@@ -146,11 +146,7 @@ class InvariantsIgnored(Broken, GeometricTopDown):
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         """Return self, even for pairs that differ in the invariants; should refuse them."""
-        Mechanism.bind(self, neighbours)
-        check_records(neighbours)
-        for side in (0, 1):
-            self.plan.public(self.plan.counts(neighbours.side(side)))
-        return self
+        return RecordsMechanism.bind(self, neighbours)
 
     def exact_guarantee(self) -> Guarantee:
         """Return the curve of a complete leak."""

@@ -44,7 +44,6 @@ class _MaxValue(BrokenPureDP, Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         check_query(
             self.query,
             sensitivity=self.sensitivity,
@@ -228,10 +227,6 @@ class HalvedScoreSensitivity(BrokenPureDP, Mechanism):
     _: KW_ONLY
     sensitivity: Positive = 1.0
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
 
     def twin(self) -> Exponential:
         """Return the exponential mechanism on the scores, with their sensitivity."""

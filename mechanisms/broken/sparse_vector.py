@@ -16,12 +16,12 @@ from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
+from ..noise.laplace import laplace_log_cdf
 from ..noise.queries.base import AnyQuery
 from ..selection.sparse_vector import NumericalSparseVector
 from ..selection.sparse_vector.above_threshold import MOST_PATTERNS, AboveThreshold, SparseVector
 from ..selection.sparse_vector.answers import ABOVE, BELOW, Answers
 from ..selection.sparse_vector.numerical import ReleasesValues
-from ..selection.sparse_vector.threshold_integral import log_cdf
 from .base import Broken
 
 
@@ -128,7 +128,7 @@ def log_between(low: Floats, high: Floats) -> Floats:
     nearer = np.where(high <= 0.0, high, np.where(low >= 0.0, -low, 0.0))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         one_side = np.log(0.5) + nearer + np.log(-np.expm1(np.minimum(low - high, 0.0)))
-        both = np.log1p(-np.exp(log_cdf(low)) - np.exp(log_cdf(-high)))
+        both = np.log1p(-np.exp(laplace_log_cdf(low)) - np.exp(laplace_log_cdf(-high)))
     straddles = (low < 0.0) & (high > 0.0)
     return np.where(low < high, np.where(straddles, both, one_side), -np.inf)
 
@@ -256,7 +256,6 @@ class TwoBrokenSparseVectors(Broken, Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         _ = self._parts
 
     @cached_property

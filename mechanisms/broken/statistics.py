@@ -18,11 +18,11 @@ from scipy.special import multigammaln
 from ..accounting import ExactDP, LaplaceDP
 from ..accounting.kinds.two_laws import log_laplace, two_laplaces
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs
 from ..core.constraints import Finite, Flag, Positive, PositiveInt, check_fields, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.laplace import draw_laplace, laplace_log_density
 from ..noise.queries.base import numbers_of
@@ -31,7 +31,7 @@ from .base import BrokenPureDP, certain_leak
 
 
 @dataclass(frozen=True)
-class BrokenStatistic(BrokenPureDP, Mechanism):
+class BrokenStatistic(BrokenPureDP, RecordsMechanism):
     """Broken: base class of the broken statistics, itself correct.
 
     Args:
@@ -74,11 +74,6 @@ class BrokenStatistic(BrokenPureDP, Mechanism):
         laws = ((float(self.statistic(d)), self.noise_scale(d)) for d in (pair.d0, pair.d1))
         (centre0, scale0), (centre1, scale1) = laws
         return two_laplaces(centre0, scale0, centre1, scale1, self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self
 
 
 def numbers(dataset: Dataset) -> Floats:
@@ -663,7 +658,7 @@ def _sequential_sum(values: NDArray[np.float64]) -> float:
 
 
 @dataclass(frozen=True)
-class WishartNoise(BrokenPureDP, Mechanism):
+class WishartNoise(BrokenPureDP, RecordsMechanism):
     """Broken: a second-moment matrix plus a Wishart matrix.
 
     release = sum of x x^T + G G^T, with G of shape (d, d + 1) and independent normal entries of standard deviation
@@ -760,8 +755,3 @@ class WishartNoise(BrokenPureDP, Mechanism):
         d1 = np.zeros((1, self.n_features))
         d1[0, 0] = self.norm_bound
         return Neighbours(np.zeros((0, self.n_features)), d1, self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

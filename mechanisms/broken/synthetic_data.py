@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ..accounting import ApproximateDP
 from ..core.arrays import Floats, Ints
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import Positive, PositiveInt, at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.queries.domain import Domain
 from ..synthetic_data.base import CodedTable, Generator
@@ -29,7 +29,7 @@ from .base import Broken, BrokenPureDP
 
 
 @dataclass(frozen=True)
-class Resampled(BrokenPureDP, Mechanism):
+class Resampled(BrokenPureDP, RecordsMechanism):
     """Broken: rows drawn independently from a generative model that is the uniform distribution on the records.
 
     This model has the highest likelihood, and each record is in its table with probability 1 - (1 - 1/n)^n, 63.4 %
@@ -101,12 +101,8 @@ class Resampled(BrokenPureDP, Mechanism):
         d1[-1] = self.n_records
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.records(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.records(dataset)
 
 
 def _copies(records: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.int64]:

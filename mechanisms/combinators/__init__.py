@@ -1,5 +1,6 @@
 """Mechanisms that are made of others, with the guarantee that a theorem gives.
 
+base.py             Base classes of mechanisms that run one other mechanism, their `base`
 parallel.py         Disjoint parts of the records, each with its own mechanism
 post_processed.py   A data-independent function of the outputs of a mechanism
 repeated.py         A mechanism that is run several times on the same dataset and releases all outputs

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs, Workers
+from ..core.base import Dataset, Outputs
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.validation import one_of
+from .base import OnSameDataset
 
 
 def _argmax(values: NDArray[Any]) -> NDArray[Any]:
@@ -30,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 
 @dataclass(frozen=True)
-class PostProcessed(Mechanism):
+class PostProcessed(OnSameDataset):
     """Post-processing: f(M(x)) has the guarantee of M(x), for every function f that does not depend on x.
 
     An audit of f(M) must not report a larger bound than an audit of M: a larger bound means that f depends on the data.
@@ -53,15 +54,10 @@ class PostProcessed(Mechanism):
         LaplaceDP(epsilon=0.5)
     """
 
-    base: Mechanism
     function: str | Callable[[NDArray[Any]], NDArray[Any]] = "round"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(
-                f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
-            )
         if isinstance(self.function, str):
             one_of(FUNCTIONS, function=self.function)
         elif not callable(self.function):
@@ -69,12 +65,6 @@ class PostProcessed(Mechanism):
                 f"function must be one of {', '.join(FUNCTIONS)}, or a function of outputs, but is {self.function!r}.",
                 argument="function",
             )
-        object.__setattr__(self, "relation", self.base.relation)
-
-    @property
-    def workers(self) -> Workers:
-        """Workers of the base mechanism."""
-        return self.base.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` processed outputs of the base; exceptional outputs stay unchanged."""
@@ -95,12 +85,3 @@ class PostProcessed(Mechanism):
     def exact_guarantee(self) -> Guarantee | None:
         """Return None: the exact curve depends on the information that the function discards."""
         return None
-
-    def worst_case(self) -> Neighbours:
-        """Return the worst case of the base mechanism."""
-        return self.base.worst_case()
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        """Return this mechanism with the base fitted to the pair."""
-        base = self.base.bind(neighbours)
-        return self if base is self.base else replace(self, base=base)

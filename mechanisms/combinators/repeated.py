@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ..accounting import compose, self_composed
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ..core.base import Dataset, LogDensity, Outputs
 from ..core.constraints import PositiveInt
-from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
+from .base import OnSameDataset
 
 
 @dataclass(frozen=True)
-class Repeated(Mechanism):
+class Repeated(OnSameDataset):
     """`times` independent releases of one mechanism, with the guarantee that a composition theorem gives.
 
     Repeating a query is the simplest composition, and averaging the answers is the simplest attack on it.
@@ -43,7 +43,6 @@ class Repeated(Mechanism):
         2.0
     """
 
-    base: Mechanism
     times: PositiveInt
     _: KW_ONLY
     accounting: str = "basic"
@@ -51,17 +50,7 @@ class Repeated(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(
-                f"base must be a Mechanism, such as Laplace(epsilon=0.1), but is {self.base!r}.", argument="base"
-            )
-        object.__setattr__(self, "relation", self.base.relation)
         _ = self._composed
-
-    @property
-    def workers(self) -> Workers:
-        """Kind of workers of the base mechanism."""
-        return self.base.workers
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Run `size` rounds of `times` releases; values have shape `(size, times, ...)`."""
@@ -81,15 +70,6 @@ class Repeated(Mechanism):
         """Return the composition of the exact curves on the worst-case pair, by privacy-loss distributions."""
         once = self.base.exact_guarantee()
         return None if once is None else self_composed(once, self.times)
-
-    def worst_case(self) -> Neighbours:
-        """Return the worst case of the base: the same pair is worst in every release."""
-        return self.base.worst_case()
-
-    def bind(self, neighbours: Neighbours) -> Repeated:
-        """Return the mechanism with the base fitted to the pair."""
-        base = self.base.bind(neighbours)
-        return self if base is self.base else replace(self, base=base)
 
     def output_law(self) -> LogDensity | None:
         """Return the joint law of the independent releases, or None if the law of the base is not known."""

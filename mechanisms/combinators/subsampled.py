@@ -14,8 +14,8 @@ from scipy.special import gammaln, logsumexp
 
 from ..accounting.kinds.profile import ProfileGuarantee
 from ..core.arrays import Floats, Ints
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
-from ..core.constraints import Finite, Positive, PositiveInt, one_of_names
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ..core.constraints import Finite, Positive, PositiveInt, instance_of, one_of_names
 from ..core.errors import ParameterError, RelationError
 from ..core.guarantee import Guarantee
 from ..core.records import RecordsMechanism
@@ -24,6 +24,7 @@ from ..core.validation import positive, unit_interval
 from ..noise.laplace import Laplace
 from ..noise.queries.base import column_of
 from ..noise.queries.counts import Count
+from .base import OnBase
 from .parallel import move, moves_by_all
 
 RELATIONS = {"poisson": Relation.ADD_REMOVE, "fixed-size": Relation.REPLACE_ONE}
@@ -36,7 +37,7 @@ COUNT = Laplace(1.0, query=Count())
 
 
 @dataclass(frozen=True)
-class Subsampled(RecordsMechanism):
+class Subsampled(OnBase, RecordsMechanism):
     """Privacy amplification by subsampling: the mechanism runs on a random sample that is not released.
 
     "poisson": each record is in the sample with probability `rate`, independently. "fixed-size": a sample without
@@ -67,7 +68,7 @@ class Subsampled(RecordsMechanism):
         0.158565
     """
 
-    base: Mechanism = COUNT
+    base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")] = COUNT
     _: KW_ONLY
     rate: Positive = 0.1
     sampling: Annotated[str, one_of_names(*RELATIONS)] = "poisson"
@@ -77,11 +78,8 @@ class Subsampled(RecordsMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(f"base must be a Mechanism, but is {self.base!r}.", argument="base")
         unit_interval(rate=self.rate)
         relation = RELATIONS[self.sampling]
-        object.__setattr__(self, "relation", relation)
         if self.base.relation is not relation:
             raise RelationError(
                 f"{self.sampling} sampling amplifies guarantees under {relation.value!r}, but the base has "
@@ -90,11 +88,6 @@ class Subsampled(RecordsMechanism):
             )
         if self.sampling == "fixed-size":
             _ = self._sample_size(self.n_records)
-
-    @property
-    def workers(self) -> Workers:
-        """Workers of the base mechanism."""
-        return self.base.workers
 
     def _sample_size(self, n_records: int) -> int:
         """Return the number of records in a fixed-size sample, a whole number >= 1."""

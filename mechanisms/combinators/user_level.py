@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import group
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers, known_law
-from ..core.constraints import Finite, PositiveInt
+from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, known_law
+from ..core.constraints import Finite, PositiveInt, instance_of
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.laplace import Laplace
 from ..noise.queries.sums import Sum
+from .base import OnBase
 from .parallel import moves_by_all
 
 SUM = Laplace(1.0, query=Sum())
 
 
 @dataclass(frozen=True)
-class UserLevel(Mechanism):
+class UserLevel(OnBase):
     """A mechanism for records, run on the records of users who own several records each; claim by group privacy.
 
     A dataset is a pair `(users, values)` of arrays of the same length: the owner and the value of each record. The
@@ -48,7 +50,7 @@ class UserLevel(Mechanism):
         [1.0, 1.0, 1.0, 0.5]
     """
 
-    base: Mechanism = SUM
+    base: Annotated[Mechanism, instance_of(Mechanism, "Laplace(epsilon=0.1)")] = SUM
     _: KW_ONLY
     most_records: PositiveInt = 3
     record: Finite = 1.0
@@ -56,19 +58,11 @@ class UserLevel(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError(f"base must be a Mechanism, but is {self.base!r}.", argument="base")
-        object.__setattr__(self, "relation", self.base.relation)
         if self.relation is Relation.ZERO_OUT:
             raise ParameterError(
                 "the relation of base must be add_remove or replace_one, but is zero_out.", argument="base"
             )
         _ = self.guarantee()
-
-    @property
-    def workers(self) -> Workers:
-        """Workers of the base mechanism."""
-        return self.base.workers
 
     def bounded(self, dataset: Dataset) -> NDArray[np.generic]:
         """Return the values of the records that are used, in order: the first `most_records` of each user."""

@@ -112,6 +112,13 @@ class Mechanism(Options):
     relation: Relation
     """The relation that the guarantee holds for."""
 
+    def __post_init__(self) -> None:
+        """Check the fields, and turn the name of a relation into a `Relation`; a default of None is left as it is."""
+        super().__post_init__()
+        relation = getattr(self, "relation", None)
+        if relation is not getattr(type(self), "relation", None):
+            object.__setattr__(self, "relation", Relation.of(relation))  # type: ignore[arg-type]
+
     @abstractmethod
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Run the mechanism `size` times, independently, on `dataset`.
@@ -209,5 +216,5 @@ class Workers(StrEnum):
     """For mechanisms that spend their time in numpy, which releases the interpreter lock."""
     PROCESSES = "processes"
     """For mechanisms that spend their time in Python code."""
-    HERE = "here"
+    THIS_PROCESS = "this process"
     """For mechanisms whose runs are independent in one process only."""

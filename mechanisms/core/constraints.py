@@ -28,10 +28,12 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin
 
-from .errors import unknown_name_message
+from .errors import ParameterError, unknown_name_message
+from .relation import Relation
 from .validation import (
     delta_range,
     finite,
+    instance,
     non_negative,
     one_of,
     open_unit,
@@ -40,6 +42,14 @@ from .validation import (
     unit_interval,
     whole,
 )
+
+
+def adds_or_replaces(**values: Any) -> None:
+    """Check that each value is a relation other than zero_out, or the name of one: no record is blank."""
+    for name, value in values.items():
+        if Relation.of(value) is Relation.ZERO_OUT:
+            raise ParameterError(argument=name, value="zero_out", allowed="be add_remove or replace_one")
+
 
 NO_NUMBERS = ("1", True, None, math.nan)
 
@@ -50,7 +60,7 @@ class Constraint:
 
     Args:
         check: called as `check(name=value)`; raises `ParameterError`.
-        good: a value that it takes, for the tests.
+        good: a value that it takes, or the class of such values, for the tests.
         bad: values that it refuses, for the tests.
     """
 
@@ -69,14 +79,23 @@ def one_of_names(*names: str) -> Constraint:
     return Constraint(partial(one_of, names), names[0], ("no such name", 1, None))
 
 
+def instance_of(kind: type[Any], example: str) -> Constraint:
+    """Return the constraint to instances of a class; the error gives `example`, which constructs one."""
+    return Constraint(partial(instance, kind, example), kind, ("no such object", 1, None))
+
+
 Finite: TypeAlias = Annotated[float, Constraint(finite, 0.5, (math.inf, -math.inf, *NO_NUMBERS))]
 Positive: TypeAlias = Annotated[float, Constraint(positive, 0.5, (0.0, -1.0, math.inf, *NO_NUMBERS))]
 NonNegative: TypeAlias = Annotated[float, Constraint(non_negative, 0.5, (-1.0, math.inf, *NO_NUMBERS))]
 OpenUnit: TypeAlias = Annotated[float, Constraint(open_unit, 0.5, (0.0, 1.0, -0.1, *NO_NUMBERS))]
 UnitInterval: TypeAlias = Annotated[float, Constraint(unit_interval, 0.5, (-0.1, 1.1, *NO_NUMBERS))]
+PositiveProbability: TypeAlias = Annotated[Positive, Constraint(unit_interval, 0.5, (1.1, *NO_NUMBERS))]
 Delta: TypeAlias = Annotated[float, Constraint(delta_range, 0.5, (-0.1, 1.0, *NO_NUMBERS))]
 PositiveInt: TypeAlias = Annotated[int, at_least(1)]
 NonNegativeInt: TypeAlias = Annotated[int, at_least(0)]
+AddOrReplace: TypeAlias = Annotated[
+    Relation, Constraint(adds_or_replaces, Relation.REPLACE_ONE, ("zero_out", "no such name", 1, None))
+]
 Flag: TypeAlias = Annotated[bool, Constraint(true_or_false, True, (1, 0.0, "yes", None))]
 
 

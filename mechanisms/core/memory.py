@@ -85,6 +85,3 @@ def in_units(n_bytes: float) -> str:
         if n_bytes >= 2**exponent:
             return f"{n_bytes / 2**exponent:,.1f} {unit}"
     return f"{n_bytes:g} bytes"
-
-
-__all__ = ["available_memory", "in_units", "lacks_memory", "no_more_than_available"]

@@ -162,8 +162,13 @@ def check_records(neighbours: Neighbours) -> None:
 class RecordsMechanism(Mechanism):
     """Mechanism on a collection of records, whose pair must differ in exactly one record."""
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        """Raise `ParameterError` for a dataset of another form; by default every dataset passes."""
+
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
+        for side in (0, 1):
+            self._check_dataset(neighbours.side(side))
         check_records(neighbours)
         return self
 

@@ -123,6 +123,13 @@ def numeric_rows(**value: Any) -> Floats:
     return rows
 
 
+def instance(kind: type[Any], example: str, /, **values: Any) -> None:
+    """Check that each value is an instance of `kind`; the error gives `example`, which constructs one."""
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise ParameterError(argument=name, value=value, allowed=f"be a {kind.__name__}, such as {example}")
+
+
 def true_or_false(**values: Any) -> None:
     """Check that each value is True or False."""
     for name, value in values.items():

@@ -113,7 +113,6 @@ class Classifiers(Protocol):
 
     def log_probabilities(self, X: Floats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_models, n, n_classes)`, computed stably; -inf for 0."""
-        ...
 
 
 @runtime_checkable
@@ -122,11 +121,9 @@ class SupportsGradients(Protocol):
 
     def gradients(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the gradient of the loss at each example in the flat parameters, `(n_models, n, n_parameters)`."""
-        ...
 
     def gradient_norms(self, X: Floats, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the L2 norm of each gradient, `(n_models, n)`, without storing the gradients."""
-        ...
 
 
 @runtime_checkable
@@ -137,7 +134,6 @@ class SupportsSignals(Protocol):
 
     def signals(self, data: TrainingData) -> dict[str, NDArray[np.float64]]:
         """Return the signals by name, each `(n_models, n_records)`; higher means more like a member."""
-        ...
 
 
 @runtime_checkable
@@ -147,7 +143,6 @@ class SupportsSummaries(Protocol):
     @property
     def summaries(self) -> NDArray[np.float64] | None:
         """Summaries, `(n_models, n_summaries)`; None if they were not requested."""
-        ...
 
 
 @runtime_checkable
@@ -156,7 +151,6 @@ class SupportsTables(Protocol):
 
     def examples(self, dataset: Any) -> TrainingData:
         """Return a table `(n_records, d)` as training data whose labels are 0."""
-        ...
 
 
 @runtime_checkable
@@ -167,7 +161,6 @@ class Learner(Protocol):
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> Classifiers | SupportsSignals:
         """Train one model for each row of `inclusion`, `(n_models, n_records)`, on the records of that row only."""
-        ...
 
 
 def check_learner(learner: Any) -> None:

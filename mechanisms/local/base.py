@@ -24,6 +24,9 @@ from ..core.errors import NeighboursError, ParameterError, plural
 from ..core.relation import Relation
 from ..core.validation import unit_interval, whole
 
+LARGEST_TABLE = 100_000
+"""Largest number of messages that `messages` lists."""
+
 
 class LocalMechanism(Mechanism):
     """A mechanism that sends the value of every user through the same random channel, independently.
@@ -67,6 +70,15 @@ class LocalMechanism(Mechanism):
             ParameterError: too many messages for a table.
         """
         return np.arange(self.n_messages)
+
+    def _check_table(self, argument: str, advice: str) -> None:
+        """Raise `ParameterError`, with this advice, if the mechanism has too many messages for a table."""
+        if self.n_messages > LARGEST_TABLE:
+            raise ParameterError(
+                f"{type(self).__name__} has more than {LARGEST_TABLE:,} possible messages: too many for a table. "
+                f"{advice}",
+                argument=argument,
+            )
 
     def _impossible(self, messages: NDArray[np.integer]) -> Bools:
         """Return a mask of the messages that no user ever sends."""

@@ -13,11 +13,10 @@ from ..core.arrays import Bools, Floats, Ints
 from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from .base import FrequencyOracle, curve_of_two_values
+from .base import LARGEST_TABLE, FrequencyOracle, curve_of_two_values
 
 MERSENNE = 2**31 - 1
 """Size of the default field: a prime, such that products of two elements fit a 64-bit number."""
-_LARGEST_TABLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -106,12 +105,7 @@ class LocalHashing(FrequencyOracle):
         Raises:
             ParameterError: more than 100,000, as with the default prime.
         """
-        if self.n_messages > _LARGEST_TABLE:
-            raise ParameterError(
-                f"LocalHashing has {self.n_messages} possible messages with prime {self.prime}: too many for a table. "
-                f"Choose a prime with prime^2 n_buckets <= {_LARGEST_TABLE}.",
-                argument="prime",
-            )
+        self._check_table("prime", f"Choose a prime with prime^2 n_buckets <= {LARGEST_TABLE:,}.")
         return np.stack(np.unravel_index(np.arange(self.n_messages), (self.prime, self.prime, self.g)), axis=1)
 
     def guarantee(self) -> Guarantee:

@@ -28,9 +28,9 @@ class SymmetricRandomizer(LocalMechanism):
     epsilon: float
 
     @property
-    @abstractmethod
     def p_true(self) -> float:
         """Probability of sending the true value."""
+        return 1.0 / (1.0 + (self.n_categories - 1) * math.exp(-self.epsilon))
 
     @property
     @abstractmethod
@@ -94,10 +94,6 @@ class RandomizedResponse(SymmetricRandomizer):
     @property
     def n_categories(self) -> int:
         return 2
-
-    @property
-    def p_true(self) -> float:
-        return 1.0 / (1.0 + math.exp(-self.epsilon))
 
     @property
     def p_other(self) -> float:
@@ -179,10 +175,6 @@ class KAryRandomizedResponse(SymmetricRandomizer, FrequencyOracle):
         >>> KAryRandomizedResponse(epsilon=9.0, k=3).estimate_frequencies([0, 2, 2, 2]).round(2).tolist()
         [0.25, -0.0, 0.75]
     """
-
-    @property
-    def p_true(self) -> float:
-        return 1.0 / (1.0 + (self.k - 1) * math.exp(-self.epsilon))
 
     @property
     def p_other(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
@@ -104,21 +103,14 @@ class _BloomReports(BitReports):
             )
         return np.asarray(np.linalg.pinv(self.codes.astype(np.float64)))
 
-    def _check_filter(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if len(np.unique(self.codes, axis=0)) == 1:
             raise ParameterError(
                 f"n_bits is {self.n_bits}: all values have the same filter, and reports carry no information. "
                 "Use more bits.",
                 argument="n_bits",
             )
-
-    @property
-    @abstractmethod
-    def p_one(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def q_one(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -157,7 +149,6 @@ class OneTimeRAPPOR(_BloomReports):
         super().__post_init__()
         if self.p_one == 1.0:
             raise ParameterError(argument="f", value=self.f, allowed="be at least 1e-15, or no bit is ever replaced")
-        self._check_filter()
 
     @property
     def p_one(self) -> float:
@@ -213,7 +204,6 @@ class RAPPOR(_BloomReports):
                 "report carries no information.",
                 argument=name,
             )
-        self._check_filter()
 
     @property
     def p_one(self) -> float:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from ..accounting.numerics.binomial import log_choose
 from ..core.arrays import Bools, Floats, Ints
 from ..core.constraints import PositiveInt
-from ..core.errors import ParameterError, plural
+from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from .base import FrequencyOracle, curve_of_two_values
-
-_LARGEST_TABLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -85,12 +83,7 @@ class SubsetSelection(FrequencyOracle):
         Raises:
             ParameterError: more than 100,000.
         """
-        if self.n_messages > _LARGEST_TABLE:
-            raise ParameterError(
-                f"SubsetSelection has {plural(self.n_messages, 'set')} of {self.d} of {plural(self.k, 'value')}: too "
-                f"many for a table. Use fewer values or smaller sets, with at most {_LARGEST_TABLE} sets.",
-                argument="k",
-            )
+        self._check_table("k", "Use fewer values or smaller sets.")
         members = np.array(list(combinations(range(self.k), self.d)))
         table = np.zeros((self.n_messages, self.k), dtype=np.int8)
         np.put_along_axis(table, members, 1, axis=1)

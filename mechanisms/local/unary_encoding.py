@@ -16,12 +16,8 @@ from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
 from ..core.arrays import Bools, Floats, Ints
 from ..core.constraints import one_of_names
-from ..core.errors import ParameterError, plural
 from ..core.guarantee import Guarantee
 from .base import FrequencyOracle, LocalMechanism
-
-_LARGEST_TABLE = 16
-"""Largest number of bits whose messages fit in a table."""
 
 
 class BitReports(LocalMechanism):
@@ -70,11 +66,7 @@ class BitReports(LocalMechanism):
             ParameterError: more than 16 bits.
         """
         (m,) = self.message_shape
-        if m > _LARGEST_TABLE:
-            raise ParameterError(
-                f"{type(self).__name__} has messages of {plural(m, 'bit')}, of which there are 2^{m}: too many for a "
-                f"table. Use a mechanism with {_LARGEST_TABLE} bits at most."
-            )
+        self._check_table("mechanism", "Use a mechanism with 16 bits at most.")
         return ((np.arange(1 << m)[:, None] >> np.arange(m)[::-1]) & 1).astype(np.int8)
 
     def exact_guarantee(self) -> Guarantee:

@@ -16,13 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..accounting import PureDP
+from ..accounting import PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
 from ..core.constraints import Positive, PositiveInt
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.relation import Relation
 from .queries.answers import check_pair, check_query, evaluate, refuse_worst_case, unit_step
 from .queries.base import AnyQuery
 
@@ -51,7 +50,6 @@ class AdditiveNoise(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         check_query(
             self.query,
             sensitivity=self.sensitivity,
@@ -112,16 +110,12 @@ class AdditiveNoise(Mechanism):
         return self
 
 
-class PureNoise(AdditiveNoise):
+class PureNoise(PureMechanism, AdditiveNoise):
     """Noise scaled to the L1 sensitivity, with an epsilon and no delta."""
 
     epsilon: Positive
 
     norm: ClassVar[float] = 1.0
-
-    def guarantee(self) -> Guarantee:
-        """Return the claim, `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
 
 class NoisyQuery(Mechanism):
@@ -140,6 +134,9 @@ class NoisyQuery(Mechanism):
     @abstractmethod
     def answers(self, dataset: Dataset) -> Floats:
         """Return the exact answers, shape `(n_answers,)`; `ParameterError` for a dataset of another form."""
+
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.answers(dataset)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return `size` noisy copies of the answers, shape `(size, n_answers)`."""

@@ -42,7 +42,6 @@ class GaussianCounters(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "sensitivities", tuple(self.sensitivities))
         for sensitivity in self.sensitivities:
             non_negative(sensitivities=sensitivity)

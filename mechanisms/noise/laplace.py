@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..accounting import LaplaceDP, PureDP, self_composed
+from ..accounting import LaplaceDP, PureMechanism, self_composed
 from ..core.arrays import Floats
 from ..core.base import Outputs
 from ..core.constraints import Positive
@@ -114,7 +114,7 @@ class PrefixSums(Laplace):
         return super().log_density_around(answers, Outputs(noisy))
 
 
-class LaplaceQuery(NoisyQuery):
+class LaplaceQuery(PureMechanism, NoisyQuery):
     """Laplace noise of scale n_moved / epsilon on the answers of one query, each of which one record moves by 1."""
 
     epsilon: Positive
@@ -128,10 +128,6 @@ class LaplaceQuery(NoisyQuery):
     def scale(self) -> float:
         """Scale of the noise, n_moved / epsilon."""
         return self.noise.scale
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
 
 def draw_laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from ..accounting import PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours
-from ..core.constraints import Positive, at_least
+from ..core.constraints import Flag, Positive, PositiveInt, at_least
 from ..core.errors import NeighboursError, ParameterError
 from ..core.relation import Relation
 from ..core.root_finding import bisect
@@ -45,15 +45,12 @@ class Selection(PureMechanism):
     n_candidates: Annotated[int, at_least(2)]
     _: KW_ONLY
     sensitivity: Positive = 1.0
-    monotone: bool = False
+    monotone: Flag = False
     query: AnyQuery | None = None
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if not isinstance(self.monotone, bool):
-            raise ParameterError(f"monotone must be True or False, but is {self.monotone!r}.", argument="monotone")
         check_query(
             self.query,
             sensitivity=self.sensitivity,
@@ -111,13 +108,30 @@ class Selection(PureMechanism):
         On `d0` the utility of the leaders is `lead` / `rate` above that of the others.
         """
         refuse_worst_case(type(self).__name__, self.query)
-        start, step = (
-            np.zeros(self.n_candidates),
-            np.full(self.n_candidates, 0.0 if self.monotone else -self.sensitivity),
-        )
+        start = np.zeros(self.n_candidates)
+        step = np.full(self.n_candidates, 0.0 if self.monotone else -self.sensitivity)
         start[:n_leaders] = lead / self.rate
         step[:n_leaders] = self.sensitivity
         return Neighbours(start, start + step, self.relation)
+
+
+@dataclass(frozen=True)
+class TopK(Selection):
+    """A mechanism that chooses up to k of the candidates."""
+
+    k: PositiveInt
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k > self.largest_k:
+            raise ParameterError(
+                f"k must be at most {self.largest_k} with so many candidates, but is {self.k}.", argument="k"
+            )
+
+    @property
+    def largest_k(self) -> int:
+        """Largest allowed value of k."""
+        return self.n_candidates
 
 
 def rare_lead(log_probability: Callable[[float], float], *, largest: float, steps: int) -> float:

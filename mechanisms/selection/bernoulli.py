@@ -11,11 +11,11 @@ from scipy.special import logit
 
 from ..accounting import BoundedRange, ExactDP, PureDP, PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..core.root_finding import bisect
 
@@ -24,7 +24,7 @@ _LEAST_SLOPE, _LEAST_LOG_DENSITY = 1e-300, -650.0
 
 
 @dataclass(frozen=True)
-class BernoulliParameter(PureMechanism):
+class BernoulliParameter(PureMechanism, RecordsMechanism):
     """Estimate of the parameter of a coin by the exponential mechanism, with the log likelihood as utility.
 
     The density of the estimate t on (lower, upper) is proportional to t^(c n_heads) (1 - t)^(c n_tails), a Beta law
@@ -58,7 +58,6 @@ class BernoulliParameter(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.lower >= self.upper:
             raise ParameterError(f"lower must be below upper, {self.upper!r}, but is {self.lower!r}.", argument="lower")
 
@@ -133,12 +132,8 @@ class BernoulliParameter(PureMechanism):
         p0, p1 = (weights * np.exp(law.log_ratio(at) - law.log_total) for law in laws)
         return ExactDP(p0 / p0.sum(), p1 / p1.sum(), self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.counts(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.counts(dataset)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,18 +13,17 @@ from scipy.special import logsumexp
 from ..accounting import ApproximateDP, ExactDP, FiniteMechanism
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours, Outputs
-from ..core.constraints import OpenUnit, PositiveInt
+from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from .base import RARE, Selection
-from .peeling import check_k
+from .base import RARE, TopK
 
 ABSTAINED = -1
 """Output of a run that chooses no candidate."""
 
 
 @dataclass(frozen=True)
-class LargeMargin(Selection, FiniteMechanism):
+class LargeMargin(TopK, FiniteMechanism):
     """Exponential mechanism on the candidates that lead the (k + 1)-th best, or no candidate.
 
     With a = `rate`, q the (k + 1)-th largest utility and W = k (e^epsilon - 1) / delta,
@@ -64,18 +63,20 @@ class LargeMargin(Selection, FiniteMechanism):
         1.0
     """
 
-    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_k(self.k, self.n_candidates - 1)
         if math.log(self.delta) > _log_expm1(self.epsilon):
             raise ParameterError(
                 f"delta must be at most e^epsilon - 1 = {math.expm1(self.epsilon):g}, but is {self.delta!r}. Lower "
                 "delta, or raise epsilon.",
                 argument="delta",
             )
+
+    @property
+    def largest_k(self) -> int:
+        return self.n_candidates - 1
 
     @property
     def log_weight(self) -> float:

@@ -38,18 +38,10 @@ def _gumbel(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return -np.log(rng.standard_exponential(shape))
 
 
-def _exponential(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    return rng.standard_exponential(shape)
-
-
-def _log_softmax(scores: Floats) -> Floats:
-    return np.asarray(log_softmax(scores))
-
-
 NOISES = {
     "laplace": SelectionNoise(_laplace, log_largest_laplace),
-    "gumbel": SelectionNoise(_gumbel, _log_softmax),
-    "exponential": SelectionNoise(_exponential, log_largest_exponential),
+    "gumbel": SelectionNoise(_gumbel, log_softmax),
+    "exponential": SelectionNoise(np.random.Generator.standard_exponential, log_largest_exponential),
 }
 """Noises by the values of the option `noise`."""
 

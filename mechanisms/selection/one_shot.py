@@ -14,23 +14,23 @@ from ..accounting.kinds.profile import ProfileGuarantee
 from ..accounting.numerics.binomial import log_choose
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours, Outputs
-from ..core.constraints import OpenUnit, PositiveInt
+from ..core.constraints import OpenUnit
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..noise.laplace import draw_laplace, laplace_log_density, log_laplace_mass
 from ..noise.queries.answers import refuse_worst_case
-from .base import Selection, rare_lead
+from .base import TopK, rare_lead
 from .laws import log_top_set_laplace
 from .noisy_max import NOISES
-from .peeling import check_k, log_ranking
+from .peeling import log_ranking
 
 _LARGEST_EPSILON, _LARGEST_DELTA = 0.2, 0.05
 _CELLS = 2_000
 
 
 @dataclass(frozen=True)
-class LaplaceTopK(Selection):
+class LaplaceTopK(TopK):
     """One-shot top k with Laplace noise: the k candidates with the largest noisy utilities, and their counts.
 
     Laplace noise on every utility selects the k candidates, and new noise of the same scale is added to their counts.
@@ -55,12 +55,10 @@ class LaplaceTopK(Selection):
         1628.674
     """
 
-    k: PositiveInt
     delta: OpenUnit
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_k(self.k, self.n_candidates)
         for name, value, limit in (
             ("epsilon", self.epsilon, _LARGEST_EPSILON),
             ("delta", self.delta, _LARGEST_DELTA),
@@ -199,7 +197,7 @@ class _LaplaceTopKDP(ProfileGuarantee):
 
 
 @dataclass(frozen=True)
-class GumbelTopKCounts(Selection):
+class GumbelTopKCounts(TopK):
     """One-shot top k with Gumbel noise, and the counts with Laplace noise, each with half of the budget.
 
     With rho the largest value that the textbook conversion allows for (epsilon, delta) and epsilon' = 2 sqrt(rho):
@@ -223,12 +221,7 @@ class GumbelTopKCounts(Selection):
         (151.022, 333.052)
     """
 
-    k: PositiveInt
     delta: OpenUnit
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_k(self.k, self.n_candidates)
 
     @property
     def share(self) -> float:

@@ -12,18 +12,16 @@ from scipy.special import logsumexp
 from ..accounting import BoundedRange, ConcentratedDP, ExactDP, compose
 from ..core.arrays import Bools, Floats, Ints
 from ..core.base import Dataset, Neighbours, Outputs
-from ..core.constraints import PositiveInt
-from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
 from ..noise.queries.answers import refuse_worst_case
-from .base import Selection, rare_lead
+from .base import TopK, rare_lead
 from .noisy_max import NOISES
 
 _MOST_ROUNDS = 14  # 2^14 orders of leaders and others
 
 
 @dataclass(frozen=True)
-class PeelingTopK(Selection):
+class PeelingTopK(TopK):
     """Top k by peeling: k times, the exponential mechanism chooses a candidate, which is then removed.
 
         P(i_1, ..., i_k) = product over rounds of e^(rate u_i) / sum over those left of e^(rate u_j),
@@ -45,12 +43,6 @@ class PeelingTopK(Selection):
         >>> np.exp(law).round(6)
         array([0.428358, 0.19988 ])
     """
-
-    k: PositiveInt
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_k(self.k, self.n_candidates)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the indices of the chosen candidates, shape `(size, k)`, by k rounds on all runs at once."""
@@ -140,12 +132,6 @@ class GumbelTopK(PeelingTopK):
         noisy = NOISES["gumbel"].draw(rng, (size, self.n_candidates))
         noisy += self.scores(dataset)
         return Outputs(np.argsort(-noisy, axis=1)[:, : self.k])
-
-
-def check_k(k: int, most: int) -> None:
-    """Check that k is at most `most`."""
-    if k > most:
-        raise ParameterError(f"k must be at most {most} with so many candidates, but is {k}.", argument="k")
 
 
 def log_ranking(scores: Floats, rankings: NDArray[np.generic]) -> Floats:

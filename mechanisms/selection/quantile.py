@@ -10,10 +10,10 @@ from scipy.special import logsumexp
 
 from ..accounting import ExactDP, PureMechanism
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import OpenUnit, Positive
 from ..core.guarantee import Guarantee
-from ..core.records import check_records, check_worst_case
+from ..core.records import RecordsMechanism, check_worst_case
 from ..core.relation import Relation
 from ..noise.statistics.median_sensitivity import BoundedMedian
 
@@ -22,7 +22,7 @@ NARROW = 0.02
 
 
 @dataclass(frozen=True)
-class Quantile(PureMechanism):
+class Quantile(PureMechanism, RecordsMechanism):
     """A number in [lower, upper] with density proportional to exp(-(epsilon / 2) |#{x_i < y} - t|), t = round(q n).
 
     The density is constant between two adjacent values: the mechanism chooses an interval by its length and its rank,
@@ -108,8 +108,3 @@ class Quantile(PureMechanism):
         middle = Outputs((ends[1:] + ends[:-1]) / 2.0)
         logs = [self.log_density(middle, d) + np.log(np.diff(ends)) for d in (pair.d0, pair.d1)]
         return ExactDP.of_logs(logs[0], logs[1], self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self

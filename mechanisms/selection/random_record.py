@@ -9,16 +9,16 @@ import numpy as np
 
 from ..accounting import ApproximateDP
 from ..core.arrays import Floats
-from ..core.base import Dataset, Mechanism, Neighbours, Outputs
+from ..core.base import Dataset, Neighbours, Outputs
 from ..core.constraints import at_least
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 
 
 @dataclass(frozen=True)
-class PublishRandomRecord(Mechanism):
+class PublishRandomRecord(RecordsMechanism):
     """Publication of a random record without noise, each with probability 1 / n_records.
 
     It shows why delta has to be much smaller than 1 / n: delta = 1/n allows this. (Dwork and Roth 2014, section 2.3.)
@@ -76,9 +76,5 @@ class PublishRandomRecord(Mechanism):
         d1[-1] = self.n_records
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.records(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.records(dataset)

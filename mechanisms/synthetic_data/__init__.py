@@ -25,7 +25,7 @@ from .generators.direct import DirectGenerator as DirectGenerator
 from .generators.generator_network import GeneratorNetwork as GeneratorNetwork
 from .generators.graphical_model import GraphicalModel as GraphicalModel
 from .generators.local_consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
-from .generators.objective import misfit as misfit
+from .generators.objective import marginal_loss as marginal_loss
 from .generators.relaxed_table import RelaxedTable as RelaxedTable
 from .generators.tree_model import TreeModel as TreeModel
 from .noisy_histogram import NoisyHistogramTable as NoisyHistogramTable

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Floats, Ints
 from ..core.base import Dataset, Neighbours
-from ..core.constraints import Options, check_fields, one_of_names
+from ..core.constraints import AddOrReplace, Options, check_fields, one_of_names
 from ..core.errors import ParameterError, unknown_name_message
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
@@ -95,6 +95,11 @@ class NoisyMarginal:
         return len(self.answers)
 
     @property
+    def run_numbers(self) -> Ints:
+        """Run of each row, shape `(size,)`."""
+        return np.arange(len(self)) if self.runs is None else self.runs
+
+    @property
     def deviations(self) -> Floats:
         """Standard deviation of a cell in each row, shape `(size,)`."""
         return np.broadcast_to(np.asarray(self.standard_deviation, dtype=np.float64), (len(self),))
@@ -123,7 +128,7 @@ def groups_of_runs(measured: Sequence[NoisyMarginal], size: int) -> list[tuple[I
     """Return groups of runs that measured the same marginals, each with its measurements renumbered from run 0."""
     has_measured = np.zeros((size, len(measured)), dtype=np.bool_)
     for column, measurement in enumerate(measured):
-        has_measured[slice(None) if measurement.runs is None else measurement.runs, column] = True
+        has_measured[measurement.run_numbers, column] = True
     patterns, group = np.unique(has_measured, axis=0, return_inverse=True)
     groups = []
     for number, pattern in enumerate(patterns):
@@ -141,7 +146,7 @@ def estimated_total(measured: Sequence[NoisyMarginal], size: int) -> Floats:
     """
     sums, weights = np.zeros(size), np.zeros(size)
     for measurement in measured:
-        runs = slice(None) if measurement.runs is None else measurement.runs
+        runs = measurement.run_numbers
         weight = 1.0 / (measurement.answers.shape[1] * measurement.deviations**2)
         sums[runs] += weight * measurement.answers.sum(axis=1)
         weights[runs] += weight
@@ -271,15 +276,16 @@ class MarginalSelection(Options):
         relation: the neighbouring relation that its guarantee holds for.
     """
 
-    relation: Relation
+    relation: AddOrReplace
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                argument="relation", value="zero_out", allowed="be 'add_remove' or 'replace_one' for coded records"
-            )
+
+    @property
+    def sensitivity(self) -> float:
+        """Number of cells of a marginal that a neighbour moves by one: the sensitivity of an L1 distance."""
+        return 1.0 if self.relation is Relation.ADD_REMOVE else 2.0
 
     @abstractmethod
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
@@ -322,7 +328,7 @@ class MarginalSelection(Options):
         times = np.zeros((size, len(candidates)))
         answers = [np.zeros((size, domain.project(names).n_cells)) for names in candidates]
         for measurement in measured:
-            runs = np.arange(size) if measurement.runs is None else measurement.runs
+            runs = measurement.run_numbers
             place = candidates.index(measurement.attributes)
             times[runs, place] += 1.0
             answers[place][runs] += measurement.answers

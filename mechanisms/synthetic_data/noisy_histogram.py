@@ -11,11 +11,11 @@ import numpy as np
 from ..accounting import ExactDP
 from ..accounting.numerics.binomial import response_logs
 from ..core.arrays import Floats, Ints
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ..core.constraints import Positive, PositiveInt, one_of_names
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs
+from ..core.constraints import AddOrReplace, Positive, PositiveInt, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.geometric import Geometric
 from ..noise.queries.domain import Domain, check_memory
@@ -25,7 +25,7 @@ VIEWS = ("counts", "table")
 
 
 @dataclass(frozen=True)
-class NoisyHistogramTable(Mechanism):
+class NoisyHistogramTable(RecordsMechanism):
     """Table with max(0, count + two-sided geometric noise) copies of each record that the domain allows.
 
     The simplest private synthesiser, and a good one for small domains. Each empty cell gets
@@ -74,15 +74,12 @@ class NoisyHistogramTable(Mechanism):
     view: Annotated[str, one_of_names(*VIEWS)] = "counts"
     n_rows: PositiveInt | None = None
     impossible: tuple[tuple[int, ...], ...] = ()
-    relation: Relation = Relation.REPLACE_ONE
+    relation: AddOrReplace = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "domain", Domain.of(self.domain))
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "impossible", tuple(tuple(record) for record in self.impossible))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         if self.view == "table":
             check_public_rows(self.n_rows, self.relation)
         check_memory(self.domain.n_cells, "a histogram")
@@ -172,12 +169,8 @@ class NoisyHistogramTable(Mechanism):
             return Neighbours(np.stack([first, first]), d1, self.relation)
         return Neighbours(d1[:1], d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.counts(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.counts(dataset)
 
 
 def drawn_cells(counts: Ints, n_rows: int, rng: np.random.Generator) -> Ints:

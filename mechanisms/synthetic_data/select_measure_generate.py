@@ -10,11 +10,11 @@ from typing import Annotated
 import numpy as np
 
 from ..core.arrays import Floats
-from ..core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
+from ..core.base import Dataset, LogDensity, Neighbours, Outputs, unknown_law
 from ..core.constraints import PositiveInt, one_of_names
 from ..core.errors import ParameterError
 from ..core.guarantee import Guarantee
-from ..core.records import check_records
+from ..core.records import RecordsMechanism
 from ..core.relation import Relation
 from ..noise.queries.domain import Domain
 from .base import (
@@ -32,7 +32,7 @@ VIEWS = ("measurements", "marginals", "table")
 
 
 @dataclass(frozen=True)
-class SelectMeasureGenerate(Mechanism):
+class SelectMeasureGenerate(RecordsMechanism):
     """Synthetic data: select marginals, measure them with noise, generate a table that fits the answers.
 
     Generating is post-processing: the guarantee is that of selecting and measuring, for every output. (McKenna,
@@ -135,12 +135,8 @@ class SelectMeasureGenerate(Mechanism):
         """Return the worst case of the selection."""
         return self.selection.worst_case(self.domain)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        for side in (0, 1):
-            CodedTable.of(self.domain, neighbours.side(side))
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = CodedTable.of(self.domain, dataset)
 
     def output_law(self) -> LogDensity | None:
         """Return self for view "measurements" if the selection knows the law of its transcript; otherwise None."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,18 @@ def epsilon_of_common_events(out: np.ndarray, in_: np.ndarray) -> float:
         up = np.log(tpr / fpr)[fpr >= 0.01]
         down = np.log((1.0 - fpr) / (1.0 - tpr))[1.0 - tpr >= 0.01]
     return float(max(up.max(initial=0.0), down.max(initial=0.0)))
+
+
+def check_scorer(scorer: Any, values: np.ndarray, *, rtol: float = 0.0) -> None:
+    """Check that each run has one float, never NaN, also alone and from a pickled scorer; outputs do not change."""
+    fixed = values.copy()
+    fixed.flags.writeable = False
+    scores = scorer.score(Outputs(fixed))
+    assert (scores.shape, scores.dtype) == ((len(values),), np.float64)
+    assert not np.isnan(scores).any()
+    again = pickle.loads(pickle.dumps(scorer))
+    parts = [again.score(Outputs(part)) for part in (*np.split(fixed, [1, len(fixed) // 3]), fixed[:0])]
+    np.testing.assert_allclose(np.concatenate(parts), scores, rtol=rtol, atol=1e-3 * rtol)
 
 
 def outputs(*values: np.ndarray) -> tuple[Outputs, ...]:

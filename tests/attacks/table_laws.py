@@ -25,7 +25,7 @@ class Synthesiser(Mechanism):
         return PAIR
 
     def released(self, dataset: Any, size: int, rng: np.random.Generator) -> Any:
-        """The same as a function of somebody else's."""
+        """The same as an external function."""
         return self.release(dataset, size, rng).values
 
     def release(self, dataset: Any, size: int, rng: np.random.Generator) -> Outputs:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.attacks.attack_laws import auc
+from tests.attacks.attack_laws import auc, check_scorer
 
 from dpassay.attacks import base
 from dpassay.attacks.base import Attack, Target
@@ -21,7 +20,7 @@ from dpassay.attacks.membership.synthetic_data import TableAttack
 from dpassay.attacks.membership.tracing import Tracing
 from dpassay.mechanisms.catalogue import catalogue as mechanisms
 from dpassay.mechanisms.core.base import LogDensity, Mechanism, Neighbours, Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from dpassay.mechanisms.core.errors import ParameterError, UnknownNameError
 
 PAIR = Neighbours(0.0, 1.5, "add_remove")
 SWAPPED = Neighbours(1.5, 0.0, "add_remove")
@@ -66,6 +65,7 @@ def pilot(pair: Neighbours, n: int = 2_000, seed: int = 0) -> tuple[Outputs, Out
     return OpenBox().release(pair.d0, n, rng), OpenBox().release(pair.d1, n, rng)
 
 
+@cache
 def fitted(name: str, pair: Neighbours = PAIR) -> Any:
     return fit_scorer(catalogue.build(name), Target(OpenBox(), pair), *pilot(pair), np.random.default_rng(1))
 
@@ -86,13 +86,8 @@ def test_higher_score_means_side_1(name: str, pair: Neighbours) -> None:
 
 
 @every_attack
-def test_scores_are_one_float_a_run_and_never_nan(name: str) -> None:
-    scorer = fitted(name)
-    for n in (0, 1, 5_000):
-        scores = scorer.score(pilot(PAIR, n)[0])
-        assert scores.shape == (n,)
-        assert scores.dtype == np.float64
-        assert not np.isnan(scores).any()
+def test_scorers_score_each_run_independently(name: str) -> None:
+    check_scorer(fitted(name), pilot(PAIR, 501, seed=4)[0].values)
 
 
 @every_attack
@@ -110,28 +105,12 @@ def test_outputs_that_never_vary_get_one_score(name: str) -> None:
 
 
 @every_attack
-def test_scorers_pickle_and_are_determined_by_pilot_and_rng(name: str) -> None:
-    fresh = pilot(PAIR, 500, seed=3)[1]
-    first, second = fitted(name), pickle.loads(pickle.dumps(fitted(name)))
-    assert first.score(fresh).tobytes() == second.score(fresh).tobytes()
-
-
-@every_attack
-def test_a_run_is_scored_alike_in_any_company(name: str) -> None:
-    scorer, fresh = fitted(name), pilot(PAIR, 301, seed=4)[0].values
-    whole = scorer.score(Outputs(fresh))
-    assert np.array_equal(whole[::-1], scorer.score(Outputs(fresh[::-1])))
-    assert np.array_equal(whole, np.concatenate([scorer.score(Outputs(part)) for part in np.split(fresh, [1, 100])]))
-
-
-@every_attack
-def test_outputs_are_left_as_they_were(name: str) -> None:
-    sides = pilot(PAIR)
-    before = copy.deepcopy(sides)
+def test_scorers_are_determined_by_pilot_and_rng_and_change_neither_side(name: str) -> None:
+    sides, fresh = pilot(PAIR), pilot(PAIR, 500, seed=3)[1]
     for side in sides:
         side.values.flags.writeable = False
-    fit_scorer(catalogue.build(name), OPEN, *sides, np.random.default_rng(0)).score(sides[0])
-    assert all(np.array_equal(a.values, b.values) for a, b in zip(sides, before, strict=True))
+    again = fit_scorer(catalogue.build(name), OPEN, *sides, np.random.default_rng(1))
+    assert again.score(fresh).tobytes() == fitted(name).score(fresh).tobytes()
 
 
 @every_attack
@@ -142,7 +121,7 @@ def test_only_attacks_that_learn_depend_on_the_pilot(name: str) -> None:
 
 
 @every_attack
-def test_summaries_and_docstrings_are_there(name: str) -> None:
+def test_every_attack_has_a_summary_and_an_example(name: str) -> None:
     assert catalogue.summary(name).endswith((".", ","))
     assert "Example:" in (catalogue.get(name).__doc__ or "")
 
@@ -153,13 +132,13 @@ def test_auto_is_the_likelihood_ratio_where_the_law_is_known() -> None:
     assert isinstance(attack, LikelihoodRatio)
 
 
-def test_auto_is_the_portfolio_on_the_code_of_other_people_and_the_classifier_elsewhere() -> None:
+def test_auto_is_the_portfolio_on_external_code_only() -> None:
     assert choose("auto", BLACK) == ("portfolio", Portfolio())
     ours = mechanisms.build("broken-dp-sgd-realised-batch-size")
     assert choose("auto", Target(ours, ours.worst_case())) == ("classifier", Classifier())
 
 
-def test_an_attack_has_four_public_members_and_each_has_a_line_of_the_overview() -> None:
+def test_an_attack_has_four_documented_public_members() -> None:
     members = [name for name in {**vars(Attack), **Attack.__annotations__} if not name.startswith("_")]
     assert len(members) <= 4
     assert base.__doc__ is not None
@@ -176,18 +155,13 @@ def test_an_attack_is_chosen_by_name_or_given() -> None:
     assert isinstance(attack, LikelihoodRatio)
 
 
-def test_the_likelihood_ratio_of_an_unknown_law_is_refused() -> None:
-    with pytest.raises(AttackError, match="the law of BlackBox is not known"):
-        choose("likelihood-ratio", BLACK)
-
-
 def test_an_unknown_name_is_refused_with_the_nearest_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown attack 'treshold'. Did you mean 'threshold'"):
         choose("treshold", BLACK)
 
 
 @pytest.mark.parametrize("attack", [Classifier, object(), None, 3], ids=["a class", "an object", "None", "a number"])
-def test_what_is_no_attack_is_refused(attack: Any) -> None:
+def test_other_objects_are_refused(attack: Any) -> None:
     with pytest.raises(
         ParameterError, match=r"attack must be 'auto', a name .* or an instance of Attack, but is .*A custom class"
     ):

@@ -1,4 +1,4 @@
-"""What adversaries may ask of a trainer: who can answer what, and what is said of one that cannot."""
+"""Capabilities of trainers: which trainer has which, and the errors for those that lack one."""
 
 import ast
 from pathlib import Path
@@ -25,6 +25,7 @@ from dpassay.mechanisms.learning.dp_sgd.capabilities import (
     SupportsModels,
     SupportsNoisyGradients,
     SupportsRecordGradients,
+    SupportsSubsets,
     SupportsTrajectory,
     has_capability,
     members,
@@ -39,6 +40,7 @@ EVERY = [
     SupportsDiracCanaries,
     SupportsModels,
     SupportsRecordGradients,
+    SupportsSubsets,
     SupportsLosses,
     SupportsNoisyGradients,
     SupportsTrajectory,
@@ -56,13 +58,13 @@ def ours(**options):
 
 
 def test_every_protocol_of_the_module_is_listed_here():
-    found = [one for one in vars(capabilities).values() if getattr(one, "_is_protocol", False)]
-    asked = {one.__name__ for one in found if one.__module__ == capabilities.__name__}
-    assert asked == {one.__name__ for one in EVERY} | {"SupportsTrainer"}
+    result = [one for one in vars(capabilities).values() if getattr(one, "_is_protocol", False)]
+    required = {one.__name__ for one in result if one.__module__ == capabilities.__name__}
+    assert required == {one.__name__ for one in EVERY} | {"SupportsTrainer"}
 
 
 @pytest.mark.parametrize("capability", EVERY)
-def test_dp_sgd_can_be_asked_everything_also_inside_the_claim_of_a_group(capability):
+def test_dp_sgd_has_all_capabilities_also_in_a_group(capability):
     trainer = ours()
     assert require_capability(trainer, capability, "a test") is trainer
     assert require_capability(GroupPrivacy(trainer, size=3), capability, "a test") is trainer
@@ -70,7 +72,7 @@ def test_dp_sgd_can_be_asked_everything_also_inside_the_claim_of_a_group(capabil
 
 
 @pytest.mark.parametrize("capability", EVERY)
-def test_what_is_lacking_is_named(capability):
+def test_missing_members_are_named(capability):
     with pytest.raises(ParameterError) as raised:
         require_capability(Laplace(1.0), capability, "the wanted thing")
     message = str(raised.value)
@@ -85,7 +87,7 @@ def test_a_class_in_the_place_of_a_trainer_is_refused():
     assert not has_capability(EstimatorLearner, SupportsCanaries)
 
 
-def test_an_estimator_takes_canaries_that_are_examples_and_no_gradients():
+def test_an_estimator_takes_examples_but_no_gradients():
     for canary in (Natural(), Mislabelled()):
         made, always = canary.several((X, Y), NEAREST, 5)
         assert (len(made), len(always)) == (5, 15)
@@ -100,7 +102,7 @@ def test_an_estimator_takes_canaries_that_are_examples_and_no_gradients():
 
 
 class Summing:
-    """Somebody else's trainer: one noisy sum of gradients, and nothing that adversaries have no use for."""
+    """A foreign trainer: one noisy sum of gradients, and only the members that attacks use."""
 
     relation, clip_norm, n_parameters, steps, noise_multiplier = Relation.ADD_REMOVE, 2.0, 30, 4, 0.5
     scheme = FullBatch(expected_batch_size=1)
@@ -119,9 +121,9 @@ class Summing:
         return TrainingData(np.zeros((0, 1)), np.zeros(0))
 
     def showing(self, directions):
-        found = Summing()
-        found.directions = directions
-        return found
+        result = Summing()
+        result.directions = directions
+        return result
 
     def release_subsets(self, records, inclusion, rng):
         sums = inclusion[:, records.n_examples :] @ records.gradients / self.clip_norm
@@ -129,7 +131,7 @@ class Summing:
         return Outputs((sums[:, None, :] + noise) @ self.directions.T)
 
 
-def test_anybodys_trainer_can_be_played_with_that_answers_what_the_game_asks():
+def test_a_foreign_trainer_with_the_capabilities_can_be_played():
     trainer = require_capability(Summing(), SupportsNoisyGradients, "a test")
     canaries_, always = RandomDirection().several((np.zeros((3, 1)), np.zeros(3, dtype=int)), trainer, 5)
     np.testing.assert_allclose(np.linalg.norm(canaries_.gradients, axis=1), 2.0)
@@ -161,11 +163,11 @@ def test_clipped_gradients_are_the_same_by_formula_and_by_trainer():
 
 
 @pytest.mark.parametrize("name", list(canaries))
-def test_a_canary_asks_for_no_more_than_a_capability(name):
+def test_a_canary_uses_only_declared_capabilities(name):
     """It is made for a trainer that has nothing but what the capabilities say."""
-    asked = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
+    required = sorted({member for one in (SupportsCanaries, SupportsDiracCanaries) for member in members(one)})
     trainer = ours()
-    bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in asked})()
+    bare = type("Bare", (), {member: property(lambda _, m=member: getattr(trainer, m)) for member in required})()
     data = TrainingData(X * [1, 1, 0, 1], Y)
     canary = canaries.build(name)
     for side, wanted in zip(canary._sides(data, bare), canary._sides(data, trainer), strict=True):
@@ -173,7 +175,7 @@ def test_a_canary_asks_for_no_more_than_a_capability(name):
         np.testing.assert_array_equal(side.y, wanted.y)
 
 
-def test_no_room_but_its_own_asks_whether_a_trainer_is_ours():
+def test_no_other_room_checks_for_the_class_dpsgd():
     """`isinstance(..., DPSGD)` shuts others out: ask for a capability."""
     rooms = Path(attacks.__file__).parents[1]
     gates = []
@@ -187,7 +189,7 @@ def test_no_room_but_its_own_asks_whether_a_trainer_is_ours():
     assert gates == []
 
 
-def test_a_learner_is_no_more_than_one_that_trains_on_subsets():
+def test_a_learner_is_what_trains_on_subsets():
     assert isinstance(NEAREST, Learner)
     assert isinstance(ours(), Learner)
     assert ClipBKD(copies=2).stage((X, Y), ours())[0].trainer == ours()

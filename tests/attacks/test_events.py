@@ -45,7 +45,7 @@ def test_rows_that_are_not_finite_become_events_and_zeros() -> None:
     assert marked.events.tolist() == ["", "nan", "inf", "-inf"]
 
 
-def test_events_of_vectors_say_where() -> None:
+def test_events_of_vectors_contain_positions() -> None:
     nan, inf = np.nan, np.inf
     original = np.array([[0.0, 1.0, 2.0], [nan, 1.0, nan], [0.0, -inf, inf], [0.0, 1.0, nan]])
     marked = mark(Outputs(original))
@@ -59,7 +59,7 @@ def test_events_of_vectors_say_where() -> None:
     assert len(many.events[0]) == 60
 
 
-def test_marking_keeps_the_events_that_were_there() -> None:
+def test_marking_keeps_existing_events() -> None:
     marked = mark(Outputs(np.array([0.0, np.nan, np.nan]), np.array(["raised ValueError", "", "odd"])))
     assert marked.events is not None
     assert marked.events.tolist() == ["raised ValueError", "nan", "odd"]
@@ -79,7 +79,7 @@ def test_an_event_on_one_side_only_settles_the_side() -> None:
     assert score_of(scorer, "raised A", "None ", "nan") == [-np.inf, np.inf, np.inf]
 
 
-def test_eight_events_on_one_side_alone_outrank_ordinary_outputs_of_any_score() -> None:
+def test_eight_events_on_one_side_outrank_all_ordinary_outputs() -> None:
     """log((8 + 1/2) / (1/2)) = 2.8 is less than the best ordinary outputs have, but no output is as certain."""
     rng = RNG(2)
     for n_events, certain in ((8, True), (3, False)):
@@ -111,7 +111,7 @@ def test_events_are_placed_by_their_log_odds_among_the_scores() -> None:
     assert score_of(scorer, "down", "even", "up") == pytest.approx([0.5 - np.log(4), 0.5, 0.5 + np.log(4)], abs=0.25)
 
 
-def test_an_event_that_says_nothing_does_not_blur_the_ordinary_outputs() -> None:
+def test_an_uninformative_event_does_not_blur_ordinary_outputs() -> None:
     rng, n = RNG(4), 50_000
     sides = [with_events(rng.laplace(shift, 1.0, n), nan=np.arange(n // 5)) for shift in (0.0, 1.0)]
     scorer = fit_scorer(Threshold(), TARGET, *sides, rng)
@@ -120,7 +120,7 @@ def test_an_event_that_says_nothing_does_not_blur_the_ordinary_outputs() -> None
     assert np.log(tpr[common] / fpr[common]).max() > 0.9, "four fifths of the runs still show epsilon = 1"
 
 
-def test_labels_that_the_pilot_never_saw_count_as_events_in_general() -> None:
+def test_new_labels_have_the_log_odds_of_all_events() -> None:
     rng = RNG(5)
     out = with_events(rng.normal(size=500), raised_A=np.arange(100))
     scorer = fit_scorer(Threshold(), TARGET, out, Outputs(rng.normal(size=500)), rng)
@@ -128,13 +128,13 @@ def test_labels_that_the_pilot_never_saw_count_as_events_in_general() -> None:
     assert score_of(scorer, "", "zzz")[1] == -np.inf
 
 
-def test_events_after_a_pilot_without_any_count_as_side_1() -> None:
+def test_events_after_a_pilot_without_events_score_as_side_1() -> None:
     scorer = fit_scorer(Threshold(), TARGET, *outputs(*RNG(6).normal(size=(2, 50))), RNG(0))
     assert scorer.score(Outputs(np.array([0.5, np.nan]))).tolist()[1] == np.inf
     assert score_of(scorer, "", "None") == [0.0, np.inf]
 
 
-def test_the_attack_is_trained_on_ordinary_rows_alone() -> None:
+def test_the_attack_is_trained_on_ordinary_rows_only() -> None:
     seen: list[Outputs] = []
 
     @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def test_the_attack_is_trained_on_ordinary_rows_alone() -> None:
     assert all(o.events is None for o in seen)
 
 
-def test_sides_that_return_nothing_but_events_are_still_distinguished() -> None:
+def test_sides_with_events_only_are_distinguished() -> None:
     every = np.arange(60)
     mixed = with_events(np.zeros(60), nan=every[:20], None_=every[20:])
     other = with_events(np.zeros(60), nan=every[:45], None_=every[45:])
@@ -171,7 +171,7 @@ def test_outputs_of_different_shape_are_distinguished() -> None:
     assert set(scorer.score(long)) == {np.inf}
 
 
-def test_outputs_of_a_shape_that_the_pilot_never_had_are_events() -> None:
+def test_outputs_of_a_new_shape_are_events() -> None:
     values = RNG(7).normal(size=(2, 50, 3))
     scorer = fit_scorer(Threshold(statistic="sum"), TARGET, *outputs(*values), RNG(0))
     assert scorer.score(Outputs(np.zeros((2, 4)))).tolist() == [np.inf, np.inf]

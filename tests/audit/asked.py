@@ -10,7 +10,7 @@ import numpy as np
 
 from dpassay.audit.bounds.base import FixedBound
 from dpassay.audit.bounds.families import family_for, member_below
-from dpassay.audit.evidence.scores import BitScores, PairScores
+from dpassay.audit.evidence.scores import BitScores, PairCounts, PairScores, Tally
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms.accounting import ApproximateDP, PureDP
 
@@ -78,6 +78,18 @@ def exceeds(bound, epsilon, scores, *, delta, confidence):
     if isinstance(bound, FixedBound) and not hasattr(bound, "family"):
         return replace(bound, statement=replace(bound.statement, claim=claim)).exceeds_claim(scores)
     return ready(bound, scores, delta=delta, confidence=confidence, claim=claim).exceeds_claim(scores)
+
+
+def counts(hits_out, n_out, hits_in, n_in):
+    """Counts of the event {score >= 1}."""
+    hits = np.array([n_out, hits_out]), np.array([n_in, hits_in])
+    return PairCounts(Tally(np.array([0.0, 1.0]), *hits, n_out, n_in))
+
+
+def quantiles(law_out, law_in, n):
+    """Noise-free scores: `n` exact quantiles of two laws of scipy.stats."""
+    ranks = (np.arange(n) + 0.5) / n
+    return PairScores(law_out.ppf(ranks), law_in.ppf(ranks))
 
 
 def ceiling(bound, n_out, n_in, *, delta, confidence):

@@ -57,7 +57,7 @@ LOG = []
 
 
 def logging(dataset, rng):
-    """How many runs it has seen."""
+    """Number of runs in this process."""
     LOG.append(rng.random())
     return float(len(LOG))
 
@@ -65,3 +65,68 @@ def logging(dataset, rng):
 def restarts(dataset, size, rng):
     """Its noise starts again in every call."""
     return sum(dataset) + np.random.default_rng(7).laplace(size=size)
+
+
+# --- without randomness -----------------------------------------------------------------------------------------------
+
+SCALE = 0.731058578630005
+
+
+def exact(dataset, rng):
+    return float(sum(dataset))
+
+
+def with_a_constant(dataset, rng):
+    return SCALE * len(dataset)
+
+
+def with_a_fixed_seed(dataset, rng):
+    return sum(dataset) + np.random.default_rng(0).laplace(scale=SCALE)
+
+
+def with_a_log(dataset, rng):
+    LOG.append(rng.random())
+    return len(dataset)
+
+
+def of_many_runs(dataset, size, rng):
+    return np.full(size, float(len(dataset)))
+
+
+ONE_OF_EACH_FORM = (
+    with_a_log,
+    lambda dataset, size, rng: np.full(size, SCALE * len(dataset)),
+    lambda dataset: f"there are {len(dataset)}",
+)
+OF_THESE_FORMS = (
+    exact,
+    with_a_constant,
+    with_a_fixed_seed,
+    of_many_runs,
+    lambda dataset, rng: float(len(dataset)),
+    lambda dataset, rng: SCALE * len(dataset),
+    functools.partial(exact),
+)
+
+# --- noise that was drawn earlier -------------------------------------------------------------------------------------
+
+NOISE = float.fromhex(os.urandom(6).hex())
+"""Drawn when this file is imported."""
+
+
+def with_noise_of_the_import(dataset, rng):
+    return len(dataset) + NOISE
+
+
+copied_with_noise_of_the_import = lambda dataset, rng: len(dataset) + NOISE  # noqa: E731 - copied from a pickle
+
+
+class Noise:
+    """Noise drawn at construction and used in every run: a bool, a short number, a dict, a row."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, dataset, rng):
+        noise = self.value.get(len(dataset)) if isinstance(self.value, dict) else np.sum(self.value)
+        return float(len(dataset) + noise)

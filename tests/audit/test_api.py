@@ -31,11 +31,10 @@ from dpassay.mechanisms.core.errors import (
     ParameterError,
     RelationError,
     ReleaseError,
-    ResultError,
     UnknownNameError,
 )
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
 
@@ -143,7 +142,7 @@ def test_several_bounds_share_the_significance():
     assert any(entry.what == "bounds" and "Bonferroni over 2" in entry.correction for entry in both.ledger)
 
 
-def test_p_value_bounds_and_curve_test_of_several_bounds_share_the_significance_alike():
+def test_p_value_bounds_and_curve_test_share_the_significance_alike():
     options = {"claim": PureDP(0.75), "trials": 1_000, "seed": 4}
     bounds = [ClopperPearson(threshold) for threshold in (0.999, 0.0)]
     alone = min(audit(Laplace(epsilon=1.0), bound=one, **options).p_value for one in bounds)
@@ -176,7 +175,7 @@ def test_a_fixed_threshold_without_learning_counts_every_trial():
     assert result.bound.n_trials == 20_000
 
 
-def test_delta_defaults_to_that_of_the_claim_and_is_asked_for_otherwise():
+def test_delta_defaults_to_that_of_the_claim_and_is_needed_otherwise():
     assert audit(Laplace(epsilon=1.0), trials=1_000, seed=0).delta == 0.0
     claim = ApproximateDP(1.0, 1e-3)
     assert audit(noisy_count, PAIR, claim=claim, trials=1_000, seed=0).delta == 1e-3
@@ -196,31 +195,21 @@ def test_a_claim_can_be_any_guarantee():
     assert result.verdict is Verdict.VIOLATION
 
 
-def test_json_round_trip_and_a_grid_of_counts():
-    for trials in (2_000, 2_500_000):
-        result = audit(Laplace(epsilon=1.0), trials=trials, seed=0)
-        again = AuditResult.from_json(result.to_json())
-        assert again.to_json() == result.to_json()
-        assert again.bound == result.bound
-        assert again.summary() == result.summary()
-    assert result.bound.epsilon > 0.985
+def test_scores_counted_on_a_grid_have_a_tight_bound_and_a_json_form():
+    result = audit(Laplace(epsilon=1.0), trials=2_500_000, seed=0)
+    again = AuditResult.from_json(result.to_json())
+    assert again == result
+    assert again.summary() == result.summary()
+    assert 0.985 < result.bound.epsilon <= 1.0
 
 
-def test_warnings_are_in_the_summary_the_evidence_and_the_json_form_and_may_be_missing_there():
+def test_warnings_are_in_summary_evidence_and_json():
     result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), warnings=("the trials lean on the weather.",))
     assert "warning     the trials lean on the weather." in result.summary()
     assert "warning     the trials lean on the weather." in result.evidence()
     assert AuditResult.from_json(result.to_json()) == result
     old = {key: value for key, value in result.to_dict().items() if key not in ("warnings", "sha256")}
     assert AuditResult.from_json(json.dumps(old | {"sha256": saved.digest(old)})).warnings == ()
-
-
-def test_from_json_refuses_what_it_cannot_read():
-    data = json.loads(audit(Laplace(epsilon=1.0), trials=100, seed=0).to_json())
-    with pytest.raises(ResultError, match=r"format must be 'dpassay\.audit-result', but is \"recipe\""):
-        AuditResult.from_json('{"format": "recipe"}')
-    with pytest.raises(ResultError, match="version must be 4, but is 99: a newer dpassay"):
-        AuditResult.from_json(json.dumps(data | {"version": 99}))
 
 
 def test_a_fresh_seed_is_drawn_and_recorded():
@@ -243,10 +232,7 @@ def never_works(dataset, rng):
         ({"trials": 0}, ParameterError, r"trials must be a whole number >= 1, .*but is 0"),
         ({"trials": 5}, ParameterError, "trials must be at least 10 per side, but is 5"),
         ({"confidence": 1.0}, ParameterError, r"confidence must lie strictly between 0 and 1, but is 1\.0"),
-        ({"confidence": 0}, ParameterError, "confidence must lie strictly between 0 and 1, but is 0"),
-        ({"confidence": math.nan}, ParameterError, "confidence .* NaN"),
         ({"delta": 1.0}, ParameterError, r"delta must lie in \[0, 1\), but is 1\.0"),
-        ({"delta": -0.1}, ParameterError, r"delta must lie in \[0, 1\), but is -0\.1"),
         ({"seed": -1}, ParameterError, "seed must be a whole number >= 0"),
         ({"attack": "likelyhood-ratio"}, UnknownNameError, "Did you mean 'likelihood-ratio'"),
         ({"bound": "clopper"}, UnknownNameError, "Did you mean 'clopper-pearson'"),
@@ -286,7 +272,7 @@ def test_wrong_mechanisms_are_named(mechanism, arguments, error, message):
         audit(mechanism, **{"trials": 200, "seed": 0} | arguments)
 
 
-def test_a_canary_in_the_place_of_a_pair_is_refused_with_how_it_becomes_one():
+def test_a_canary_in_the_place_of_a_pair_is_refused_with_advice():
     with pytest.raises(ParameterError, match=r"Make it a pair: Mislabelled\(record=2\)\.pair\(\(X, y\), learner\)"):
         audit(Laplace(epsilon=1.0), Mislabelled(record=2), trials=100, seed=0)
 
@@ -296,7 +282,7 @@ def test_a_claim_that_is_infinite_is_refused():
         audit(Gaussian(epsilon=1.0, delta=1e-5), trials=100, delta=0.0, seed=0)
 
 
-def test_unequal_outputs_between_the_sides_are_seen():
+def test_outputs_of_other_shapes_on_one_side_are_a_violation():
     def rows_leak(dataset, size, rng):
         return rng.laplace(size=(size, len(dataset)))
 

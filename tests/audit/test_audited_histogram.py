@@ -16,7 +16,7 @@ REMOVED = Neighbours(RECORDS[1:], RECORDS, "add_remove")
 
 
 @pytest.mark.parametrize("noise", [Laplace, Geometric])
-def test_a_moved_record_shows_epsilon_and_a_removed_one_half_of_it_under_the_same_noise(noise):
+def test_a_moved_record_costs_epsilon_and_a_removed_one_half_of_it(noise):
     moved = noise(1.0, query=BINS, n_queries=3, sensitivity=2, relation="replace_one")
     removed = noise(0.5, query=BINS, n_queries=3, sensitivity=1, relation="add_remove")
     for mechanism, pair, epsilon in ((moved, MOVED, 1.0), (removed, REMOVED, 0.5)):

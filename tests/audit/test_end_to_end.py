@@ -21,7 +21,7 @@ from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, FixedClopp
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Geometric, Laplace, Neighbours, PureDP, RandomizedResponse
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 REPEATS = pytest.mark.parametrize("repeats", [40, pytest.param(400, marks=pytest.mark.slow)])
 CONFIDENCE = 0.8

@@ -21,7 +21,7 @@ from dpassay.experiments.report.results.sweep import SweepResult, corrected
 from dpassay.mechanisms import Laplace, Neighbours, Outputs, PureDP
 from dpassay.mechanisms.broken.noise import LaplaceInverseScale
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 PAIR = Neighbours([1.0, 3.0], [1.0, 3.0, 1.0], "add_remove")
 OPTIONS = {"claim": PureDP(1.0), "trials": 100, "seed": 0, "bound": "clopper-pearson"}
@@ -37,14 +37,8 @@ ORDINARY = {
     "text": lambda rng: "yes" if rng.random() < 0.5 else "no",
     "none": lambda rng: None,
 }
-
-
-def raising(rng):
-    raise ValueError("too many")
-
-
 EXCEPTIONAL = {
-    "exception": raising,
+    "exception": lambda rng: int("too many"),  # raises ValueError
     "none": lambda rng: None,
     "shape": lambda rng: rng.normal(size=7),
     "nan": lambda rng: float("nan"),
@@ -52,20 +46,19 @@ EXCEPTIONAL = {
     "text": lambda rng: "leak",
 }
 FAST = {("array", "exception"), ("array", "none"), ("dict", "shape"), ("list", "row of nan"), ("none", "exception")}
-CASES = [  # each of them starts interpreters, which takes seconds
+CASES = [
     pytest.param(one, other, side, marks=() if side == 1 and (one, other) in FAST else pytest.mark.slow)
     for one, other, side in product(ORDINARY, EXCEPTIONAL, (0, 1))
     if (one, other) != ("none", "none")
 ]
 
 
-@pytest.mark.parametrize(("kind", "decides", "side"), CASES)
-def test_exceptional_outputs_of_one_side_are_a_violation_beside_outputs_of_every_kind(kind, decides, side):
-    longer = "decides" if side else "ordinary"  # a number here might be noise that was drawn before the runs
+@pytest.mark.parametrize(("ordinary", "exceptional", "side"), CASES)
+def test_exceptional_outputs_of_one_side_are_a_violation(ordinary, exceptional, side):
+    of_two, of_three = (ORDINARY[ordinary], EXCEPTIONAL[exceptional])[:: 1 if side else -1]
 
     def release(dataset, rng):
-        make = EXCEPTIONAL[decides] if (len(dataset) == 3) == (longer == "decides") else ORDINARY[kind]
-        return make(rng)
+        return of_two(rng) if len(dataset) == 2 else of_three(rng)
 
     result = audit(release, PAIR, **OPTIONS)
     assert result.verdict.value == "violation"
@@ -86,7 +79,7 @@ class Raising(Laplace):
         return None
 
 
-def test_events_that_a_mechanism_states_itself_are_a_violation_beside_vectors():
+def test_events_of_a_mechanism_are_a_violation_beside_vectors():
     result = audit(Raising(epsilon=1.0), **OPTIONS | {"claim": None})
     assert (result.verdict.value, result.event_rule) == ("violation", EventRule(("failed",), atoms=()))
 
@@ -108,17 +101,17 @@ def returns_none(dataset, rng):
 def test_they_are_violations_for_assert_private_and_for_the_command(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vectors.py").write_text(FILE)
-    found = {}
-    exec(FILE, found)
+    functions = {}
+    exec(FILE, functions)
     with pytest.raises(PrivacyViolation, match="event"):
-        assert_private(found[name], PAIR, **OPTIONS)
-    asked = (f"vectors.py:{name}", "--epsilon", "1", "--d0", "[1, 3]", "--d1", "[1, 3, 1]", "--trials", "100")
-    done = CliRunner().invoke(app, ["check", *asked, "--witness", "w.json"])
+        assert_private(functions[name], PAIR, **OPTIONS)
+    arguments = (f"vectors.py:{name}", "--epsilon", "1", "--d0", "[1, 3]", "--d1", "[1, 3, 1]", "--trials", "100")
+    done = CliRunner().invoke(app, ["check", *arguments, "--witness", "w.json"])
     assert done.exit_code == 1
     assert json.loads((tmp_path / "w.json").read_text())["counts"]["rule"]["atoms"] == []
 
 
-def test_where_no_ordinary_output_is_in_the_event_its_rule_is_the_labels_alone():
+def test_the_rule_of_an_event_without_ordinary_outputs_is_its_labels():
     class Events:
         def score(self, outputs):
             return np.where(outputs.events == "bad", 1.0, 0.0)
@@ -166,7 +159,7 @@ def test_words_that_fail_are_a_warning_in_the_table_and_in_the_evidence(name, mo
         assert "RuntimeError: a broken step" in shown
 
 
-def test_an_output_that_cannot_be_shown_says_why(monkeypatch):
+def test_an_output_without_a_text_has_the_reason_instead(monkeypatch):
     monkeypatch.setattr(kept, "text", broken)
     result = audit(LaplaceInverseScale(epsilon=0.5), **OPTIONS | {"claim": None, "trials": 2_000})
     assert result.verdict.value == "violation"

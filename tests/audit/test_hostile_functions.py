@@ -35,7 +35,7 @@ PAIR = Neighbours([1, 0], [1, 0, 1], "add_remove")
 
 
 def audited(function, **options):
-    given = {"trials": 60, "seed": 0, "bound": "clopper-pearson", "attack": "threshold"} | options
+    given = {"trials": 20, "seed": 0, "bound": "clopper-pearson", "attack": "threshold"} | options
     return audit(function, PAIR, claim=PureDP(1.0), **given)
 
 
@@ -58,7 +58,7 @@ def process():
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_as_before(case):
+def test_every_exit_is_an_outcome_or_a_named_error_and_changes_are_undone(case):
     before = process()
     if case.error is not None:
         with pytest.raises(case.error) as raised:
@@ -79,20 +79,20 @@ def test_every_way_of_leaving_is_an_outcome_or_a_named_error_and_the_process_is_
     assert process() == before
 
 
-@pytest.mark.parametrize(("patch", "after"), list(zip(PATCHES, cycle([0, 60]), strict=False)))
+@pytest.mark.parametrize(("patch", "after"), list(zip(PATCHES, cycle([0, 20]), strict=False)))
 def test_a_patched_name_of_a_module_is_put_back_and_named(patch, after):
-    """In the first runs, or in the trials: what the library then calls would break it."""
+    """In the first runs, of which there are 12, or in the trials: what the library then calls would break it."""
     module, name = PATCHES[patch]
     before = getattr(module, name)
     try:
         result = audited(patching(module, name, after=after))
-        said = " ".join(result.warnings)
+        message = " ".join(result.warnings)
     except DpassayError as error:
-        said = " ".join([str(error), *getattr(error, "__notes__", ())])
+        message = " ".join([str(error), *getattr(error, "__notes__", ())])
     finally:
         left, module.__dict__[name] = getattr(module, name), before
     assert left is before
-    assert patch in said
+    assert patch in message
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,18 @@ def test_what_is_taken_out_of_sys_modules_is_put_back_and_named(function, names)
     assert all(name in " ".join(result.warnings) for name in names)
 
 
-def test_changes_and_global_randomness_are_the_same_in_workers_and_repeat_with_the_seed():
-    for function in (to_another_directory, from_global_numpy):
-        here = audited(function).to_json()
-        assert audited(function).to_json() == here
-        assert audited(function, n_jobs=2).to_json() == here
-        assert audited(function, seed=1).to_json() != here
+def test_changes_and_global_randomness_repeat_with_the_seed_and_in_workers():
+    def changing(dataset, rng):
+        return to_another_directory(dataset, rng) + from_global_numpy(dataset, rng)
+
+    serial = audited(changing).to_json()
+    assert audited(changing).to_json() == serial
+    assert audited(changing, n_jobs=2).to_json() == serial
+    assert audited(changing, seed=1).to_json() != serial
 
 
 @pytest.mark.parametrize("swallows", [True, False])
-def test_a_real_interrupt_ends_the_audit_even_where_the_function_swallows_it(swallows):
+def test_a_real_interrupt_ends_an_audit_even_if_the_function_catches_it(swallows):
     runs, under_way = iter(range(10_000)), threading.Event()
 
     def slow(dataset, rng):
@@ -159,15 +161,15 @@ def test_what_another_alarm_raises_gets_through():
 
 
 def test_a_worker_that_dies_is_an_error_with_the_name_of_the_function():
-    here = os.getpid()
+    parent = os.getpid()
 
     def dying(dataset, rng):
-        if os.getpid() != here:
+        if os.getpid() != parent:
             os._exit(3)
         return noisy(dataset, rng)
 
     def crashing(dataset, rng):
-        if os.getpid() != here:
+        if os.getpid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
         return noisy(dataset, rng)
 
@@ -188,7 +190,7 @@ def test_a_function_that_cannot_be_sent_to_workers_is_named():
         audited(holding, n_jobs=2)
 
 
-class Foreign(FunctionMechanism.__mro__[1]):  # a Mechanism of somebody else
+class Foreign(FunctionMechanism.__mro__[1]):  # a mechanism of a user
     relation = PAIR.relation
 
     def release(self, dataset, size, rng):
@@ -204,7 +206,7 @@ class Foreign(FunctionMechanism.__mro__[1]):  # a Mechanism of somebody else
         return self
 
 
-def test_a_mechanism_of_somebody_else_is_guarded_too():
+def test_mechanisms_of_users_are_guarded_too():
     assert Foreign.__mro__[1] is Mechanism
     with pytest.raises(ReleaseError, match="raised GeneratorExit in release"):
         audit(Foreign(), trials=60, seed=0)

@@ -27,7 +27,7 @@ def raising(limit, side):
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_an_exception_on_one_side_is_an_outcome_there(side):
+def test_an_exception_on_one_side_is_an_outcome(side):
     result = audit(raising(1.0, side), PAIR, **OPTIONS)
     assert list(result.events) == ["raised ValueError: too large"]
     counts = result.events["raised ValueError: too large"]
@@ -37,14 +37,14 @@ def test_an_exception_on_one_side_is_an_outcome_there(side):
     assert any("each run is a separate call" in note for note in result.notes)
 
 
-def test_a_function_that_does_not_raise_is_left_alone():
+def test_a_function_that_does_not_raise_keeps_its_style():
     result = audit(raising(1_000.0, 1), PAIR, **OPTIONS)
     assert (result.verdict.value, result.events) == ("consistent", {})
-    assert not any("a call of its own" in note for note in result.notes)
+    assert not any("separate call" in note for note in result.notes)
     assert "audits" not in {entry.what for entry in result.ledger}
 
 
-def test_a_rare_exception_in_the_trials_makes_all_of_them_anew_at_what_is_left_of_the_significance(tmp_path):
+def test_a_rare_exception_repeats_all_trials_at_the_rest_of_the_level(tmp_path):
     """On two workers, from the store, and on one: the same."""
     limit = 5.5  # 2 of 1,000 runs: none of the first ones
     result = audit(raising(limit, 1), PAIR, **OPTIONS, n_jobs=2, store=tmp_path)

@@ -7,7 +7,7 @@ from dpassay.attacks.distinguishing import Classifier, Portfolio
 from dpassay.audit import audit
 from dpassay.mechanisms import PureDP
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 
 QUICK = Portfolio(classifier=Classifier(model="logistic"))
@@ -22,8 +22,8 @@ def audited(make, broken, seed, trials, attack):
 def wrong(make, seeds, trials, attack="auto"):
     """What came out otherwise than it must."""
     right = {True: "violation", False: "consistent"}
-    found = {(seed, broken): audited(make, broken, seed, trials, attack) for seed in seeds for broken in right}
-    return {key: verdict for key, verdict in found.items() if verdict != right[key[1]]}
+    verdicts = {(seed, broken): audited(make, broken, seed, trials, attack) for seed in seeds for broken in right}
+    return {key: verdict for key, verdict in verdicts.items() if verdict != right[key[1]]}
 
 
 @pytest.mark.parametrize("make", TWINS, ids=lambda make: make.__name__)
@@ -37,5 +37,5 @@ def test_the_same_over_twenty_seeds(make):
     assert not wrong(make, range(20), 1_000)
 
 
-def test_there_are_twenty_pairs_and_more():
+def test_there_are_at_least_twenty_pairs():
     assert len({make.__name__ for make in TWINS}) == len(TWINS) >= 20

@@ -21,8 +21,6 @@ from tests.mechanisms import (
     claims_composed,
     claims_counts,
     claims_deniability,
-    claims_federated,
-    claims_fine_tuning,
     claims_histogram_tables,
     claims_laws as laws,
     claims_release,
@@ -30,13 +28,15 @@ from tests.mechanisms import (
     claims_statistics,
     claims_synthesis,
     claims_tables,
-    claims_text,
     claims_top_down,
     claims_tuning,
-    claims_votes,
     claims_weights,
     sparse_vector_laws,
 )
+from tests.mechanisms.learning import claims_fine_tuning
+from tests.mechanisms.learning.federated import claims_federated
+from tests.mechanisms.learning.ngrams import claims_text
+from tests.mechanisms.learning.pate import claims_votes
 
 from dpassay.mechanisms.accounting import (
     ApproximateDP,

@@ -96,7 +96,6 @@ class Linkability(Disclosure):
             )
 
     def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Return a mask of the people who are linked, and to no bystander."""
         linked = np.zeros(len(scene.people), dtype=np.bool_)
         others = self._near_any(released, scene.bystanders)
         sides = (self._near(names, released, scene.people) for names in (self.first, self.second))
@@ -170,7 +169,6 @@ class AttributeDisclosure(Disclosure):
             raise ParameterError(argument="secret", value=self.secret, allowed="have two values or more")
 
     def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Return a mask of the people whose value is guessed from the table."""
         if self.attack is None:
             return self._close(self._nearest(released, scene.people), scene.people)
         return self._by(self.attack, self._people(released), scene)

@@ -174,11 +174,9 @@ class SinglingOut(Disclosure):
             )
 
     def correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Return a mask of the people whom a description from the table matches, and no bystander."""
         return _singled_out(self.predicates(released, rng), scene)
 
     def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
-        """Return a mask of the people whom a random description matches, and no bystander."""
         return _singled_out(self.random_predicates(rng), scene)
 
     def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:

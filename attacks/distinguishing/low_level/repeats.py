@@ -61,13 +61,10 @@ class Repeats:
 
     def levels(self, rows: Floats) -> Levels:
         """Return the level of the value, if frequent in the pilot, else the class of its counts."""
-        return self._levels(rows, None)
+        return self.levels_left_out(rows, None)
 
-    def levels_left_out(self, rows: Floats, sides: Ints) -> Levels:
-        """Return the levels of rows of the pilot, each computed without that row: the level of a fresh row."""
-        return self._levels(rows, sides)
-
-    def _levels(self, rows: Floats, sides: Ints | None) -> Levels:
+    def levels_left_out(self, rows: Floats, sides: Ints | None) -> Levels:
+        """Return the levels of pilot rows of these sides, each without that row: the level of a fresh row."""
         row_keys = _keys(rows, self.coordinate)
         index = np.searchsorted(self.keys, row_keys).clip(max=len(self.keys) - 1)
         counts = np.where(self.keys[index] == row_keys, self.counts[:, index], 0)

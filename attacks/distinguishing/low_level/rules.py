@@ -132,7 +132,6 @@ class RowStatistic:
         return cls(name, edges)
 
     def levels(self, rows: Floats) -> Levels:
-        """Return the bin of the statistic."""
         return np.searchsorted(self.edges, STATISTICS[self.name][0](rows), side="right").astype(np.int64)
 
     def describe(self, level: int) -> str:

@@ -67,7 +67,6 @@ class _Levels:
 
     @classmethod
     def of(cls, levels: Levels, sides: Ints, scores: Floats) -> _Levels:
-        """Return the levels of `(n,)` outputs with these levels, sides and log odds."""
         n_in = int(np.count_nonzero(sides))
         prior = math.log(max(n_in, 1) / max(len(sides) - n_in, 1))
         known, index = np.unique(levels, return_inverse=True)

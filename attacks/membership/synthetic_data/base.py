@@ -96,7 +96,6 @@ class LearnedAttack(TableAttack):
         """Return the features of a table; they may depend on target, pilot tables and `rng`."""
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the log odds learned from pilot tables of both sides."""
         self.check(target)
         tables0, tables1 = (tables_of(pilot, target.neighbours) for pilot in (pilot0, pilot1))
         features = self.features(target, tables0, tables1, rng)

@@ -195,15 +195,11 @@ def _log_odds(tables: Tables, records: Tables, known: Known) -> Floats:
     penalty[0, 0] = 0.0
     share = len(known_rows) / tables.shape[1]
     for _ in range(NEWTON_STEPS):
-        p_synthetic, p_known = (
-            _sigmoid(np.einsum("srp,sp->sr", synthetic_rows, weights)),
-            _sigmoid(weights @ known_rows.T),
-        )
-        gradient = (
-            share * np.einsum("sr,srp->sp", 1.0 - p_synthetic, synthetic_rows)
-            - p_known @ known_rows
-            - weights @ penalty
-        )
+        p_synthetic = _sigmoid(np.einsum("srp,sp->sr", synthetic_rows, weights))
+        p_known = _sigmoid(weights @ known_rows.T)
+        gradient = share * np.einsum("sr,srp->sp", 1.0 - p_synthetic, synthetic_rows)
+        gradient -= p_known @ known_rows
+        gradient -= weights @ penalty
         hessian = share * np.einsum(
             "sr,srp,srq->spq", p_synthetic * (1.0 - p_synthetic), synthetic_rows, synthetic_rows, optimize=True
         )

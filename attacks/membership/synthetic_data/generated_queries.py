@@ -70,7 +70,6 @@ class GeneratedQueries(LearnedAttack):
             whole(1, orders=order)
 
     def features(self, target: Target, tables0: Tables, tables1: Tables, rng: np.random.Generator) -> AgreementCounts:
-        """Return counts for each record in which the sides differ."""
         only0, only1 = differing(target.neighbours)
         queries = draw_queries(only1.shape[1], self.n_queries, self.orders, rng)
         return AgreementCounts.of_records(np.concatenate([only1, only0]), (tables0, tables1), queries)

@@ -77,7 +77,6 @@ class Statistics:
         return cls(KINDS[:-1] if name == "all" else (name,), levels)
 
     def of(self, tables: Tables) -> Floats:
-        """Return features, `(size, n_features)`."""
         return np.concatenate([getattr(self, f"_{kind}")(tables) for kind in self.kinds], axis=1)
 
     def _naive(self, tables: Tables) -> Floats:
@@ -135,16 +134,12 @@ class GroundhogMembership(MembershipAttack):
     """
 
     name: ClassVar[str] = "groundhog"
+    minimum_references = 2
     learns_each_record: ClassVar[bool] = True
 
     ridge: Positive = 1.0
 
-    @property
-    def minimum_references(self) -> int:
-        return 2
-
     def scores_of(self, shadows: Shadows) -> Floats:
-        """Return scores, `(n_models, n_records)`."""
         if shadows.summaries is None:
             raise AttackError(
                 "attack 'groundhog' reads summary statistics of synthetic tables, but these shadows have none. Make "

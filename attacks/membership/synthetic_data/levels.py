@@ -34,7 +34,8 @@ class Levels:
     def learn(cls, *tables: Tables) -> Levels:
         """Learn the levels of `(..., d)` tables, pooled; bins contain about equally many values each."""
         rows = [table.reshape(-1, table.shape[-1]) for table in tables]
-        rows = [part if len(part) <= SAMPLED else part[_spread_out(len(part))] for part in rows]
+        pattern = np.arange(SAMPLED) * 2_654_435_761  # unrelated to the order of the rows
+        rows = [part if len(part) <= SAMPLED else part[pattern % len(part)] for part in rows]
         columns = [np.concatenate([part[:, j] for part in rows]) for j in range(rows[0].shape[1])]
         distinct = [np.unique(column) for column in columns]
         binned = tuple(len(values) > MOST_LEVELS for values in distinct)
@@ -63,11 +64,6 @@ class Levels:
         starts = self.starts[column]
         upper = int(np.searchsorted(starts, value, side="right"))
         return float(starts[upper - 1]), float(np.nextafter(starts[upper], -np.inf)) if upper < len(starts) else np.inf
-
-
-def _spread_out(n: int) -> Ints:
-    """Return indices of `SAMPLED` rows among `n`, in a pattern unrelated to the order of the rows."""
-    return np.arange(SAMPLED) * 2_654_435_761 % n
 
 
 def _bins(column: Floats) -> Floats:

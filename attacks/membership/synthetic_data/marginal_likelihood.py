@@ -81,13 +81,8 @@ class MarginalLikelihood(TableAttack):
         return False
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer with the normal laws of both sides."""
         self.check(target)
-        if min(len(pilot0), len(pilot1)) < self.minimum_pilot:
-            raise AttackError(
-                f"the marginal-likelihood attack needs at least {self.minimum_pilot} ordinary pilot tables per side, "
-                f"but got {len(pilot0)} and {len(pilot1)}. Raise trials."
-            )
+        self._check_pilot(pilot0, pilot1)
         tables = [tables_of(pilot, target.neighbours) for pilot in (pilot0, pilot1)]
         only0, only1 = differing(target.neighbours)
         counts = AgreementCounts.of_records(np.concatenate([only1, only0]), tables, self._queries(only1.shape[1]))

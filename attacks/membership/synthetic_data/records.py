@@ -195,7 +195,6 @@ class ClosestRecord(RecordAttack):
     score: Annotated[str, one_of_names(*SCORES)] = "distance"
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """Return scores, `(size, k)`."""
         distance = nearest(known.squared_distances(tables, records), self.neighbour)
         if self.score == "exponential":
             return np.exp(-distance)
@@ -230,7 +229,6 @@ class Neighbourhood(RecordAttack):
     radius: Positive | None = None
 
     def signals(self, tables: Tables, records: Tables, known: Known) -> Floats:
-        """Return shares, `(size, k)`."""
         within = known.squared_distances(tables, records) <= self._squared_radius(tables, known)
         return np.asarray(within.mean(axis=1))
 

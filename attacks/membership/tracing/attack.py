@@ -78,7 +78,6 @@ class Tracing(Attack):
             )
 
     def fit(self, target: Target, pilot0: Outputs, pilot1: Outputs, rng: np.random.Generator) -> Scorer:
-        """Return the scorer; the pilot outputs are not used."""
         self.check(target)
         study = target.neighbours.d1
         return TracingScorer(self._statistic(target), study.frequencies, study.person)

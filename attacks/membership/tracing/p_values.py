@@ -101,18 +101,14 @@ def _convolved(jumps: Ints, p: Floats, n_cells: int) -> tuple[Floats, float, flo
         recentring = round(total) - recentred
         recentred += recentring
         next_mass[:] = 0.0
-        mass_above += _move(next_mass, mass, 1.0 - share, -recentring) + _move(
-            next_mass, mass, share, jump - recentring
-        )
+        moves = ((1.0 - share, -recentring), (share, jump - recentring))
+        mass_above += sum(_move(next_mass, mass, *move) for move in moves)
         mass, next_mass = next_mass, mass
     return mass, mass_above, recentred - total - origin
 
 
 def _move(into: Floats, mass: Floats, share: float, cells: int) -> float:
-    """Add a share of `mass`, moved up by `cells`, to `into`; return the mass above.
-
-    Mass below stays in the lowest cell.
-    """
+    """Add a share of `mass`, moved up by `cells`, to `into`; return the mass above. Mass below stays in the lowest."""
     n = len(mass)
     cells = max(-n, min(n, cells))
     if cells >= 0:
@@ -139,10 +135,8 @@ def empirical(scores: ArrayLike, reference: ArrayLike) -> Floats:
             f"below 1/{len(reference_scores) + 1}. Give {FEWEST} or more, and 999 for a p-value of 0.001.",
             argument="reference",
         )
-    n_as_high = len(reference_scores) - np.searchsorted(
-        reference_scores, np.asarray(scores, dtype=np.float64), side="left"
-    )
-    return np.asarray((1.0 + n_as_high) / (1.0 + len(reference_scores)))
+    n_below = np.searchsorted(reference_scores, np.asarray(scores, dtype=np.float64), side="left")
+    return np.asarray((1.0 + len(reference_scores) - n_below) / (1.0 + len(reference_scores)))
 
 
 def _standard(scores: ArrayLike, linear: Linear, frequencies: Floats) -> Floats:

@@ -40,11 +40,9 @@ def expected_z(
     """
     v, varies = _variances(frequencies, n_records, standard_deviation)
     spread = v / n_records + standard_deviation**2
-    w = (
-        1.0 / spread
-        if weights is None
-        else np.broadcast_to(np.asarray(weights, dtype=np.float64), varies.shape)[varies]
-    )
+    w = 1.0 / spread
+    if weights is not None:
+        w = np.broadcast_to(np.asarray(weights, dtype=np.float64), varies.shape)[varies]
     return float((w * v).sum() / n_records / math.sqrt(float((w * w * v * spread).sum())))
 
 

@@ -133,14 +133,14 @@ class Decoder(Reconstructor):
     def _decode_covered(self, queries: Floats, answers: Floats) -> DecodedAnswers:
         """Decode the records that some query counts; nothing is known of the others."""
         covered: Bools = np.asarray(queries.any(axis=0))
-        n_runs, n = len(answers), queries.shape[1]
-        values = np.tile(self._unasked(n), (n_runs, 1))
+        n = queries.shape[1]
+        values = np.tile(self._unasked(n), (len(answers), 1))
         if not covered.any():
-            note = "no query counts any record: nothing is known"
-            return DecodedAnswers(values, (DecodingStatus.SEVERAL,) * n_runs, (note,) * n_runs)
-        decoded = self._only(covered)._decode(queries[:, covered], answers)
+            return everywhere(values, DecodingStatus.SEVERAL, "no query counts any record: nothing is known")
+        decoded, note = self._only(covered)._decode(queries[:, covered], answers), about(queries)
         values[:, covered] = np.clip(decoded.values, 0.0, 1.0)
-        return _noted(replace(decoded, values=values), about(queries))
+        notes = tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes)
+        return replace(decoded, values=values, notes=notes)
 
     def _unasked(self, n: int) -> Floats:
         """Return the values `(n,)` of records that no query counts."""
@@ -244,11 +244,9 @@ def about(queries: Floats) -> str:
     rank = int(np.linalg.matrix_rank(queries.T @ queries, hermitian=True))
     if rank == n:
         return ""
-    fixing, combinations = (
-        "1 query fixes" if m == 1 else f"{plural(m, 'query', 'queries')} fix",
-        f"{rank} combination{'s' * (rank != 1)}",
-    )
-    notes = [f"{fixing} {combinations} of {plural(n, 'bit')}: even exact answers may fit several columns"]
+    fixing = "1 query fixes" if m == 1 else f"{plural(m, 'query', 'queries')} fix"
+    combinations = f"{plural(rank, 'combination')} of {plural(n, 'bit')}"
+    notes = [f"{fixing} {combinations}: even exact answers may fit several columns"]
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
         notes.append(f"no query counts record {shown}, of which nothing is known")
@@ -264,10 +262,6 @@ def stacked(runs: list[tuple[Floats, DecodingStatus, str]]) -> DecodedAnswers:
     """Return a `DecodedAnswers` of runs that were decoded one by one."""
     values, status, notes = zip(*runs, strict=True)
     return DecodedAnswers(np.stack(values), tuple(status), tuple(notes))
-
-
-def _noted(decoded: DecodedAnswers, note: str) -> DecodedAnswers:
-    return replace(decoded, notes=tuple("; ".join(filter(None, (run_note, note))) for run_note in decoded.notes))
 
 
 def _joined(parts: list[tuple[Ints, DecodedAnswers]], n_runs: int) -> DecodedAnswers:

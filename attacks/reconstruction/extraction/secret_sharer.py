@@ -27,11 +27,12 @@ from ....mechanisms.core.base import Outputs
 from ....mechanisms.core.constraints import NonNegative, Positive
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.validation import positive, whole
+from ....mechanisms.core.root_finding import bisect
+from ....mechanisms.core.validation import whole
 from ....mechanisms.learning.ngrams.alphabet import Alphabet
 from ....mechanisms.learning.ngrams.model import NGramModel
 from ....mechanisms.learning.ngrams.ngram_counts import NGramCounts
-from ..base import Guesser, OneOf, Reconstructor, SecretTarget
+from ..base import Guesser, Reconstructor, SecretTarget, record_secret
 
 
 def exposure_of_rank(rank: ArrayLike, size: int) -> Floats:
@@ -148,15 +149,11 @@ def most_often_first(guarantee: Guarantee, size: int) -> float:
         True
     """
     whole(2, size=size)
-    positive(size=size)
-    low, high = 1.0 / size, 1.0
-    for _ in range(60):  # 1 - f((1 - gamma) / (size - 1)) - gamma falls in gamma
-        middle = 0.5 * (low + high)
-        if 1.0 - float(guarantee.tradeoff((1.0 - middle) / (size - 1))) > middle:
-            low = middle
-        else:
-            high = middle
-    return high
+
+    def too_large(gamma: float) -> bool:
+        return 1.0 - float(guarantee.tradeoff((1.0 - gamma) / (size - 1))) <= gamma
+
+    return bisect(too_large, 1.0 / size, 1.0, steps=60)[1]
 
 
 @dataclass(frozen=True)
@@ -176,6 +173,7 @@ class SecretSharer(Reconstructor):
         AttackError: a mechanism other than `NGramCounts`, or a secret other than the text of one known record.
 
     Example:
+        >>> from dpassay.attacks.reconstruction import OneOf
         >>> secret = OneOf.in_record(["abab", ""], 1, ["aaaa", "bbbb"])
         >>> target = SecretTarget(NGramCounts(50.0, n=2, contribution=3), secret)
         >>> guesser = SecretSharer().fit(target, np.random.default_rng(0))
@@ -188,27 +186,21 @@ class SecretSharer(Reconstructor):
     least: NonNegative = 0.0
 
     def check(self, target: SecretTarget) -> None:
-        """Raise `AttackError` if there is no language model, or no text to guess."""
         if not isinstance(target.mechanism, NGramCounts):
             raise AttackError(
                 "the secret-sharer attack reads the counts of n-grams that NGramCounts releases, but the mechanism is "
                 f"{type(target.mechanism).__name__}."
             )
-        if not isinstance(target.secret, OneOf) or target.secret.record is None:
-            raise AttackError(
-                "the secret-sharer attack guesses the text of one known record, but the secret is "
-                f"{type(target.secret).__name__}. Build it with OneOf.in_record(texts, record, candidates)."
-            )
+        record_secret(target, "the secret-sharer attack")
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """Return the guesser; no runs are made."""
         return self.ranker(target)
 
     def ranker(self, target: SecretTarget) -> Ranker:
         """Return the ranker of the candidates, whose `guess` is the best candidate."""
         self.check(target)
         mechanism: Any = target.mechanism
-        secret: Any = target.secret
+        secret = record_secret(target, "the secret-sharer attack")
         texts = tuple(str(candidate[secret.record]) for candidate in secret.candidates)
         alphabet = Alphabet(mechanism.alphabet)
         if not all(alphabet.encode([text]).lengths[0] for text in texts):
@@ -218,7 +210,7 @@ class SecretSharer(Reconstructor):
 
 @dataclass(frozen=True, eq=False)
 class Ranker:
-    """Log probability of each candidate under the model of each run."""
+    """Guesser of the first of the candidates with the highest probability under the model of each run."""
 
     alphabet: Alphabet
     n: int
@@ -232,7 +224,6 @@ class Ranker:
         return NGramModel.from_counts(outputs.values, self.n, self.alphabet, **options).log_probability(self.texts)
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return the first of the candidates with the highest probability, `(size,)`."""
         return np.asarray(self.scores(outputs).argmax(axis=1))
 
 
@@ -258,8 +249,7 @@ def canary_ranks(
         AttackError: another kind of target, or candidates that are not equally probable.
     """
     whole(1, n_rounds=n_rounds)
-    ranker, secret = (attack or SecretSharer()).ranker(target), target.secret
-    assert isinstance(secret, OneOf)
+    ranker, secret = (attack or SecretSharer()).ranker(target), record_secret(target, "the secret-sharer attack")
     if not secret.is_uniform:
         raise AttackError("ranks are compared with r / k, which needs candidates that are equally probable.")
     all_ranks = []

@@ -127,8 +127,7 @@ def _feasible(encoding: Encoding, extra: list[ConstraintRow], deadline: Deadline
     """Return True if a block meets the rows, False if none does; None if time ran out."""
     rows = encoding.rows.copy()
     rows.add(*extra)
-    status = rows.solve(deadline=deadline).status
-    return {SolverStatus.FOUND: True, SolverStatus.INFEASIBLE: False, SolverStatus.TIME_LIMIT: None}[status]
+    return rows.solve(deadline=deadline).feasible
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,9 +94,12 @@ class _Encoder:
             self._bound_size(cell)
         for cell in self.published.cells:
             if cell.value is not None and isinstance(cell.statistic, GroupShare):
-                self._share(cell, cell.statistic, cell.value)
+                members = self.members[cell.statistic.people]
+                hundred = np.full(len(members), 100, dtype=np.int64)
+                self._between(members, hundred, self.members[cell.statistic.of_group], cell, cell.value)
             elif cell.value is not None and isinstance(cell.statistic, MeanAge):
-                self._mean(cell.statistic, cell.value)
+                members = self.members[cell.statistic.people]
+                self._between(members, self.ages[members], members, cell, cell.value)
         for cell in self.published.cells:
             if cell.value is not None and isinstance(cell.statistic, MedianAge):
                 self._median(cell, cell.statistic, cell.value, deadline)
@@ -152,15 +155,6 @@ class _Encoder:
             end = Fraction(end)
             exact = sign * (weights[columns] * end.denominator - inside * end.numerator)
             self.rows.add(row(columns, exact, low=0.0 if closed else 1.0))
-
-    def _mean(self, cell: MeanAge, value: float) -> None:
-        members = self.members[cell.people]
-        self._between(members, self.ages[members], members, PublishedCell(cell, value), value)
-
-    def _share(self, cell: PublishedCell, share: GroupShare, value: float) -> None:
-        members = self.members[share.people]
-        hundred = np.full(len(members), 100, dtype=np.int64)
-        self._between(members, hundred, self.members[share.of_group], cell, value)
 
     def _median(self, cell: PublishedCell, median: MedianAge, value: float, deadline: Deadline | None) -> None:
         members = self.members[median.people]

@@ -40,6 +40,11 @@ class Answer:
     columns: Ints | None = None
     objective: float = float("nan")
 
+    @property
+    def feasible(self) -> bool | None:
+        """True if a solution exists, False if none does; None if time ran out."""
+        return None if self.status is SolverStatus.TIME_LIMIT else self.status is SolverStatus.FOUND
+
 
 @dataclass(frozen=True, eq=False)
 class ConstraintRow:

@@ -136,15 +136,12 @@ class PublishedTables:
             i for i, s in enumerate(statistics) if not isinstance(s, GroupCount) and s.rounding.rule == "unknown"
         ]
         rules = ("half-up", "half-down") if unknown else ()
-        alternatives = tuple(
-            replace(self.tables, statistics=tuple(_rounded_by(rule, statistics[i]) for i in unknown)) for rule in rules
-        )
+        rounded = [
+            tuple(replace(statistics[i], rounding=replace(statistics[i].rounding, rule=rule)) for i in unknown)
+            for rule in rules
+        ]
+        alternatives = tuple(replace(self.tables, statistics=of_rule) for of_rule in rounded)
         return np.array(unknown, dtype=np.intp), alternatives
-
-
-def _rounded_by(rule: str, statistic: Any) -> TableStatistic:
-    rounded: TableStatistic = replace(statistic, rounding=replace(statistic.rounding, rule=rule))
-    return rounded
 
 
 def _check(cell: PublishedCell, tables: TableSet) -> None:

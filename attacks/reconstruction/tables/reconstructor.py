@@ -13,10 +13,10 @@ from ....mechanisms.core.constraints import Positive, at_least
 from ....mechanisms.core.errors import AttackError
 from ....mechanisms.query_release.tables.noisy import NoisyTables
 from ....mechanisms.query_release.tables.swapped import SwappedTables
-from ..base import Guesser, OneOf, Reconstructor, SecretTarget
+from ..base import Guesser, OneOf, Reconstructor, SecretTarget, record_secret
 from .decoding import Distinct, residual_rows
 from .encoding import encode
-from .integer_programme import Deadline, Rows, SolverStatus, row
+from .integer_programme import Deadline, SolverStatus, row
 from .published import PublishedTables
 
 LEAST = 1e-2
@@ -52,17 +52,13 @@ class TablesReconstructor(Reconstructor):
     seconds: Positive = 10.0
 
     def check(self, target: SecretTarget) -> None:
-        """Raise `AttackError` if the tables or the person are missing."""
         if not isinstance(target.mechanism, (NoisyTables, SwappedTables)):
             raise AttackError(
                 "the attack on published tables needs noisy-tables or swapped-tables, but the mechanism is "
                 f"{type(target.mechanism).__name__}. Take another attack."
             )
-        if not isinstance(target.secret, OneOf) or (target.secret.record is None and not self.others_known):
-            raise AttackError(
-                "the attack on published tables guesses one person, but the secret is not a record with candidates. "
-                "Give OneOf.in_record(block, record, people)."
-            )
+        if not (self.others_known and isinstance(target.secret, OneOf)):
+            record_secret(target, "the attack on published tables")
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
         """Return the guesser; for swapped tables, the mechanism is run on each candidate."""
@@ -85,7 +81,6 @@ class _Nearest:
     tables: Floats
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return indices of candidates, `(size,)`."""
         values = outputs.values.reshape(len(outputs), -1)
         distances = np.stack([np.abs(values - candidate).sum(axis=1) for candidate in self.tables], axis=1)
         return np.asarray(np.round(distances, 6).argmin(axis=1))
@@ -99,7 +94,6 @@ class _Discriminant:
     offsets: Floats
 
     def guess(self, outputs: Outputs) -> Ints:
-        """Return indices of candidates, `(size,)`."""
         return np.asarray((outputs.values @ self.weights + self.offsets).argmax(axis=1))
 
 
@@ -137,7 +131,9 @@ class _Programme:
             rows, objective = residual_rows(distinct, value, self.n_people)
             columns = distinct.of_type[self.types]
         else:
-            rows, objective, columns = self._exact(value), np.zeros(0), self.types
+            published = PublishedTables(self.mechanism.tables, tuple(value), n_people=self.n_people)
+            rows = encode(published, deadline=Deadline(self.seconds)).rows
+            objective, columns = np.zeros(0), self.types
         binaries = rows.new(len(self.types), 1.0)
         rows.add(row(binaries, 1.0, 1.0, 1.0))
         for column, binary in zip(columns, binaries, strict=True):
@@ -149,9 +145,3 @@ class _Programme:
         if answer.columns is None or answer.status is not SolverStatus.FOUND:
             return -1
         return int(answer.columns[binaries].argmax())
-
-    def _exact(self, value: Floats) -> Rows:
-        tables = self.mechanism.tables
-        return encode(
-            PublishedTables(tables, tuple(value), n_people=self.n_people), deadline=Deadline(self.seconds)
-        ).rows

@@ -239,5 +239,5 @@ def _contradict(
     if not cells:
         return False
     rows = encode(published.keeping(cells), deadline=deadline, bound=bound).rows
-    status = rows.solve(deadline=deadline).status
-    return {SolverStatus.FOUND: False, SolverStatus.INFEASIBLE: True, SolverStatus.TIME_LIMIT: None}[status]
+    feasible = rows.solve(deadline=deadline).feasible
+    return None if feasible is None else not feasible

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ....mechanisms.core.arrays import Bools, Floats
-from ....mechanisms.core.constraints import PositiveInt, check_fields, one_of_names
+from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields, one_of_names
 from ....mechanisms.core.errors import ParameterError
-from ....mechanisms.core.validation import positive
 from ....mechanisms.learning.models.base import Model
 from ....mechanisms.learning.models.trained import TrainedModels
 
@@ -177,16 +176,13 @@ class GradientMatching:
     mean: Any = 0.0
     sd: Any = 1.0
     distance: Annotated[str, one_of_names("squared", "cosine")] = "squared"
-    noise_sd: float | None = None
-    clip_norm: float | None = None
+    noise_sd: Positive | None = None
+    clip_norm: Positive | None = None
     restarts: PositiveInt = 4
     iterations: PositiveInt = 500
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in ("noise_sd", "clip_norm"):
-            if getattr(self, name) is not None:
-                positive(**{name: getattr(self, name)})
         if self.distance == "cosine" and self.noise_sd is not None:
             raise ParameterError(
                 f"noise_sd is {self.noise_sd:g}, but the distance 'cosine' is not a likelihood, and has no prior. Use "

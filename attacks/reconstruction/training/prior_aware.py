@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
@@ -34,11 +34,11 @@ from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.errors import AttackError, ParameterError
 from ....mechanisms.core.validation import non_negative, whole
 from ....mechanisms.learning.base import TrainingData
+from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients
+from ....mechanisms.learning.dp_sgd.catalogue import samplings
+from ...distinguishing.canary_attacks import trainer_of
 from ...distinguishing.gradient_product import log_ratio, noisy_steps
-from ..base import Guesser, OneOf, Reconstructor, SecretTarget
-
-if TYPE_CHECKING:
-    from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients
+from ..base import Guesser, OneOf, Reconstructor, SecretTarget, record_secret
 
 SAMPLINGS = {"full-batch": "_steps", "poisson": "_steps", "fixed-size": "_exchanged", "shuffled": "_epochs"}
 """Sampling -> method that adds up its steps."""
@@ -78,13 +78,8 @@ class PriorAware(Reconstructor):
     score: Annotated[str, one_of_names("likelihood", "product")] = "likelihood"
 
     def check(self, target: SecretTarget) -> None:
-        """Raise `AttackError` if the attack cannot be used."""
-        learner, secret = self._learner(target), target.secret
-        if not isinstance(secret, OneOf) or secret.record is None:
-            raise AttackError(
-                "the prior-aware attack guesses one of several candidates for a known record. Give the secret as "
-                "OneOf.in_record(dataset, record, values)."
-            )
+        learner = self._learner(target)
+        record_secret(target, "the prior-aware attack")
         if not learner.noise_multiplier:
             raise AttackError(
                 "noise_multiplier is 0: steps without noise have no likelihood. Add noise, or recover the "
@@ -97,20 +92,13 @@ class PriorAware(Reconstructor):
             )
 
     def fit(self, target: SecretTarget, rng: np.random.Generator) -> Guesser:
-        """Return the guesser; no runs are made."""
         self.check(target)
-        assert isinstance(target.secret, OneOf)
-        return PriorAwareGuesser(self._learner(target), target.secret, self.score)
+        return PriorAwareGuesser(self._learner(target), record_secret(target, "the prior-aware attack"), self.score)
 
     def _learner(self, target: SecretTarget) -> SupportsRecordGradients:
-        from ....mechanisms.learning.dp_sgd.capabilities import SupportsRecordGradients, require_capability
-
-        try:
-            learner: SupportsRecordGradients = require_capability(
-                target.mechanism, SupportsRecordGradients, "the prior-aware attack"
-            )
-        except ParameterError as error:
-            raise AttackError(str(error)) from error
+        learner: SupportsRecordGradients = trainer_of(
+            target.mechanism, SupportsRecordGradients, "the prior-aware attack"
+        )
         if learner.view != "trajectory":
             raise AttackError(
                 f"the prior-aware attack needs view 'trajectory', but the mechanism releases {learner.view!r}. Set "
@@ -240,8 +228,6 @@ class PriorAwareGuesser:
 
 def _name_of(scheme: Any) -> str:
     """Return the catalogue name of a sampling scheme; "" for a scheme of external code."""
-    from ....mechanisms.learning.dp_sgd.catalogue import samplings
-
     path = f"{type(scheme).__module__}:{type(scheme).__qualname__}"
     return next((name for name, entry in samplings.entries.items() if entry == path), "")
 

@@ -16,7 +16,7 @@ from ....mechanisms.core.constraints import Finite, UnitInterval, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import whole
 from ...evidence.scores import BitScores
-from ..base import Bound, Evidence
+from ..base import Bound, Evidence, FixedBound, LedgerEntry
 
 FEWEST, FACTOR = 50, 4  # the grid: n/2, n/8, n/32, ... down to at least 50 guesses
 
@@ -134,15 +134,41 @@ class GuessBound(Bound[BitScores]):
         return Guessing(self.guesses, self.negatives, self.center)
 
 
-def bit_scores(scores: object, method: str) -> BitScores:
-    """Return `scores`, or raise `ParameterError` if they are not BitScores."""
-    if isinstance(scores, BitScores):
-        return scores
-    raise ParameterError(
-        f"{method} reads BitScores(bits, scores), but was given {type(scores).__name__}. For the scores of a pair use "
-        "another bound, such as 'clopper-pearson'.",
-        argument="bound",
-    )
+@dataclass(frozen=True)
+class FixedGuessBound(FixedBound[BitScores]):
+    """A bound on right guesses, for one statement, with numbers of guesses that share the significance."""
+
+    guessing: Guessing
+    sizes: tuple[int, ...]
+    method: ClassVar[str]
+
+    @property
+    def level(self) -> float:
+        """Significance of each number of guesses."""
+        return self.statement.significance / len(self.sizes)
+
+    def counts(self, scores: object) -> list[tuple[int, int, int]]:
+        """Return the numbers of bits, guesses and right guesses, one triple for each number of guesses."""
+        if not isinstance(scores, BitScores):
+            raise ParameterError(
+                f"{self.method} reads BitScores(bits, scores), but was given {type(scores).__name__}. For the scores "
+                "of a pair use another bound, such as 'clopper-pearson'.",
+                argument="bound",
+            )
+        rights = self.guessing.right(scores, self.sizes)
+        return [(scores.n_bits, size, right) for size, right in zip(self.sizes, rights, strict=True)]
+
+    def ledger(self, scores: BitScores, best: tuple[int, int, int]) -> tuple[LedgerEntry, ...]:
+        """Return the ledger; the counts `best` gave the bound."""
+        n, (n_bits, n_guesses, n_correct) = len(self.sizes), best
+        correction = "fixed beforehand" if n == 1 else f"fixed beforehand, Bonferroni over {n}"
+        runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs:,} independent runs"
+        guesses = f"{self.guessing.describe(self.sizes, n_guesses)}; {n_correct} right"
+        return (
+            LedgerEntry("bits", f"{n_bits} in {runs}", "independent fair coins, recorded before the run"),
+            LedgerEntry("guesses", guesses, correction),
+            LedgerEntry("direction", "both", "in and out guesses are counted together"),
+        )
 
 
 def check_counts(n_bits: int, n_guesses: int, n_correct: int) -> None:

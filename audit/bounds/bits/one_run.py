@@ -58,10 +58,10 @@ from ....mechanisms.core.constraints import one_of_names
 from ....mechanisms.core.root_finding import bisect
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound
+from ..base import LowerBound
 from ..curve import CurveViolation
 from ..numerics.binomial import SMALLEST_P_VALUE, log_pmf, lower, upper
-from .guessing import GuessBound, Guessing, bit_scores, check_counts
+from .guessing import FixedGuessBound, GuessBound, check_counts
 from .profile import claimed_points, profile_p_value, profile_violation
 
 _LARGEST = 300.0  # epsilon, from which on all guesses are right but for e^-300 a guess: F is 1, and p at least 1
@@ -119,44 +119,34 @@ class OneRun(GuessBound):
 
 
 @dataclass(frozen=True)
-class FixedOneRun(FixedBound[BitScores]):
-    """The one-run bound for one statement, with the numbers of guesses, which share the significance."""
+class FixedOneRun(FixedGuessBound):
+    """The one-run bound for one statement."""
 
-    statement: Statement
-    guessing: Guessing
-    sizes: tuple[int, ...]
     delta_term: str
+    method: ClassVar[str] = OneRun.name
 
     def lower_bound(self, evidence: BitScores) -> LowerBound:
-        scores = bit_scores(evidence, OneRun.name)
-        rights = self.guessing.right(scores, self.sizes)
-        epsilons = self._least(scores.n_bits, rights)
+        counts = self.counts(evidence)
+        epsilons = [self._least(*count) for count in counts]
         best = int(np.argmax(epsilons))
         return LowerBound(
             epsilon=epsilons[best],
             delta=self.statement.delta,
             confidence=self.statement.confidence,
-            method=OneRun.name,
-            n_trials=scores.n_bits,
-            ceiling=max(self._least(scores.n_bits, self.sizes)),
-            ledger=ledger(self.guessing, scores, self.sizes, best, rights[best]),
+            method=self.method,
+            n_trials=evidence.n_bits,
+            ceiling=max(self._least(evidence.n_bits, size, size) for size in self.sizes),
+            ledger=self.ledger(evidence, counts[best]),
         )
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the p-value over the whole claimed curve, in closed form; see `profile`."""
-        scores = bit_scores(evidence, OneRun.name)
-        each = [
-            profile_p_value(self._points, scores.n_bits, size, right, self._terms)
-            for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
-        ]
+        each = [profile_p_value(self._points, *count, self._terms) for count in self.counts(evidence)]
         return min(1.0, len(self.sizes) * max(SMALLEST_P_VALUE, min(each)))
 
     def curve_test(self, evidence: BitScores) -> CurveViolation | None:
         """Return the point at which the lower limit of the profile exceeds the claimed profile; see `profile`."""
-        scores = bit_scores(evidence, OneRun.name)
-        counts = list(zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True))
-        level = self.statement.significance / len(self.sizes)
-        return profile_violation(self._points, scores.n_bits, counts, level, self._terms, method=OneRun.name)
+        return profile_violation(self._points, self.counts(evidence), self.level, self._terms, method=self.method)
 
     @cached_property
     def _points(self) -> tuple[tuple[float, float], ...]:
@@ -165,13 +155,10 @@ class FixedOneRun(FixedBound[BitScores]):
     def _terms(self, n_guesses: int, n_correct: int, epsilon: float) -> tuple[float, float]:
         return _terms(n_guesses, n_correct, epsilon, self.delta_term)
 
-    def _least(self, n_bits: int, rights: tuple[int, ...]) -> list[float]:
-        """Return the bound from each number of guesses, of which this many are right."""
-        delta, level = self.statement.delta, self.statement.significance / len(self.sizes)
-        return [
-            least_epsilon(n_bits, size, right, delta=delta, significance=level, delta_term=self.delta_term)
-            for size, right in zip(self.sizes, rights, strict=True)
-        ]
+    def _least(self, *count: int) -> float:
+        """Return the bound from a triple of `counts`."""
+        delta, term = self.statement.delta, self.delta_term
+        return least_epsilon(*count, delta=delta, significance=self.level, delta_term=term)
 
 
 def guess_p_value(
@@ -237,25 +224,10 @@ def least_epsilon(
     return bisect(lambda epsilon: not refuted(epsilon), low, high, close=lambda low, high: high - low < 1e-12 * high)[0]
 
 
-def ledger(
-    guessing: Guessing, scores: BitScores, sizes: tuple[int, ...], best: int, right: int
-) -> tuple[LedgerEntry, ...]:
-    """Return the ledger of a bound from guesses; `sizes[best]` gave the bound, with `right` right guesses."""
-    correction = "fixed beforehand" if len(sizes) == 1 else f"fixed beforehand, Bonferroni over {len(sizes)}"
-    runs = "1 run" if scores.n_runs == 1 else f"{scores.n_runs:,} independent runs"
-    return (
-        LedgerEntry("bits", f"{scores.n_bits} in {runs}", "independent fair coins, recorded before the run"),
-        LedgerEntry("guesses", f"{guessing.describe(sizes, sizes[best])}; {right} right", correction),
-        LedgerEntry("direction", "both", "in and out guesses are counted together"),
-    )
-
-
 @lru_cache(maxsize=2**14)
 def _terms(n_guesses: int, n_correct: int, epsilon: float, delta_term: str) -> tuple[float, float]:
     """Return F(v) and the factor of m delta in (1)."""
-    if n_correct == 0:
-        return 1.0, 0.0
-    if epsilon > _LARGEST:
+    if n_correct == 0 or epsilon > _LARGEST:
         return 1.0, 0.0
     hit, miss = float(special.expit(epsilon)), float(special.expit(-epsilon))
     tail = float(special.betainc(n_correct, n_guesses - n_correct + 1.0, hit))

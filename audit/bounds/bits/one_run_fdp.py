@@ -39,11 +39,11 @@ from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.scores import BitScores
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound
+from ..base import LedgerEntry, LowerBound
 from ..families import CurveFamily, checked_family, epsilon_of, family_for, least_member
 from ..numerics.binomial import least_significance
-from .guessing import GuessBound, Guessing, bit_scores, check_counts
-from .one_run import least_epsilon, ledger
+from .guessing import FixedGuessBound, GuessBound, check_counts
+from .one_run import least_epsilon
 
 
 @dataclass(frozen=True)
@@ -89,40 +89,35 @@ class OneRunFDP(GuessBound):
         family = family_for(statement.claim, self.curve_family)
         epsilon_of(family, family.claimed, statement.delta)
         guessing = self._guessing()
-        return FixedOneRunFDP(statement, family, guessing, guessing.sizes(*sizes))
+        return FixedOneRunFDP(statement, guessing, guessing.sizes(*sizes), family)
 
 
 @dataclass(frozen=True)
-class FixedOneRunFDP(FixedBound[BitScores]):
-    """The one-run f-DP bound for one statement, with a family and numbers of guesses that share the significance.
+class FixedOneRunFDP(FixedGuessBound):
+    """The one-run f-DP bound for one statement, with a family.
 
     The claim is a member of the family, so the bound exceeds the claimed epsilon exactly if the whole claimed curve is
     refuted. A separate `curve_test` could not detect more, so there is none.
     """
 
-    statement: Statement
     family: CurveFamily
-    guessing: Guessing
-    sizes: tuple[int, ...]
+    method: ClassVar[str] = OneRunFDP.name
 
     def lower_bound(self, evidence: BitScores) -> LowerBound:
-        scores, stated = bit_scores(evidence, OneRunFDP.name), self.statement
-        rights = self.guessing.right(scores, self.sizes)
-        level = stated.significance / len(self.sizes)
-        counts = [(scores.n_bits, size, right) for size, right in zip(self.sizes, rights, strict=True)]
+        stated, level, counts = self.statement, self.level, self.counts(evidence)
         thetas = [least_theta(self.family, *count, significance=level) for count in counts]
         best = int(np.argmax(thetas))
         without = max(least_epsilon(*count, delta=stated.delta, significance=level) for count in counts)
-        perfect = max(least_theta(self.family, scores.n_bits, n, n, significance=level) for n in self.sizes)
+        perfect = max(least_theta(self.family, evidence.n_bits, n, n, significance=level) for n in self.sizes)
         return LowerBound(
             epsilon=epsilon_of(self.family, thetas[best], stated.delta),
             delta=stated.delta,
             confidence=stated.confidence,
-            method=OneRunFDP.name,
-            n_trials=scores.n_bits,
+            method=self.method,
+            n_trials=evidence.n_bits,
             ceiling=epsilon_of(self.family, perfect, stated.delta),
             ledger=(
-                *ledger(self.guessing, scores, self.sizes, best, rights[best]),
+                *self.ledger(evidence, counts[best]),
                 LedgerEntry(
                     "family", self.family.title, f"fixed beforehand; {self.family.parameter} >= {thetas[best]:.6g}"
                 ),
@@ -135,12 +130,8 @@ class FixedOneRunFDP(FixedBound[BitScores]):
 
     def exceeds_claim(self, evidence: BitScores) -> bool:
         """Return True if the claimed curve, a member of the family, is refuted: one test instead of a search."""
-        scores, needed = bit_scores(evidence, OneRunFDP.name), _needed(self.statement.claim)
-        level = self.statement.significance / len(self.sizes)
-        rights = self.guessing.right(scores, self.sizes)
-        return any(
-            refuted(needed, scores.n_bits, size, right, level) for size, right in zip(self.sizes, rights, strict=True)
-        )
+        needed = _needed(self.statement.claim)
+        return any(refuted(needed, *count, self.level) for count in self.counts(evidence))
 
     def p_value(self, evidence: BitScores) -> float:
         """Return the smallest significance, >= 1e-12, at which the claimed curve is refuted; no family is assumed.
@@ -150,11 +141,7 @@ class FixedOneRunFDP(FixedBound[BitScores]):
         >>> round(fixed.p_value(BitScores(bits, 1.0 * bits)), 6)
         0.001774
         """
-        scores = bit_scores(evidence, OneRunFDP.name)
-        each = [
-            curve_p_value(self.statement.claim, scores.n_bits, size, right)
-            for size, right in zip(self.sizes, self.guessing.right(scores, self.sizes), strict=True)
-        ]
+        each = [curve_p_value(self.statement.claim, *count) for count in self.counts(evidence)]
         return min(1.0, len(self.sizes) * min(each))
 
 

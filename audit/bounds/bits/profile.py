@@ -62,21 +62,20 @@ def profile_p_value(points: Sequence[Point], n_bits: int, n_guesses: int, n_corr
 
 
 def profile_violation(
-    points: Sequence[Point], n_bits: int, counts: Sequence[tuple[int, int]], level: float, terms: Terms, *, method: str
+    points: Sequence[Point], counts: Sequence[tuple[int, int, int]], level: float, terms: Terms, *, method: str
 ) -> CurveViolation | None:
     """Return the point at which delta_lower exceeds the claimed delta by most; None if it exceeds it nowhere.
 
     Args:
         points: points of the claim.
-        n_bits: number of bits, guessed or not.
-        counts: (guesses, right guesses), one pair for each number of guesses.
+        counts: (bits, guesses, right guesses), one triple for each number of guesses.
         level: significance level of each number of guesses.
         terms: terms of inequality (1).
         method: name of the bound.
     """
     gaps = []
     for epsilon, delta in points:
-        for n_guesses, n_correct in counts:
+        for n_bits, n_guesses, n_correct in counts:
             tail, term = terms(n_guesses, n_correct, epsilon)
             if tail < level:
                 gaps.append((min(1.0, (level - tail) / (n_bits * term)) - delta, epsilon, delta))
@@ -88,6 +87,3 @@ def profile_violation(
 
 def _p_value(n_bits: int, delta: float, tail: float, term: float) -> float:
     return min(1.0, tail + n_bits * delta * term) if delta > 0.0 else tail
-
-
-__all__ = ["claimed_points", "profile_p_value", "profile_violation"]

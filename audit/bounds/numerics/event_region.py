@@ -268,6 +268,3 @@ def _roots(excess: Callable[[Floats, NDArray[np.intp]], Floats], *, start: float
         step *= 2.0
         probe[rows] = np.where(np.isinf(a), b - step, np.where(np.isinf(b), a + step, halves))
     return np.where(low > _FURTHEST, np.inf, np.where(high < -_FURTHEST, -np.inf, high))
-
-
-__all__ = ["RANKING", "EventRegion"]

@@ -229,6 +229,3 @@ def _blocks(hits: Bools, n_steps: int) -> list[tuple[int, NDArray[Any], NDArray[
 def block_edges(n: int, n_steps: int) -> NDArray[np.intp]:
     """Return the edges `(n_steps + 1,)` of the blocks of `n` runs in `n_steps` steps."""
     return np.arange(n_steps + 1) * n // max(n_steps, 1)
-
-
-__all__ = ["Bets", "Stretch", "block_edges", "largest_log_wealth"]

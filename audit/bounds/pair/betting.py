@@ -27,11 +27,11 @@ from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import non_negative, one_of
 from ...evidence.scores import PairCounts, PairScores, Scores
 from ...evidence.statement import Statement
-from ..base import FixedBound, LedgerEntry, LowerBound, PairBound, PilotMissingError
+from ..base import FixedBound, LedgerEntry, LowerBound, PairBound
 from ..numerics.binomial import SMALLEST_P_VALUE
 from ..numerics.test_martingale import Bets, Stretch, largest_log_wealth
 from .learned_events import best_thresholds, rounds
-from .pilot import IN, OUT, PILOT
+from .pilot import IN, OUT, PILOT, pilot_scores
 
 RESOLUTION = 2.0**-13
 """Resolution of the bound: it is a multiple of this number (about 0.0001)."""
@@ -117,13 +117,8 @@ class Betting(PairBound):
         thresholds = self.threshold if isinstance(self.threshold, tuple) else ()
         if not self.needs_pilot:
             return FixedBetting(statement, self, thresholds)
-        pilot_size = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
-        if pilot is None or min(pilot_size) == 0:
-            raise PilotMissingError(
-                f'threshold "pilot" needs pilot scores on both sides, but there are {pilot_size[0]} and '
-                f'{pilot_size[1]}. Run pilot trials, or take threshold="online".'
-            )
-        return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), pilot_size)
+        pilot = pilot_scores(pilot, otherwise='take threshold="online"')
+        return FixedBetting(statement, self, best_thresholds(pilot.tally, statement.delta), (pilot.n_out, pilot.n_in))
 
 
 @dataclass(frozen=True)
@@ -131,13 +126,11 @@ class FixedBetting(FixedBound[Scores]):
     """The betting bound for one statement.
 
     Args:
-        statement: the statement.
         options: options of the bound.
         fixed: thresholds that were fixed beforehand or chosen on a pilot; empty if they are learned online.
         pilot_size: number of pilot scores on each side.
     """
 
-    statement: Statement
     options: Betting
     fixed: tuple[float, ...] = ()
     pilot_size: tuple[int, int] = (0, 0)
@@ -217,7 +210,9 @@ class FixedBetting(FixedBound[Scores]):
         online, delta = self.options.threshold == ONLINE, self.statement.delta
         for past, current in rounds(scores):
             if online and past.n_out == 0:
-                yield tuple(_empty_stretch(self._bets((FIRST_CENTRE,))) for _ in DIRECTIONS[self._direction])
+                nothing = np.zeros(0, dtype=bool)
+                stretch = Stretch.of(nothing, nothing, self._bets((FIRST_CENTRE,)))
+                yield (stretch,) * len(DIRECTIONS[self._direction])
                 continue
             events = self._events(best_thresholds(past.tally, delta) if online else self.fixed)
             yield tuple(self._stretch(past, current, *event) for event in events)
@@ -295,10 +290,6 @@ def _hits(scores: PairScores, threshold: float, forward: bool) -> tuple[Bools, B
     """Return the hits of the gaining side and of the losing side, in run order."""
     over_in, over_out = scores.in_ >= threshold, scores.out >= threshold
     return (over_in, over_out) if forward else (~over_out, ~over_in)
-
-
-def _empty_stretch(bets: Bets) -> Stretch:
-    return Stretch.of(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), bets)
 
 
 def _spread(grid: Floats) -> tuple[float, ...]:

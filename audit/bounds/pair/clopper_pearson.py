@@ -105,7 +105,9 @@ class FixedClopperPearson(FixedEventBound):
         at_delta = self._least_significance(
             evidence, lambda limits: bool(limits.log_ratio(stated.delta) > stated.epsilon)
         )
-        return min(at_delta, self._least_significance(evidence, lambda limits: _contradicts(limits, stated)))
+        return min(
+            at_delta, self._least_significance(evidence, lambda limits: bool(contradicting(limits, stated.claim)))
+        )
 
     def curve_test(self, evidence: Scores) -> CurveViolation | None:
         threshold, (out, in_) = self.event.threshold, evidence.hits(self.event.threshold)
@@ -120,10 +122,6 @@ class FixedClopperPearson(FixedEventBound):
         """Return the smallest significance at which `shows` is true for the rectangle, rounded up."""
         hits = scores.hits(self.event.threshold)
         return least_significance(lambda level: shows(_rectangle(hits, scores.n_out, scores.n_in, level)))
-
-
-def _contradicts(limits: Rectangle, stated: Statement) -> bool:
-    return bool(contradicting(limits, stated.claim))
 
 
 def _rectangle(hits: tuple[ArrayLike, ArrayLike], n_out: int, n_in: int, significance: float) -> Rectangle:

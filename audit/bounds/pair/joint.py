@@ -116,7 +116,7 @@ class FixedJointExact(FixedEventBound):
     def lower_bound(self, evidence: Scores) -> LowerBound:
         stated, each = self.statement, self._each()
         lower_bound = max(_bound(*counts, self.ordering, stated.delta, each) for counts in self._counts(evidence))
-        perfect = self._perfect(evidence.n_out, evidence.n_in)
+        perfect = self._counts(evidence, hits=(0, evidence.n_in))
         ceiling = max(_bound(*counts, self.ordering, stated.delta, each) for counts in perfect)
         return LowerBound(
             epsilon=float(min(lower_bound, ceiling)),
@@ -148,7 +148,19 @@ class FixedJointExact(FixedEventBound):
             epsilon, distance = _most_contradicted_point(test, claim)
             delta = float(claim.delta(epsilon))
             if distance > _FAR and test.rejects(epsilon, delta, each):
-                return self._violation(evidence, epsilon, delta, test.delta_lower(epsilon, each), each)
+                hits = evidence.hits(self.event.threshold)
+                fpr = float(upper(hits[0], evidence.n_out, 0.5 * each))
+                return CurveViolation(
+                    epsilon=epsilon,
+                    delta=delta,
+                    delta_lower=max(test.delta_lower(epsilon, each), delta),
+                    fpr=fpr,
+                    fnr=float(upper(evidence.n_in - hits[1], evidence.n_in, 0.5 * each)),
+                    claimed_fnr=float(claim.tradeoff(fpr)),
+                    threshold=self.event.threshold,
+                    hits=hits,
+                    method=JointExact.name,
+                )
         return None
 
     def _curve_p_value(self, tests: list[UnconditionalTest]) -> float:
@@ -167,37 +179,15 @@ class FixedJointExact(FixedEventBound):
         """Return the significance of each direction."""
         return self.statement.significance / len(self._directions)
 
-    def _counts(self, scores: Scores) -> list[tuple[int, int, int, int]]:
+    def _counts(self, scores: Scores, hits: tuple[int, int] | None = None) -> list[tuple[int, int, int, int]]:
         """Return hits and trials on the likelier side, and on the other side, for each direction."""
-        false, true = scores.hits(self.event.threshold)
+        false, true = scores.hits(self.event.threshold) if hits is None else hits
         n_out, n_in = scores.n_out, scores.n_in
         counts = {IN: (true, n_in, false, n_out), OUT: (n_out - false, n_out, n_in - true, n_in)}
         return [counts[direction] for direction in self._directions]
 
-    def _perfect(self, n_out: int, n_in: int) -> list[tuple[int, int, int, int]]:
-        """Return the counts of scores that separate the sides without an error."""
-        counts = {IN: (n_in, n_in, 0, n_out), OUT: (n_out, n_out, 0, n_in)}
-        return [counts[direction] for direction in self._directions]
-
     def _tests(self, scores: Scores) -> list[UnconditionalTest]:
         return [_test(*counts, self.ordering) for counts in self._counts(scores)]
-
-    def _violation(
-        self, scores: Scores, epsilon: float, delta: float, delta_lower: float, each: float
-    ) -> CurveViolation:
-        hits = scores.hits(self.event.threshold)
-        fpr = float(upper(hits[0], scores.n_out, 0.5 * each))
-        return CurveViolation(
-            epsilon=epsilon,
-            delta=delta,
-            delta_lower=max(delta_lower, delta),
-            fpr=fpr,
-            fnr=float(upper(scores.n_in - hits[1], scores.n_in, 0.5 * each)),
-            claimed_fnr=float(self.statement.claim.tradeoff(fpr)),
-            threshold=self.event.threshold,
-            hits=hits,
-            method=JointExact.name,
-        )
 
     def _ledger(self) -> tuple[LedgerEntry, ...]:
         both, on_pilot = self.event.direction == BOTH, bool(self.event.among)
@@ -250,6 +240,3 @@ def _most_contradicted_point(test: UnconditionalTest, claim: Guarantee) -> tuple
             epsilon, distance = float(grid[best]), float(distances[best])
         low, high = grid[max(0, best - 1)], grid[min(24, best + 1)]
     return epsilon, distance
-
-
-__all__ = ["JointExact"]

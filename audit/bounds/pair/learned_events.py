@@ -17,7 +17,7 @@ from ....mechanisms.core.arrays import Floats
 from ...evidence.scores import PairScores, Tally
 from ..numerics.binomial import lower, upper
 from ..numerics.test_martingale import block_edges
-from .pilot import candidates
+from .pilot import candidates, midway
 
 FIRST_STEPS = 8
 """Number of steps before the first threshold is learned."""
@@ -52,18 +52,10 @@ def best_thresholds(tally: Tally, delta: float) -> tuple[float, float]:
     forward = _merit(hits_in, tally.n_in, hits_out, tally.n_out, delta)
     backward = _merit(tally.n_out - hits_out, tally.n_out, tally.n_in - hits_in, tally.n_in, delta)
     chosen = (int(indices[np.argmax(forward)]), int(indices[np.argmax(backward)]))
-    return _between(tally.thresholds, chosen[0]), _between(tally.thresholds, chosen[1])
+    return midway(tally.thresholds, chosen[0]), midway(tally.thresholds, chosen[1])
 
 
 def _merit(gain: NDArray[np.int64], n_gain: int, loss: NDArray[np.int64], n_loss: int, delta: float) -> Floats:
     """Return the ratio of the rates at their limits; if it never exceeds 1, the difference of the rates."""
     ratio: Floats = (lower(gain, n_gain, _LEVEL) - delta) / upper(loss, n_loss, _LEVEL)
     return ratio if ratio.max() > 1.0 else gain / n_gain - loss / n_loss
-
-
-def _between(thresholds: Floats, index: int) -> float:
-    """Return a threshold midway between two neighbouring scores, so that rounding of an atom cannot cross it."""
-    low, high = float(thresholds[index - 1]), float(thresholds[index])
-    with np.errstate(invalid="ignore", over="ignore"):
-        middle = low + 0.5 * (high - low)
-    return middle if low < middle < high else high

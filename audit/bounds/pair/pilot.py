@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ...evidence.scores import Counts, PairScores, Scores, Tally
-from ...evidence.statement import Statement
 from ..base import FixedBound, LedgerEntry, PairBound, PilotMissingError
 from ..numerics.rectangle import Rectangle
 
@@ -71,7 +70,6 @@ class EventBound(PairBound):
 class FixedEventBound(FixedBound[Scores]):
     """A bound at one event, for one statement."""
 
-    statement: Statement
     event: ThresholdEvent
 
     @property
@@ -148,13 +146,13 @@ def checked_threshold(threshold: float | str) -> float | str:
     return float(threshold)
 
 
-def pilot_scores(pilot: Scores | None) -> Scores:
+def pilot_scores(pilot: Scores | None, otherwise: str = "give a threshold that was fixed beforehand") -> Scores:
     """Return the pilot; raise `PilotMissingError` if there are no scores on one of the sides."""
     sizes = (0, 0) if pilot is None else (pilot.n_out, pilot.n_in)
     if pilot is None or min(sizes) == 0:
         raise PilotMissingError(
             f'threshold "pilot" needs pilot scores on both sides, but there are {sizes[0]} and {sizes[1]}. '
-            "Run pilot trials, or give a threshold that was fixed beforehand."
+            f"Run pilot trials, or {otherwise}."
         )
     return pilot
 
@@ -162,10 +160,14 @@ def pilot_scores(pilot: Scores | None) -> Scores:
 def chosen_threshold(pilot: Scores, index: int) -> float:
     """Return a threshold midway between a pilot score and the next lower one, so that rounding cannot cross it."""
     thresholds = pilot.tally.thresholds
-    high = float(thresholds[index])
     if index == 0 or not isinstance(pilot, PairScores):
-        return high
-    low = float(thresholds[index - 1])
+        return float(thresholds[index])
+    return midway(thresholds, index)
+
+
+def midway(thresholds: Floats, index: int) -> float:
+    """Return the middle between a threshold and the next lower one; the threshold itself if no float lies between."""
+    low, high = float(thresholds[index - 1]), float(thresholds[index])
     middle = low + 0.5 * (high - low)
     return middle if low < middle < high else high
 

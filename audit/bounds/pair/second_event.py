@@ -125,7 +125,6 @@ class _Prediction:
 class WithSecondEvent(FixedBound[Scores]):
     """Two fixed bounds that share the significance: 1 - SHARE of it for the first, SHARE for the second."""
 
-    statement: Statement
     first: FixedBound[Scores]
     second: FixedBound[Scores]
 
@@ -136,7 +135,8 @@ class WithSecondEvent(FixedBound[Scores]):
     def lower_bound(self, evidence: Scores) -> LowerBound:
         bounds = [part.lower_bound(evidence) for _, part in self._parts]
         best = max(bounds, key=lambda bound: bound.epsilon)
-        shared = LedgerEntry("events", "2: the largest bound, and the claimed curve", _shares())
+        correction = f"{1.0 - SHARE:.0%} and {SHARE:.0%} of the significance; chosen on pilot trials only"
+        shared = LedgerEntry("events", "2: the largest bound, and the claimed curve", correction)
         return replace(
             best,
             confidence=self.statement.confidence,
@@ -158,13 +158,6 @@ class WithSecondEvent(FixedBound[Scores]):
     @property
     def _parts(self) -> tuple[tuple[float, FixedBound[Scores]], ...]:
         return tuple(
-            (share, replace(part, statement=self.statement.shared(1, share)))  # type: ignore[type-var]
+            (share, replace(part, statement=self.statement.shared(1, share)))
             for share, part in ((1.0 - SHARE, self.first), (SHARE, self.second))
         )
-
-
-def _shares() -> str:
-    return f"{1.0 - SHARE:.0%} and {SHARE:.0%} of the significance; chosen on pilot trials only"
-
-
-__all__ = ["SHARE", "AlternativeEvent", "WithSecondEvent", "alternative_event"]

@@ -181,8 +181,6 @@ class SimultaneousBand(PairBound):
 class FixedSimultaneousBand(FixedBound[Scores]):
     """The simultaneous bound for one statement."""
 
-    statement: Statement
-
     def lower_bound(self, evidence: Scores) -> LowerBound:
         stated, n_out, n_in = self.statement, evidence.n_out, evidence.n_in
         limits = band(evidence.tally, confidence=stated.confidence)

@@ -245,13 +245,12 @@ def _by_signed_ranks(difference: Floats) -> tuple[Floats, Floats]:
     """Return the p-values of Wilcoxon's test over pairs of complements, and the least that as many pairs can give."""
     from scipy.stats import rankdata
 
-    n_pairs = (~np.isnan(difference)).sum(axis=0)
-    p_value = np.ones(difference.shape[1])
-    for record, column in enumerate(difference.T):
-        untied = column[np.abs(column) > 0.0]
-        if len(untied):
-            ranks = np.rint(2.0 * rankdata(np.abs(untied))).astype(np.int64)
-            p_value[record] = _signed_rank_tail(tuple(np.sort(ranks).tolist()), int(ranks[untied > 0.0].sum()))
+    n_pairs, untied = (~np.isnan(difference)).sum(axis=0), np.abs(difference) > 0.0
+    ranks = rankdata(np.where(untied, np.abs(difference), -1.0), axis=0) - (~untied).sum(axis=0)
+    weights = np.rint(2.0 * np.where(untied, ranks, 0.0)).astype(np.int64)
+    won = np.where(difference > 0.0, weights, 0).sum(axis=0)
+    columns = zip(np.sort(weights, axis=0).T.tolist(), won.tolist(), strict=True)
+    p_value = np.array([_signed_rank_tail(tuple(filter(None, column)), own) for column, own in columns])
     return p_value, np.where(n_pairs > 0, 0.5**n_pairs, 1.0)
 
 

@@ -142,9 +142,21 @@ class MembershipResult(DrawnResult):
 
         return pd.DataFrame([_row(metrics) for metrics in self.attacks])
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other."""
-        _check(self)
+        require(len(self.attacks) > 0, "attacks", "the list is empty")
+        within(0.0, 1.0, "", confidence=self.confidence)
+        if self.region is not None:
+            same_length("region", fpr=self.region.fpr, tpr=self.region.tpr)
+        for metrics in self.attacks:
+            check_tally(metrics.tally, metrics.attack)
+            within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
+            rates = [metrics.rates, *([group.rate] for group in metrics.groups)]
+            for rate in (rate for several in rates for rate in several):
+                within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
+            if (table := metrics.records) is not None:
+                columns = {field.name: getattr(table, field.name) for field in fields(table)}
+                same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
 
     def __repr__(self) -> str:
         aucs = ", ".join(f"{m.attack} {m.auc:.3f}" for m in self.attacks)
@@ -167,20 +179,3 @@ def _row(metrics: AttackMetrics) -> dict[str, Any]:
     others = ("advantage", "held_out_advantage", "n_in", "n_out", "n_missing")
     first, last = ({name: getattr(metrics, name) for name in part} for part in (names, others))
     return first | rates | last | {"n_exposed": None if metrics.records is None else len(metrics.records.exposed())}
-
-
-def _check(result: MembershipResult) -> None:
-    """Raise `ResultError` if the numbers contradict each other."""
-    require(len(result.attacks) > 0, "attacks", "the list is empty")
-    within(0.0, 1.0, "", confidence=result.confidence)
-    if result.region is not None:
-        same_length("region", fpr=result.region.fpr, tpr=result.region.tpr)
-    for metrics in result.attacks:
-        check_tally(metrics.tally, metrics.attack)
-        within(0.0, 1.0, metrics.attack, lower=metrics.auc_lower, auc=metrics.auc, upper=metrics.auc_upper)
-        rates = [metrics.rates, *([group.rate] for group in metrics.groups)]
-        for rate in (rate for several in rates for rate in several):
-            within(0.0, 1.0, metrics.attack, fpr=rate.fpr, lower=rate.lower, tpr=rate.tpr, upper=rate.upper)
-        if (table := metrics.records) is not None:
-            columns = {field.name: getattr(table, field.name) for field in fields(table)}
-            same_length(metrics.attack, **{k: v for k, v in columns.items() if isinstance(v, np.ndarray)})

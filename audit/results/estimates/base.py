@@ -44,17 +44,12 @@ class Estimate:
             )
 
 
-def hits_at(scores: Scores, threshold: float) -> tuple[int, int]:
-    """Return (false positives, true positives) of {score >= threshold}; raise if a side has no scores."""
+def check_arguments(scores: Scores, *, delta: float, confidence: float) -> None:
+    """Raise `ParameterError` for a delta or a confidence out of range, or a side without scores."""
+    delta_range(delta=delta)
+    open_unit(confidence=confidence)
     if min(scores.n_out, scores.n_in) == 0:
         raise ParameterError(
             f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
             argument="scores",
         )
-    return scores.hits(threshold)
-
-
-def check_level(*, delta: float, confidence: float) -> None:
-    """Raise `ParameterError` unless delta lies in [0, 1) and confidence strictly between 0 and 1."""
-    delta_range(delta=delta)
-    open_unit(confidence=confidence)

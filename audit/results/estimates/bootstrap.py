@@ -13,7 +13,7 @@ from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.validation import one_of, whole
 from ...evidence.scores import Counts, PairScores, Scores
-from .base import Estimate, check_level, hits_at
+from .base import Estimate, check_arguments
 
 _THRESHOLDS = 256  # approximate largest number of thresholds, evenly spaced in the ranks
 
@@ -60,7 +60,7 @@ def plug_in(
     References:
         Efron (1987), JASA 82; Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 14.3.
     """
-    check_level(delta=delta, confidence=level)
+    check_arguments(scores, delta=delta, confidence=level)
     one_of(["bca", "percentile"], interval=interval)
     whole(100, resamples=resamples)
     whole(2, minimum_hits=minimum_hits)
@@ -102,13 +102,8 @@ class _Bins:
     @classmethod
     def of(cls, scores: Scores, threshold: float | None) -> Self:
         if threshold is not None:
-            k0, k1 = hits_at(scores, threshold)
+            k0, k1 = scores.hits(threshold)
             return cls(np.array([scores.n_out - k0, k0]), np.array([scores.n_in - k1, k1]))
-        if min(scores.n_out, scores.n_in) == 0:
-            raise ParameterError(
-                f"an estimate needs scores on both sides, but there are {scores.n_out} and {scores.n_in}.",
-                argument="scores",
-            )
         tally = scores.thinned(_THRESHOLDS) if isinstance(scores, PairScores) else scores.tally.thin(_THRESHOLDS)
         sides = ((tally.hits_out, tally.n_out), (tally.hits_in, tally.n_in))
         return cls(*(-np.diff(np.concatenate([[n], hits, [0]])) for hits, n in sides))

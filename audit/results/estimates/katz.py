@@ -8,7 +8,7 @@ from scipy import special
 
 from ....mechanisms.core.errors import ParameterError
 from ...evidence.scores import Scores
-from .base import Estimate, check_level, hits_at
+from .base import Estimate, check_arguments
 
 
 def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: float = 0.95) -> Estimate:
@@ -44,8 +44,8 @@ def katz_log(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
     References:
         Katz, Baptista, Azen and Pike (1978), Biometrics 34. Lu et al. (2022), arXiv:2210.08643.
     """
-    check_level(delta=delta, confidence=level)
-    k0, k1 = hits_at(scores, threshold)
+    check_arguments(scores, delta=delta, confidence=level)
+    k0, k1 = scores.hits(threshold)
     n0, n1 = scores.n_out, scores.n_in
     directions = ((k1, n1, k0, n0), (n0 - k0, n0, n1 - k1, n1))
     usable = [counts for counts in directions if counts[0] / counts[1] > delta]

@@ -27,7 +27,7 @@ from scipy import special
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.root_finding import bracket
 from ...evidence.scores import Scores
-from .base import Estimate, check_level, hits_at
+from .base import Estimate, check_arguments
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _CUTS = np.array(
@@ -59,8 +59,8 @@ def bayesian(scores: Scores, *, threshold: float, delta: float = 0.0, level: flo
     References:
         Zanella-Beguelin et al. (2023), ICML, arXiv:2206.05199, section 4.
     """
-    check_level(delta=delta, confidence=level)
-    k0, k1 = hits_at(scores, threshold)
+    check_arguments(scores, delta=delta, confidence=level)
+    k0, k1 = scores.hits(threshold)
     n0, n1 = scores.n_out, scores.n_in
     posterior = _Posterior(n1 - k1 + 0.5, k1 + 0.5, k0 + 0.5, n0 - k0 + 0.5, delta)
     tail = 0.5 * (1.0 - level)

@@ -109,29 +109,19 @@ class Witness:
         claim: Guarantee,
         *,
         kind: Kind,
-        what: str,
         epsilon: float = math.inf,
         delta: float = 0.0,
-        outputs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
-        datasets: tuple[str, str] | None = None,
-        seeds: tuple[int, ...] = (),
-        again: str = "",
-        assumptions: tuple[str, ...] = (),
+        **described: Any,
     ) -> Witness:
         """Return the witness, compared to `claim`; the arguments are those of the class."""
         refutes, contradicts = _compared(claim, epsilon, delta) if kind.is_proof else (False, NO_PROOF)
         return cls(
             kind=kind,
-            what=what,
             epsilon=float(epsilon),
             delta=float(delta),
             refutes=refutes,
             contradicts=contradicts,
-            outputs=outputs,
-            datasets=datasets,
-            seeds=seeds,
-            again=again,
-            assumptions=assumptions,
+            **described,
         )
 
     def __str__(self) -> str:
@@ -194,6 +184,3 @@ def _plain(data: Any) -> Any:
     if data is None or type(data) in (bool, int, str) or (type(data) is float and math.isfinite(data)):
         return data
     raise NoJSONError(type(data).__name__)
-
-
-__all__ = ["CERTAIN", "LONGEST", "Kind", "Witness", "as_json"]

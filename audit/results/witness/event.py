@@ -79,6 +79,3 @@ def _intervals(values: Any, inside: Any) -> tuple[tuple[float, float], ...]:
         high = np.inf if end == len(values) else float(values[end - 1])
         intervals.append((low, high))
     return tuple(intervals)
-
-
-__all__ = ["EventRule", "rule_of"]

@@ -56,6 +56,3 @@ def in_words(output: Any) -> str:
     """
     values: Sequence[Any] = np.asarray(output).reshape(-1).tolist()
     return repr(values[0]) if np.ndim(output) == 0 else cut(f"({', '.join(map(repr, values))})")
-
-
-__all__ = ["impossible_outputs", "in_words"]

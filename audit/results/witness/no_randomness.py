@@ -256,6 +256,3 @@ def _digest(one: FreshRun) -> bytes:
 def _shown(one: FreshRun) -> str:
     """Return the output as readable text."""
     return one.event or in_words(np.array(one.values) if len(one.values) != 1 else np.float64(one.values[0]))
-
-
-__all__ = ["Doubt", "Replayed", "doubt", "doubt_of_a_pool", "no_randomness", "replay"]

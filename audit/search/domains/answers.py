@@ -24,10 +24,9 @@ from typing import ClassVar
 import numpy as np
 
 from ....mechanisms.core.base import Neighbours
-from ....mechanisms.core.constraints import Positive, check_fields
+from ....mechanisms.core.constraints import Positive, PositiveInt, check_fields
 from ....mechanisms.core.errors import ParameterError
 from ....mechanisms.core.relation import Relation
-from ....mechanisms.core.validation import whole
 from .base import SearchDomain
 from .values import in_range, plain
 
@@ -62,7 +61,7 @@ class AnswersDomain(SearchDomain[AnswerPair]):
         (array([1., 1., 1.]), array([0., 1., 1.]))
     """
 
-    length: int | None = None
+    length: PositiveInt | None = None
     sensitivity: Positive = 1.0
     norm: float = math.inf
     low: float = -math.inf
@@ -73,7 +72,6 @@ class AnswersDomain(SearchDomain[AnswerPair]):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        whole(1, length=1 if self.length is None else self.length)
         if self.norm not in NORMS:
             raise ParameterError(f"norm must be 1, 2 or inf, but is {self.norm!r}.", argument="norm")
         if self.counts and not float(self.sensitivity).is_integer():
@@ -183,6 +181,3 @@ class AnswersDomain(SearchDomain[AnswerPair]):
         sign = -1 if start + self.sensitivity > self.high else 1
         base = tuple(start if i == at else value for i, value in enumerate(sketch.base))
         return AnswerPair(base, tuple(sign * (i == at) for i in range(self.size)))
-
-
-__all__ = ["AnswerPair", "AnswersDomain"]

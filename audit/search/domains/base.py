@@ -52,6 +52,3 @@ class SearchDomain(ABC, Generic[S]):
 def pick(choices: Sequence[Any], rng: np.random.Generator) -> Any:
     """Draw one of the choices; unlike `rng.choice` without a type conversion."""
     return choices[int(rng.integers(len(choices)))]
-
-
-__all__ = ["SearchDomain", "pick"]

@@ -239,6 +239,3 @@ class OneValue(SearchDomain[ValuePair]):
             if identity(value) != identity(value0):
                 return value
         raise ParameterError(f"the domain must contain more values than {value0!r}.", argument="domain")
-
-
-__all__ = ["OneValue", "RecordPair", "Records", "ValuePair"]

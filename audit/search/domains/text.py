@@ -180,6 +180,3 @@ def _values(table: Mapping[str, Any]) -> Values:
     else:
         entry = Numbers(float(low), float(high), special=True if table.get("nan") else None)
     return entry if table.get("length") is None else Vectors(entry, table["length"])
-
-
-__all__ = ["domain_from"]

@@ -79,7 +79,7 @@ def in_range(low: float, high: float) -> str:
 
 
 def _check_range(low: float, high: float) -> None:
-    if math.isnan(low) or math.isnan(high) or not low < high:
+    if not low < high:  # nor NaN
         raise ParameterError(
             f"range must go from a smaller to a larger number, but goes from {low} to {high}. Write numbers 0..1.",
             argument="range",
@@ -159,8 +159,7 @@ class Integers(Values):
     high: int = 2**31
 
     def __post_init__(self) -> None:
-        for name, value in (("low", self.low), ("high", self.high)):
-            whole(-(2**63), **{name: value})
+        whole(-(2**63), low=self.low, high=self.high)
         _check_range(self.low, self.high)
 
     def __str__(self) -> str:
@@ -286,6 +285,3 @@ class Vectors(Values):
 
     def single(self, value: tuple[Any, ...]) -> Dataset:
         return self.of.dataset(value)
-
-
-__all__ = ["Categories", "Integers", "Numbers", "Values", "Vectors"]

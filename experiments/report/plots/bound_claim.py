@@ -28,8 +28,8 @@ class BoundClaim(Lines):
     def from_result(cls, result: AuditResult) -> BoundClaim:
         """Return the figure of one audit, a single point."""
         row = _series("", [(0.0, result, result.verdict is Verdict.VIOLATION)])
-        assumed = bool(result.bound.assumptions)
-        return cls((row,), "", delta_text([result.delta]), result.confidence, assumed)
+        assumes_family = bool(result.bound.assumptions)
+        return cls((row,), "", delta_text([result.delta]), result.confidence, assumes_family)
 
     @classmethod
     def from_sweep(cls, sweep: SweepResult) -> BoundClaim:
@@ -50,7 +50,7 @@ class BoundClaim(Lines):
             x_name=long_key(key),
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
-            assumed=any(result.bound.assumptions for result in results),
+            assumes_family=any(result.bound.assumptions for result in results),
         )
 
     @staticmethod

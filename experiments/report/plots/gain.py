@@ -94,7 +94,7 @@ class SuccessByAttack:
     @property
     def title(self) -> str:
         """Number of attacks with a significant gain, as a sentence."""
-        n_significant = sum(gain.shown for gain in self.gains.values())
+        n_significant = sum(gain.significant for gain in self.gains.values())
         return f"{n_significant} of {len(self.gains)} attacks gain from the release"
 
     @property

@@ -85,13 +85,13 @@ class LadderPlot:
         rungs: one or more.
         delta: " at delta = ..." if all rungs share it, else empty.
         confidence: confidence of each bound.
-        assumed: True if any bound assumes a family of trade-off curves.
+        assumes_family: True if any bound assumes a family of trade-off curves.
     """
 
     rungs: tuple[Rung, ...]
     delta: str
     confidence: float
-    assumed: bool
+    assumes_family: bool
 
     @classmethod
     def of(cls, named: Iterable[tuple[str, AuditResult, Verdict]]) -> LadderPlot:
@@ -102,7 +102,7 @@ class LadderPlot:
             rungs=tuple(Rung.of(n, result, violation=verdict is Verdict.VIOLATION) for n, result, verdict in rows),
             delta=delta_text(result.delta for result in results),
             confidence=results[0].confidence,
-            assumed=any(result.bound.assumptions for result in results),
+            assumes_family=any(result.bound.assumptions for result in results),
         )
 
     @classmethod
@@ -120,7 +120,7 @@ class LadderPlot:
             return "No claim is refuted"
         claims = "claim" if len({rung.claim for rung in self.rungs}) == 1 else "claims"
         reached = f"The lower bounds reach {percent_range([rung.shown / rung.claim for rung in known])} of the {claims}"
-        if not self.assumed:
+        if not self.assumes_family:
             return reached
         free = [rung.without / rung.claim for rung in known if not math.isnan(rung.without)]
         return f"{reached}, {IN_FAMILY}" + (f"; {percent_range(free)} with {NOTHING_ASSUMED}" if free else "")
@@ -130,7 +130,8 @@ class LadderPlot:
         """Explanation of the figure."""
         assuming = self._names[1]
         family = (
-            f" “{assuming}” is valid only if the trade-off curve belongs to the family of the claim." * self.assumed
+            f" “{assuming}” is valid only if the trade-off curve belongs to the family of the claim."
+            * self.assumes_family
         )
         exact = (
             " “exact” is the true epsilon where it is known; an arrow means that it lies beyond the plot."
@@ -151,7 +152,7 @@ class LadderPlot:
     @property
     def _names(self) -> tuple[str, str, str]:
         """Legend texts of bounds without an assumption, of bounds that assume a family, and of refuted claims."""
-        assumption_free = f"lower bound, {NOTHING_ASSUMED}" if self.assumed else "lower bound"
+        assumption_free = f"lower bound, {NOTHING_ASSUMED}" if self.assumes_family else "lower bound"
         return assumption_free, f"lower bound, {IN_FAMILY}", "the claim is refuted"
 
     @property
@@ -189,7 +190,7 @@ class LadderPlot:
 
     def _draw_bar(self, ax: Axes, place: int, rung: Rung) -> None:
         """Draw the bound that may assume a family, and over it the bound that does not."""
-        colour, free = _colour(rung), rung.without if self.assumed else rung.shown
+        colour, free = _colour(rung), rung.without if self.assumes_family else rung.shown
         pale: dict[str, Any] = {
             "height": 0.62,
             "alpha": PALE,
@@ -197,7 +198,7 @@ class LadderPlot:
             "edgecolor": colour.light,
             "linewidth": 0,
         }
-        if self.assumed:
+        if self.assumes_family:
             ax.barh(place, rung.shown, color=colour.light, **pale)
         ax.barh(place, 0.0 if math.isnan(free) else free, height=0.62, color=colour.light)
         if rung.shown == 0.0:
@@ -212,7 +213,7 @@ class LadderPlot:
         handles: list[Any] = [
             Patch(color=bound.light, label=assumption_free if any_unrefuted else f"{assumption_free}: refuted")
         ]
-        if self.assumed:
+        if self.assumes_family:
             hatched: dict[str, Any] = {"alpha": PALE, "hatch": HATCH, "linewidth": 0}
             handles.append(Patch(facecolor=bound.light, edgecolor=bound.light, label=assuming, **hatched))
         if any_unrefuted and any_refuted:
@@ -228,7 +229,7 @@ class LadderPlot:
         if any(not math.isnan(r.exact_epsilon) for r in self.rungs):
             columns.append([("exact", MUTED), *((number(r.exact_epsilon), EXACT) for r in self.rungs)])
         bounds = [(f"{DAGGER} " * r.elsewhere + number(r.shown), _colour(r)) for r in self.rungs]
-        if not self.assumed:
+        if not self.assumes_family:
             return [*columns, [("bound", MUTED), *bounds]]
         free = [(number(r.without), _colour(r)) for r in self.rungs]
         return [*columns, [("nothing\nassumed", MUTED), *free], [("if in the\nfamily", MUTED), *bounds]]

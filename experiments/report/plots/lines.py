@@ -41,14 +41,14 @@ class Lines:
         x_name: the parameter on the x axis.
         delta: " at δ = ..." if all audits share it, else empty.
         confidence: confidence of each bound.
-        assumed: True if any bound assumes a family of trade-off curves.
+        assumes_family: True if any bound assumes a family of trade-off curves.
     """
 
     series: tuple[Series, ...]
     x_name: str
     delta: str
     confidence: float
-    assumed: bool
+    assumes_family: bool
 
     @property
     def height(self) -> float:
@@ -58,12 +58,12 @@ class Lines:
     @property
     def bound_name(self) -> str:
         """Name of the bounds in legends."""
-        return f"lower bound, {IN_FAMILY}" if self.assumed else "lower bound"
+        return f"lower bound, {IN_FAMILY}" if self.assumes_family else "lower bound"
 
     @property
     def with_free(self) -> bool:
         """True if bounds without an assumption are drawn as well."""
-        return self.assumed and any(math.isfinite(v) for s in self.series for v in s.free)
+        return self.assumes_family and any(math.isfinite(v) for s in self.series for v in s.free)
 
     @property
     def n_points(self) -> int:
@@ -77,7 +77,7 @@ class Lines:
         shares = [b / c for s in self.series for b, c in zip(s.bound, s.claim, strict=True) if 0.0 < c < math.inf]
         if not shares:
             return "No claim is refuted" if self.n_points > 1 else "The claim is not refuted"
-        family = f", {IN_FAMILY}" if self.assumed else ""
+        family = f", {IN_FAMILY}" if self.assumes_family else ""
         more = "" if self._below() else "; the excess is within sampling error"
         claims = "claims" if self.n_points > 1 else "claim"
         bounds = "lower bounds reach" if self.n_points > 1 else "lower bound reaches"
@@ -88,7 +88,9 @@ class Lines:
         """Explanation of the figure."""
         known = not self.exact and any(not math.isnan(t) for s in self.series for t in s.exact_epsilon)
         exact = " “exact” is the true epsilon of the pair, where it is known." if known else ""
-        family = f" “{self.bound_name}” is valid only if the trade-off curve belongs to that family." * self.assumed
+        family = (
+            f" “{self.bound_name}” is valid only if the trade-off curve belongs to that family." * self.assumes_family
+        )
         free = f" “lower bound, {NOTHING_ASSUMED}” is valid for every trade-off curve." * self.with_free
         elsewhere = " A violation whose bound is below its claim is refuted at another delta: see the table."
         return (

@@ -34,7 +34,7 @@ class Profile:
         audited: (epsilon, delta): the lower bound of the audit at its delta.
         free: if `audited` assumes a family of curves, the largest bound at that delta without this assumption; else
             None.
-        assumed: True if `audited` assumes a family of curves.
+        assumes_family: True if `audited` assumes a family of curves.
         claimed: the claimed epsilon at that delta.
         confidence: confidence of the lower curve.
     """
@@ -44,7 +44,7 @@ class Profile:
     claim: Floats
     audited: tuple[float, float]
     free: float | None
-    assumed: bool
+    assumes_family: bool
     claimed: float
     confidence: float
 
@@ -58,14 +58,14 @@ class Profile:
         epsilon = np.union1d(curve.epsilon, np.concatenate([extra[extra > curve.epsilon[-1]], end[end < reach]]))
         claim = np.interp(epsilon, curve.epsilon, curve.delta)
         claim[epsilon > curve.epsilon[-1]] = 0.0 if curve.delta[-1] == 0.0 else np.nan
-        assumed, free = bool(result.bound.assumptions), result.assumption_free_bound
+        assumes_family, free = bool(result.bound.assumptions), result.assumption_free_bound
         return cls(
             epsilon=epsilon,
             lower=confidence_band.delta_lower(epsilon),
             claim=claim,
             audited=(result.bound.epsilon, result.delta),
-            free=free.epsilon if assumed and free else None,
-            assumed=assumed,
+            free=free.epsilon if assumes_family and free else None,
+            assumes_family=assumes_family,
             claimed=result.claim,
             confidence=result.confidence,
         )
@@ -97,7 +97,7 @@ class Profile:
         family = (
             f" “{LEANING}” is valid only if the true profile belongs to the family of the claim; the other entries "
             "need no such assumption."
-            if self.assumed and self.audited[1] > 0
+            if self.assumes_family and self.audited[1] > 0
             else ""
         )
         return (
@@ -140,11 +140,11 @@ class Profile:
         ax.axhline(delta, color=MUTED.light, linewidth=0.9, linestyle=(0, (1, 2)))
         dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "color": BOUND.light, "clip_on": False, "zorder": 5}
         ring = dot | {"markersize": 7, "markerfacecolor": "none", "markeredgewidth": 1.6}
-        free = (None if self.assumed else epsilon) if self.free is None else self.free
+        free = (None if self.assumes_family else epsilon) if self.free is None else self.free
         drawn = []
         if free is not None:
             drawn += ax.plot([free], [delta], markersize=6, label=f"bound at delta = {number(delta)}", **dot)
-        if self.assumed:
+        if self.assumes_family:
             drawn += ax.plot([epsilon], [delta], label=LEANING, **ring)
         return drawn
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ....audit.bounds.base import LedgerEntry, LowerBound
 from ....audit.evidence.multiplicity import holm
 from ....audit.evidence.verdict import Verdict
-from ....audit.results.audit_result import AuditResult, check_audit
+from ....audit.results.audit_result import AuditResult
 from ....audit.results.saved import Saved, require, within
 from ...config.sweep import published, value_name
 
@@ -77,7 +77,7 @@ class SweepResult(Saved):
         """Dotted keys that the sweep varies."""
         return tuple(self.points[0].parameters) if self.points else ()
 
-    def check(self) -> None:
+    def check(self, at: str = "") -> None:
         """Raise `ResultError` unless each audit is consistent, and the verdicts follow from all p-values."""
         _check(self)
 
@@ -116,7 +116,7 @@ def _check(sweep: SweepResult) -> None:
     require(len(sweep.points) > 0, "points", "the list is empty")
     within(0.0, 1.0, "", confidence=sweep.confidence)
     for place, point in enumerate(sweep.points):
-        check_audit(point.result, f"points[{place}].result")
+        point.result.check(f"points[{place}].result")
         same = point.parameters.keys() == sweep.points[0].parameters.keys()
         require(same, f"points[{place}].parameters", "they differ from those of the other points")
     results = [point.result for point in sweep.points]

@@ -46,6 +46,7 @@ class LaplaceVectorDP(ProfileGuarantee):
     moves: tuple[float, ...]
     relation: Relation | None
     exact: bool
+    default_delta = 0.0
 
     def __init__(self, moves: Sequence[float], relation: str | Relation | None = None, *, exact: bool = True) -> None:
         nonzero = tuple(sorted(float(move) for move in moves if move != 0.0))
@@ -53,10 +54,6 @@ class LaplaceVectorDP(ProfileGuarantee):
             raise ParameterError(argument="moves", value=moves, allowed="hold a number > 0")
         positive(**{f"moves[{place}]": move for place, move in enumerate(nonzero)})
         self._set(moves=nonzero, relation=relation, exact=exact)
-
-    @property
-    def default_delta(self) -> float:
-        return 0.0
 
     def _parameters(self) -> Mapping[str, object]:
         return {"epsilon": math.fsum(self.moves), "n_moves": len(self.moves)}

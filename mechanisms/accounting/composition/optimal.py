@@ -14,13 +14,13 @@ from ...core.arrays import Floats
 from ...core.constraints import Positive, PositiveInt
 from ...core.relation import Relation
 from ...core.validation import delta_range, non_negative, whole
-from ..kinds.profile import ProfileGuarantee
+from ..kinds.profile import LossGuarantee
 from ..numerics.binomial import log_choose
 from ..numerics.losses import LossProfile
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class OptimalComposition(ProfileGuarantee):
+class OptimalComposition(LossGuarantee):
     """The optimal k-fold composition, adaptive or not, of (epsilon, delta)-DP mechanisms.
 
     k-fold randomized response dominates: with probability 1 - (1 - delta)^k the privacy loss is infinite, otherwise it
@@ -75,21 +75,15 @@ class OptimalComposition(ProfileGuarantee):
         return 0.0 if self.nominal_delta == 0.0 else None
 
     @cached_property
-    def profile(self) -> LossProfile:
+    def profiles(self) -> tuple[LossProfile, ...]:
         k, e = self.count, self.nominal_epsilon
         j = np.arange(k + 1.0)
         log_finite = k * math.log1p(-self.nominal_delta)
         log_probability = log_choose(k, j) + j * log_expit(e) + (k - j) * log_expit(-e) + log_finite
-        return LossProfile.of((2.0 * j - k) * e, np.exp(log_probability), -math.expm1(log_finite))
+        return (LossProfile.of((2.0 * j - k) * e, np.exp(log_probability), -math.expm1(log_finite)),)
 
     def _parameters(self) -> Mapping[str, float]:
         return {"epsilon": self.nominal_epsilon, "delta": self.nominal_delta, "count": self.count}
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return self.profile.delta(epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return self.profile.epsilon(delta)
 
 
 _FINEST, _COARSEST, _WORK = 150, 10, 3000
@@ -101,7 +95,7 @@ _DEVIATIONS = 8.0
 
 
 @dataclass(frozen=True, repr=False)
-class BoundedRangeComposition(ProfileGuarantee):
+class BoundedRangeComposition(LossGuarantee):
     """The adaptive composition of k mechanisms of bounded range eta.
 
     Each mechanism may depend on the outputs of the earlier ones. The worst next mechanism has two outputs, of loss t
@@ -140,35 +134,26 @@ class BoundedRangeComposition(ProfileGuarantee):
     count: PositiveInt
     relation: Relation | None = None
     exact = False
+    default_delta = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(eta=float(self.eta), count=int(self.count))
 
-    @property
-    def default_delta(self) -> float:
-        return 0.0
-
     def _parameters(self) -> Mapping[str, float]:
         return {"eta": self.eta, "count": self.count}
 
     @property
-    def profile(self) -> LossProfile:
+    def profiles(self) -> tuple[LossProfile, ...]:
         """Profile with delta at multiples of eta / m, and chords between them."""
-        return _profile(self.eta, self.count)
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return self.profile.delta(epsilon)
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return self.profile.epsilon(delta)
+        return (_profile(self.eta, self.count),)
 
 
 @lru_cache(maxsize=64)
 def _profile(eta: float, count: int) -> LossProfile:
     """Return the profile of the composition; cached, since the claim of a mechanism is read many times."""
     if eta > _LARGEST:
-        return OptimalComposition(eta, 0.0, count=count).profile
+        return OptimalComposition(eta, 0.0, count=count).profiles[0]
     m = min(_FINEST, max(_COARSEST, _WORK // count))
     step = eta / m
     reach = count * eta**2 / 8.0 + _DEVIATIONS * math.sqrt(count) * eta

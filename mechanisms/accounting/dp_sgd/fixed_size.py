@@ -39,8 +39,7 @@ from scipy.special import gammaln, logsumexp
 from ...core.arrays import Floats
 from ...core.errors import AccountingError
 from ...core.relation import Relation
-from ...core.validation import positive, unit_interval, whole
-from ..kinds.renyi import RenyiDP
+from ..kinds.renyi import RenyiDP, check_steps
 from ..numerics.binomial import log_choose
 
 LARGEST_ORDER = 256
@@ -88,9 +87,7 @@ def fixed_size_gaussian(
         >>> round(claim.epsilon(1e-5), 3)
         1.06
     """
-    positive(noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
-    unit_interval(sampling_probability=sampling_probability)
-    whole(1, steps=steps)
+    check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     relation = Relation.of(relation)
     if relation not in _REACH:
         raise AccountingError(

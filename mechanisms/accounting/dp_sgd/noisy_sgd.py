@@ -19,13 +19,13 @@ import numpy as np
 from ...core.arrays import Floats
 from ...core.errors import AccountingError
 from ...core.guarantee import Guarantee
-from ...core.validation import open_unit, positive, unit_interval, whole
+from ...core.validation import open_unit, positive, whole
 from ..amplification.subsampling import subsample
 from ..composition.advanced import AdvancedComposition
 from ..kinds.approximate import ApproximateDP
 from ..kinds.gaussian import GaussianDP
 from ..kinds.privacy_loss import PrivacyLossDP
-from ..kinds.renyi import MomentsDP, RenyiDP
+from ..kinds.renyi import MomentsDP, RenyiDP, check_steps
 
 ACCOUNTANTS = ("strong composition", "moments accountant", "Renyi", "privacy loss")
 """The accountants of `epsilon_curves`, from the loosest to the tightest."""
@@ -225,8 +225,6 @@ def largest_formula_epsilon(delta: float) -> float:
 
 
 def _delta_of_step(noise_multiplier: float, sampling_probability: float, steps: int, delta: float) -> float:
-    positive(noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
-    unit_interval(sampling_probability=sampling_probability)
-    whole(1, steps=steps)
+    check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     open_unit(delta=delta)
     return min(0.5, 0.5 * delta / (sampling_probability * steps))

@@ -52,14 +52,11 @@ class PureDP(ProfileGuarantee):
     nominal_epsilon: float
     relation: Relation | None
     exact: bool
+    default_delta = 0.0
 
     def __init__(self, epsilon: float, relation: str | Relation | None = None, *, exact: bool = False) -> None:
         non_negative(epsilon=epsilon)
         self._set(nominal_epsilon=float(epsilon), relation=relation, exact=exact)
-
-    @property
-    def default_delta(self) -> float:
-        return 0.0
 
     def _parameters(self) -> Mapping[str, float]:
         return {"epsilon": self.nominal_epsilon}

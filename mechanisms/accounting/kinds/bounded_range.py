@@ -51,14 +51,11 @@ class BoundedRange(ProfileGuarantee):
     eta: Positive
     relation: Relation | None = None
     exact = False
+    default_delta = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(eta=float(self.eta))
-
-    @property
-    def default_delta(self) -> float:
-        return 0.0
 
     def _parameters(self) -> Mapping[str, float]:
         return {"eta": self.eta}

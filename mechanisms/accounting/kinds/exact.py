@@ -14,7 +14,7 @@ from ...core.arrays import Bools, Floats
 from ...core.errors import ParameterError
 from ...core.relation import Relation
 from ..numerics.losses import LossProfile
-from .profile import ProfileGuarantee
+from .profile import LossGuarantee
 
 _SUM_TOLERANCE = 1e-9
 SMALL = 1e-290
@@ -22,7 +22,7 @@ SMALL = 1e-290
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ExactDP(ProfileGuarantee):
+class ExactDP(LossGuarantee):
     """The exact guarantee of two known output laws, p0 on side 0 and p1 on side 1.
 
     A guarantee holds in both directions; for an asymmetric pair the three views are
@@ -155,12 +155,6 @@ class ExactDP(ProfileGuarantee):
     def _parameters(self) -> Mapping[str, Any]:
         return {"n_outputs": len(self.p0)} if len(self.p0) > 4 else {"p0": self.p0.tolist(), "p1": self.p1.tolist()}
 
-    def _delta(self, epsilon: Floats) -> Floats:
-        return np.maximum(*(profile.delta(epsilon) for profile in self.profiles))
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return np.maximum(*(profile.epsilon(delta) for profile in self.profiles))
-
     def _tradeoff(self, fpr: Floats) -> Floats:
         fnr = np.interp(fpr, *self.polygon)
         if self.logs is None:
@@ -232,10 +226,9 @@ def lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     The points include (0, 1) and (1, 0). Andrew's monotone chain (1979). At x = 0 the lowest point is the corner.
     """
     corners: list[tuple[float, float]] = []
-    for at in np.lexsort((y, x)):
-        point = (float(x[at]), float(y[at]))
-        if corners and point[0] == corners[-1][0]:
-            continue
+    order = np.lexsort((y, x))
+    lowest = order[np.append(True, np.diff(x[order]) > 0.0)]
+    for point in zip(x[lowest].tolist(), y[lowest].tolist(), strict=True):
         while len(corners) > 1 and _turns_up(corners[-2], point, corners[-1]):
             corners.pop()
         corners.append(point)

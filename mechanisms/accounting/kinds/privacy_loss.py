@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from ...core.arrays import Floats
 from ...core.errors import AccountingError, ParameterError
 from ...core.relation import Relation
-from ...core.validation import positive, unit_interval, whole
+from ...core.validation import positive
 from ..numerics.losses import LossProfile
-from .profile import ProfileGuarantee
-from .renyi import check_poisson
+from .profile import LossGuarantee
+from .renyi import check_steps, poisson_relation
 
 INTERVAL = 1e-4
 """Grid interval of privacy losses. Half of it takes twice the time and memory."""
@@ -52,7 +51,7 @@ class NoisySteps:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrivacyLossDP(ProfileGuarantee):
+class PrivacyLossDP(LossGuarantee):
     """The curve of a privacy-loss distribution of dp-accounting, on a grid and rounded pessimistically.
 
     Built by `gaussian`, `laplace`, `from_pld` or `compose(..., accounting="privacy-loss")`. If adding and removing a
@@ -141,8 +140,8 @@ class PrivacyLossDP(ProfileGuarantee):
             ParameterError: a value out of range.
             AccountingError: sampled records under replace_one.
         """
-        positive(noise_multiplier=noise_multiplier)
-        relation = _check_steps(sampling_probability, steps, relation)
+        check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
+        relation = poisson_relation(relation, sampling_probability)
         reach = _gaussian_reach(1.0 / noise_multiplier, sampling_probability, steps)
         interval = fitting_interval(reach) if interval is None else checked_interval(interval, reach)
         pld = _composed("gaussian", float(noise_multiplier), float(sampling_probability), interval, steps)
@@ -169,8 +168,8 @@ class PrivacyLossDP(ProfileGuarantee):
         Raises:
             ParameterError, AccountingError: as for `gaussian`.
         """
-        positive(epsilon=epsilon)
-        relation = _check_steps(sampling_probability, steps, relation)
+        check_steps(sampling_probability, steps, epsilon=epsilon)
+        relation = poisson_relation(relation, sampling_probability)
         reach = composed_reach(epsilon, steps)
         interval = fitting_interval(reach) if interval is None else checked_interval(interval, reach)
         pld = _composed("laplace", 1.0 / epsilon, float(sampling_probability), interval, steps)
@@ -194,22 +193,6 @@ class PrivacyLossDP(ProfileGuarantee):
 
     def __str__(self) -> str:
         return f"PrivacyLossDP({self.description})"
-
-    def _delta(self, epsilon: Floats) -> Floats:
-        return reduce(np.maximum, [profile.delta(epsilon) for profile in self.profiles])
-
-    def _epsilon(self, delta: Floats) -> Floats:
-        return reduce(np.maximum, [profile.epsilon(delta) for profile in self.profiles])
-
-
-def _check_steps(sampling_probability: float, steps: int, relation: str | Relation) -> Relation:
-    positive(sampling_probability=sampling_probability)
-    unit_interval(sampling_probability=sampling_probability)
-    whole(1, steps=steps)
-    relation = Relation.of(relation)
-    if sampling_probability < 1.0:
-        check_poisson(relation)
-    return relation
 
 
 def fitting_interval(reach: float) -> float:

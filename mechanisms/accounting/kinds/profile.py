@@ -10,6 +10,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, Self, overload
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.root_finding import least_satisfying, maximise
+from ..numerics.losses import LossProfile
 
 LARGEST = 700.0
 """Largest epsilon of any search: e^700 is about the largest float."""
@@ -109,6 +111,21 @@ class ProfileGuarantee(Guarantee):
         if self.relation is not None:
             parameters["relation"] = self.relation.value
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in parameters.items())})"
+
+
+class LossGuarantee(ProfileGuarantee):
+    """A guarantee known through the profiles of its privacy losses, the worse of one or two directions."""
+
+    @property
+    @abstractmethod
+    def profiles(self) -> tuple[LossProfile, ...]:
+        """Profiles of the losses: one if both directions have the same losses, else two."""
+
+    def _delta(self, epsilon: Floats) -> Floats:
+        return reduce(np.maximum, [profile.delta(epsilon) for profile in self.profiles])
+
+    def _epsilon(self, delta: Floats) -> Floats:
+        return reduce(np.maximum, [profile.epsilon(delta) for profile in self.profiles])
 
 
 def supremum_over_lines(delta: Callable[[Floats], Floats], epsilon: Callable[[Floats], Floats], fpr: Floats) -> Floats:

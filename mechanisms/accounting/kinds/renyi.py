@@ -116,10 +116,8 @@ class RenyiDP(ProfileGuarantee):
             >>> round(claim.epsilon(1e-5), 3), claim.best_order(1e-5)
             (4.064, 3.6)
         """
-        positive(noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
-        unit_interval(sampling_probability=sampling_probability)
-        whole(1, steps=steps)
-        relation = Relation.of(relation)
+        check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
+        relation = poisson_relation(relation, sampling_probability)
         order_array = np.array(cls.gaussian_orders if orders is None else orders, dtype=np.float64)
         if not np.all((order_array > 1.0) & np.isfinite(order_array)):
             raise ParameterError(
@@ -128,7 +126,6 @@ class RenyiDP(ProfileGuarantee):
                 argument="orders",
             )
         if sampling_probability < 1.0:
-            check_poisson(relation)
             q = sampling_probability
             divergences = np.array([sampled_divergence(a, q, noise_multiplier) for a in order_array])
         else:
@@ -196,15 +193,24 @@ class RenyiDP(ProfileGuarantee):
         return orders[finite] - 1.0, divergences[finite], None if finite.all() else float(divergences[-1])
 
 
-def check_poisson(relation: Relation) -> None:
-    """Check that Poisson sampling has a known dominating pair under `relation`; raises `AccountingError` otherwise."""
-    if relation is Relation.REPLACE_ONE:
+def check_steps(sampling_probability: float, steps: int, **scale: float) -> None:
+    """Check the arguments of composed noise on samples: scale > 0, probability in (0, 1], whole steps >= 1."""
+    positive(**scale, sampling_probability=sampling_probability)
+    unit_interval(sampling_probability=sampling_probability)
+    whole(1, steps=steps)
+
+
+def poisson_relation(relation: str | Relation, sampling_probability: float) -> Relation:
+    """Return the relation; raise `AccountingError` if Poisson samples have no known dominating pair under it."""
+    relation = Relation.of(relation)
+    if relation is Relation.REPLACE_ONE and sampling_probability < 1.0:
         raise AccountingError(
             "relation 'replace_one' is not known for Poisson-sampled records: which pair is worst depends on the "
             "replacement record. Use 'add_remove' or 'zero_out', or provide a custom privacy-loss distribution with "
             "PrivacyLossDP.from_pld(pld, relation='replace_one').",
             argument="relation",
         )
+    return relation
 
 
 @dataclass(frozen=True, repr=False)

@@ -261,9 +261,7 @@ class TwoCauchysDP(TwoLawsDP):
         0.693147
     """
 
-    @property
-    def default_delta(self) -> float:
-        return 0.0
+    default_delta = 0.0
 
     def _excess(self, upper: Law, lower: Law, epsilon: Floats) -> Floats:
         """Return the integral of (p - e^epsilon q)+ for p = Cauchy(*upper), q = Cauchy(*lower), at each epsilon."""

@@ -127,8 +127,8 @@ class FunctionMechanism(Mechanism):
 
     @property
     def workers(self) -> Workers:
-        """Processes; `HERE` for own-randomness, whose runs are independent in one process only."""
-        return Workers.HERE if self.style == "own-randomness" else Workers.PROCESSES
+        """Processes; `THIS_PROCESS` for own-randomness, whose runs are independent in one process only."""
+        return Workers.THIS_PROCESS if self.style == "own-randomness" else Workers.PROCESSES
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the outputs of `size` runs.

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...accounting import LaplaceDP, PureDP
+from ...accounting import LaplaceDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive
+from ...core.base import Dataset, Outputs
 from ...core.guarantee import Guarantee
-from ...core.relation import Relation
-from .output_perturbation import replace_one_only
 from .regularised_logistic import (
     CURVATURE,
-    WEIGHT,
+    PerturbedRegression,
     SignedExamples,
-    check_examples,
     minimise,
-    opposite_labels,
     spherical_log_density,
     spherical_noise,
 )
 
 
 @dataclass(frozen=True)
-class ObjectivePerturbation(Mechanism):
+class ObjectivePerturbation(PerturbedRegression):
     """Minimiser of regularised logistic regression plus b f / n, with a random b of density ~ exp(-rate |b|).
 
     With c = 1/4 and t = n regularisation, epsilon is split into 2 log(1 + c / t), which accounts for the curvature of
@@ -62,15 +57,6 @@ class ObjectivePerturbation(Mechanism):
         >>> strength, round(rate, 4)
         (0.1, 0.4975)
     """
-
-    epsilon: Positive
-    _: KW_ONLY
-    regularisation: Positive = 0.01
-    relation: Relation = Relation.REPLACE_ONE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "relation", replace_one_only(self.relation, "ObjectivePerturbation"))
 
     def strength_and_rate(self, n_records: int) -> tuple[float, float]:
         """Return the regularisation that is used for `n_records` records, and the rate of the noise."""
@@ -110,26 +96,9 @@ class ObjectivePerturbation(Mechanism):
         density += np.concatenate([np.empty(0), *volumes])
         return density
 
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`, an upper bound."""
-        return PureDP(self.epsilon, relation=self.relation)
-
-    def worst_case(self) -> Neighbours:
-        """Return the pair of output perturbation: all records blank except one, whose label differs."""
-        return opposite_labels(self.regularisation)
-
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`.
 
         For any coefficients, the linear terms of the two sides differ by exactly 1, and their second derivatives agree.
         """
-        return LaplaceDP(self.strength_and_rate(self._n_worst)[1], relation=self.relation)
-
-    @property
-    def _n_worst(self) -> int:
-        return math.ceil(WEIGHT / self.regularisation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_examples(neighbours)
-        return self
+        return LaplaceDP(self.strength_and_rate(self.n_worst)[1], relation=self.relation)

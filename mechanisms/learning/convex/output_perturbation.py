@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from ...accounting import LaplaceDP, PureDP
+from ...accounting import LaplaceDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive
-from ...core.errors import ParameterError
+from ...core.base import Dataset, Outputs
 from ...core.guarantee import Guarantee
-from ...core.relation import Relation
 from .regularised_logistic import (
-    WEIGHT,
+    PerturbedRegression,
     SignedExamples,
-    check_examples,
     minimise,
-    opposite_labels,
     spherical_log_density,
     spherical_noise,
 )
 
 
 @dataclass(frozen=True)
-class OutputPerturbation(Mechanism):
+class OutputPerturbation(PerturbedRegression):
     """Regularised logistic regression with noise of density ~ exp(-rate |z|) on the coefficients.
 
     The minimiser of (1/n) sum log(1 + exp(-w f)) + (regularisation / 2) |f|^2, w = (2 y - 1) x, |x| <= 1, changes by at
@@ -64,15 +58,6 @@ class OutputPerturbation(Mechanism):
         0.496
     """
 
-    epsilon: Positive
-    _: KW_ONLY
-    regularisation: Positive = 0.01
-    relation: Relation = Relation.REPLACE_ONE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "relation", replace_one_only(self.relation, "OutputPerturbation"))
-
     def rate(self, n_records: int) -> float:
         """Return the rate of the noise, n regularisation epsilon / 2."""
         return 0.5 * n_records * self.regularisation * self.epsilon
@@ -95,39 +80,11 @@ class OutputPerturbation(Mechanism):
         examples = SignedExamples.of(dataset)
         return spherical_log_density(outputs.values - self._fit(examples), self.rate(examples.n_examples))
 
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`, an upper bound."""
-        return PureDP(self.epsilon, relation=self.relation)
-
-    def worst_case(self) -> Neighbours:
-        """Return a pair with one feature and all records blank except one, labelled 0 on side 0 and 1 on side 1.
-
-        The number of records is so large that the regularisation outweighs them.
-        """
-        return opposite_labels(self.regularisation)
-
     def exact_guarantee(self) -> Guarantee:
         """Return the exact curve of `worst_case()`.
 
         The minimisers are -s and s with n regularisation s = 1 / (1 + e^s), and with one feature the noise is Laplace.
         """
-        n = math.ceil(WEIGHT / self.regularisation)
-        weight = n * self.regularisation
+        weight = self.n_worst * self.regularisation
         s = float(brentq(lambda s: weight * s - expit(-s), 0.0, 1.0 / weight, xtol=1e-300, rtol=1e-15))
-        return LaplaceDP(self.rate(n) * 2.0 * s, relation=self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_examples(neighbours)
-        return self
-
-
-def replace_one_only(relation: str | Relation, name: str) -> Relation:
-    """Return the relation if it is replace_one; raise `ParameterError` otherwise."""
-    if Relation.of(relation) is not Relation.REPLACE_ONE:
-        raise ParameterError(
-            f"relation is {Relation.of(relation).value!r}, but the noise of {name} is computed from the number of "
-            "records and a sensitivity under 'replace_one'. Leave relation out.",
-            argument="relation",
-        )
-    return Relation.REPLACE_ONE
+        return LaplaceDP(self.rate(self.n_worst) * 2.0 * s, relation=self.relation)

@@ -24,12 +24,11 @@ from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
 from ...core.relation import Relation
 from ...core.validation import positive
 from ..base import TrainingData
 from ..dp_sgd.steps import ConstantSchedule, Schedule
-from .output_perturbation import replace_one_only
+from .regularised_logistic import check_one_example, opposite_labels, replace_one_only
 
 _SLOPES: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {
@@ -231,17 +230,11 @@ class NoisyProjectedSGD(Mechanism):
 
     def worst_case(self) -> Neighbours:
         """Return a pair with one feature and all records blank except one, whose gradient is L or -L."""
-        X = np.zeros((self.n_records, 1))
-        X[0] = self.lipschitz
-        y = np.zeros(self.n_records, dtype=np.int64)
-        flipped = y.copy()
-        flipped[0] = 1
-        return Neighbours(TrainingData(X, y), TrainingData(X, flipped), self.relation)
+        return opposite_labels(self.n_records, self.lipschitz)
 
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
         for side in (0, 1):
             self._signed_rows(neighbours.side(side))
-        pairs = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
-        check_records(Neighbours((pairs[0].X, pairs[0].y), (pairs[1].X, pairs[1].y), neighbours.relation))
+        check_one_example(neighbours)
         return self

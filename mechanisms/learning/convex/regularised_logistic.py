@@ -14,14 +14,16 @@ at most 1, and the curvature is at most 1/4.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import expit, gammaln
 
+from ...accounting import PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Dataset, Neighbours
+from ...core.base import Dataset, Mechanism, Neighbours
+from ...core.constraints import Positive
 from ...core.errors import ParameterError, ReleaseError, plural
 from ...core.records import check_records, check_worst_case
 from ...core.relation import Relation
@@ -209,30 +211,76 @@ def _shares(
     return shares
 
 
-def check_examples(neighbours: Neighbours) -> None:
-    """Raise `NeighboursError` unless the two datasets differ in one example; also check the examples."""
-    sides = [TrainingData.of(neighbours.side(side)) for side in (0, 1)]
-    for side in sides:
-        SignedExamples.of(side)
-    check_records(Neighbours((sides[0].X, sides[0].y), (sides[1].X, sides[1].y), neighbours.relation))
-
+# --- private versions -------------------------------------------------------------------------------------------------
 
 WEIGHT = 30.0
 """Records times regularisation in the worst-case pair; with more, its privacy loss approaches half of the claim."""
 
 
-def opposite_labels(regularisation: float) -> Neighbours:
-    """Return a pair with one feature; all records are blank except one, labelled 0 on side 0 and 1 on side 1.
+@dataclass(frozen=True)
+class PerturbedRegression(PureMechanism):
+    """Base class of private logistic regression.
 
-    That record is 1, there are `WEIGHT` / regularisation records, rounded up, and the relation is replace_one.
+    Args:
+        epsilon: the claim, > 0.
+        regularisation: Lambda of the paper, > 0.
+        relation: replace_one, the only one for which the theorems are stated.
     """
-    check_worst_case(WEIGHT / regularisation, regularisation=regularisation)
-    n_records = math.ceil(WEIGHT / regularisation)
+
+    epsilon: Positive
+    _: KW_ONLY
+    regularisation: Positive = 0.01
+    relation: Relation = Relation.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "relation", replace_one_only(self.relation, type(self).__name__))
+
+    @property
+    def n_worst(self) -> int:
+        """Number of records of the worst case."""
+        return math.ceil(WEIGHT / self.regularisation)
+
+    def worst_case(self) -> Neighbours:
+        """Return a pair with one feature and all records blank except one, labelled 0 on side 0 and 1 on side 1.
+
+        The number of records is so large that the regularisation outweighs them.
+        """
+        check_worst_case(WEIGHT / self.regularisation, regularisation=self.regularisation)
+        return opposite_labels(self.n_worst, 1.0)
+
+    def bind(self, neighbours: Neighbours) -> Mechanism:
+        super().bind(neighbours)
+        for side in (0, 1):
+            SignedExamples.of(neighbours.side(side))
+        check_one_example(neighbours)
+        return self
+
+
+def replace_one_only(relation: str | Relation, name: str) -> Relation:
+    """Return the relation if it is replace_one; raise `ParameterError` otherwise."""
+    if Relation.of(relation) is not Relation.REPLACE_ONE:
+        raise ParameterError(
+            f"relation is {Relation.of(relation).value!r}, but the noise of {name} is computed from the number of "
+            "records and a sensitivity under 'replace_one'. Leave relation out.",
+            argument="relation",
+        )
+    return Relation.REPLACE_ONE
+
+
+def opposite_labels(n_records: int, feature: float) -> Neighbours:
+    """Return a pair with one feature; all records are blank except one, labelled 0 on side 0 and 1 on side 1."""
     X = np.zeros((n_records, 1))
-    X[0] = 1.0
+    X[0] = feature
     y0, y1 = np.zeros((2, n_records), dtype=np.int64)
     y1[0] = 1
     return Neighbours(TrainingData(X, y0), TrainingData(X, y1), Relation.REPLACE_ONE)
+
+
+def check_one_example(neighbours: Neighbours) -> None:
+    """Raise `NeighboursError` unless the sides differ in one example."""
+    data0, data1 = TrainingData.of(neighbours.d0), TrainingData.of(neighbours.d1)
+    check_records(Neighbours((data0.X, data0.y), (data1.X, data1.y), neighbours.relation))
 
 
 # --- noise with density proportional to exp(-rate |z|) ----------------------------------------------------------------

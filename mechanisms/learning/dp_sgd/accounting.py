@@ -21,10 +21,11 @@ this: the gradient of a bias at such an example is not 0.
 from __future__ import annotations
 
 from ...accounting.conversion.calibration import least_noise_multiplier
+from ...accounting.kinds.renyi import check_steps
 from ...core.errors import AccountingError, ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import one_of, positive, unit_interval, whole
+from ...core.validation import one_of
 from .catalogue import samplings
 from .sampling.base import Sampling
 
@@ -61,9 +62,7 @@ def steps_guarantee(
         >>> round(epoch.epsilon(1e-5), 2)
         4.38
     """
-    positive(noise_multiplier=noise_multiplier, sampling_probability=sampling_probability)
-    unit_interval(sampling_probability=sampling_probability)
-    whole(1, steps=steps)
+    check_steps(sampling_probability, steps, noise_multiplier=noise_multiplier)
     scheme, relation = scheme_named(sampling), Relation.of(relation)
     chosen = chosen_accounting(sampling, accounting)
     rates = {"sampling_probability": sampling_probability, "batches_per_epoch": batches_per_epoch}

@@ -3,6 +3,7 @@
     SupportsCanaries            accepts a record that the adversary chooses           canaries that are examples
     SupportsGradientCanaries    ... or a gradient record of bounded norm              canaries in random directions
     SupportsDiracCanaries       ... in the weight that reads one feature              Dirac canaries
+    SupportsSubsets             ... and trains each run on a subset of the records    gradient canaries, trajectories
     SupportsNoisyGradients      ... and releases every noisy sum along directions     game of gradient canaries
     SupportsLosses              computes the loss on an example                       canary loss
     SupportsModels              ... and releases models, as flat parameters           canary direction
@@ -38,19 +39,15 @@ class SupportsCanaries(Protocol):
     @property
     def relation(self) -> Relation:
         """Neighbouring relation."""
-        ...
 
     def check_data(self, data: TrainingData) -> None:
         """Raise `ParameterError` for records that the trainer cannot use."""
-        ...
 
     def count_classes(self, data: TrainingData) -> int:
         """Return the number of classes of a model that is trained on data of this kind."""
-        ...
 
     def initial_models(self, data: TrainingData) -> Classifiers | None:
         """Return one model before training on data of this kind; None if its parameters are random or unknown."""
-        ...
 
 
 @runtime_checkable
@@ -60,12 +57,10 @@ class SupportsGradientCanaries(SupportsCanaries, Protocol):
     @property
     def n_parameters(self) -> int:
         """Number of entries of a flat gradient."""
-        ...
 
     @property
     def clip_norm(self) -> float:
         """Upper bound on the norm of the gradient of a record."""
-        ...
 
 
 @runtime_checkable
@@ -74,45 +69,37 @@ class SupportsDiracCanaries(SupportsGradientCanaries, Protocol):
 
     def input_weights(self) -> NDArray[np.intp]:
         """Return the indices of the weights of the first layer in the flat parameters, `(n_units, n_features)`."""
-        ...
 
 
 @runtime_checkable
-class SupportsNoisyGradients(SupportsGradientCanaries, Protocol):
-    """Trainer that releases the noisy sum of every step along directions, each run on a subset of the records."""
-
-    @property
-    def steps(self) -> int:
-        """Number of noisy sums in a run."""
-        ...
+class SupportsSubsets(SupportsGradientCanaries, Protocol):
+    """Trainer on noisy sums of batches, each run on a subset of the records."""
 
     @property
     def noise_multiplier(self) -> float:
         """Standard deviation of the noise on the sum / clip_norm."""
-        ...
 
     @property
     def scheme(self) -> Sampling:
         """Sampling scheme of the batches."""
-        ...
+
+    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
+        """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
+
+
+@runtime_checkable
+class SupportsNoisyGradients(SupportsSubsets, Protocol):
+    """Trainer that releases the noisy sum of every step along directions, over clip_norm, `(n_runs, steps, m)`."""
+
+    @property
+    def steps(self) -> int:
+        """Number of noisy sums in a run."""
 
     def no_examples(self) -> TrainingData:
         """Return data of the right shape without records; raise `ParameterError` if the shape is unknown."""
-        ...
 
     def showing(self, directions: Floats) -> Self:
         """Return this trainer with a view of the noisy sums along unit directions `(m, n_parameters)`."""
-        ...
-
-    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """Return noisy sums / clip_norm, `(n_runs, steps, m)`: one run for each row of `inclusion`.
-
-        Args:
-            records: all records.
-            inclusion: `(n_runs, n_records)`, the records of each run.
-            rng: source of all randomness.
-        """
-        ...
 
 
 @runtime_checkable
@@ -122,7 +109,6 @@ class SupportsLosses(Protocol):
     @property
     def view(self) -> str:
         """Released output: "final", "trajectory", or another view."""
-        ...
 
     @property
     def trains_as_stated(self) -> bool:
@@ -130,11 +116,9 @@ class SupportsLosses(Protocol):
 
         Another trainer may leak elsewhere, for example by a divisor that depends on the data or by repeated noise.
         """
-        ...
 
     def losses(self, data: TrainingData, parameters: Floats) -> NDArray[np.float64]:
         """Return the loss `(n_models, n_examples)` of each example under parameters `(n_models, n_parameters)`."""
-        ...
 
 
 @runtime_checkable
@@ -144,66 +128,34 @@ class SupportsModels(SupportsLosses, SupportsCanaries, Protocol):
     @property
     def n_parameters(self) -> int:
         """Number of flat parameters."""
-        ...
 
     def initial_parameters(self) -> Floats | None:
         """Return the flat parameters before the first step, `(n_parameters,)`; None if they are random."""
-        ...
 
     def clipped_gradient(self, data: TrainingData, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the clipped gradients of a few records at parameters of shape `(n_runs, n_parameters)`."""
-        ...
 
 
 @runtime_checkable
-class SupportsTrajectory(SupportsModels, Protocol):
-    """Trainer that releases every iterate of gradient descent with momentum on noisy sums."""
+class SupportsTrajectory(SupportsModels, SupportsSubsets, Protocol):
+    """Trainer that releases every iterate of gradient descent with momentum, `(n_runs, steps + 1, n_parameters)`."""
 
     @property
     def network(self) -> Model:
         """Model that is trained."""
-        ...
-
-    @property
-    def scheme(self) -> Sampling:
-        """Sampling scheme of the batches."""
-        ...
-
-    @property
-    def noise_multiplier(self) -> float:
-        """Standard deviation of the noise on the sum / clip_norm."""
-        ...
-
-    @property
-    def clip_norm(self) -> float:
-        """Upper bound on the norm of the gradient of a record."""
-        ...
 
     @property
     def momentum(self) -> float:
         """Momentum coefficient in [0, 1)."""
-        ...
 
     def rates(self) -> NDArray[np.float64]:
         """Return the learning rate of each step, `(steps,)`."""
-        ...
 
     def clipped_sum_of(self, data: TrainingData) -> Callable[[NDArray[np.float64]], Floats]:
         """Return a function from parameters to the sum of the clipped gradients of many records.
 
         The parameters and the sums have shape `(n_runs, n_parameters)`.
         """
-        ...
-
-    def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
-        """Return parameters, `(n_runs, steps + 1, n_parameters)`: one run for each row of `inclusion`.
-
-        Args:
-            records: all records.
-            inclusion: `(n_runs, n_records)`, the records of each run.
-            rng: source of all randomness.
-        """
-        ...
 
 
 @runtime_checkable
@@ -215,7 +167,6 @@ class SupportsRecordGradients(SupportsTrajectory, Protocol):
 
         The parameters have shape `(n_runs, n_parameters)`.
         """
-        ...
 
 
 @runtime_checkable
@@ -225,11 +176,9 @@ class SupportsInitialParameters(Protocol):
     @property
     def network(self) -> Model:
         """Model that is trained."""
-        ...
 
     def starting_from(self, parameters: Floats) -> Self:
         """Return this trainer started from flat parameters `(n_parameters,)`."""
-        ...
 
 
 @runtime_checkable
@@ -239,7 +188,6 @@ class SupportsTrainer(Protocol):
     @property
     def trainer(self) -> Any:
         """Trainer that is run."""
-        ...
 
 
 def trainer_of(mechanism: Any) -> Any:

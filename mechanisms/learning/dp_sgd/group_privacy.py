@@ -115,7 +115,7 @@ class GroupPrivacy(Mechanism):
                 f"{len(data1)}.",
                 argument="relation",
             )
-        if self.relation is Relation.ZERO_OUT and not all(_is_blank(key) for key in only0):
+        if self.relation is Relation.ZERO_OUT and any(any(row) for _, row in only0):
             raise NeighboursError(
                 "under 'zero_out' the records that d0 has more often than d1 must be blank (all zeros), but some are "
                 "not. Blank them, or give a base under 'replace_one'.",
@@ -132,10 +132,6 @@ def _rows(data: TrainingData) -> list[tuple[str, NDArray[np.float64]]]:
 
 def _keys(data: TrainingData) -> Counter[Any]:
     return Counter((kind, row.astype(np.float64).tobytes()) for kind, row in _rows(data))
-
-
-def _is_blank(key: tuple[str, bytes]) -> bool:
-    return not any(key[1])
 
 
 def _changed_places(data0: TrainingData, data1: TrainingData) -> int:

@@ -36,7 +36,6 @@ class Schedule(Protocol):
 
     def rates(self, steps: int) -> NDArray[np.float64]:
         """Return the learning rates of steps 1 to `steps`, `(steps,)`."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,8 @@ class Recipe:
     """Options and fixed inputs of training, none of which depends on the data.
 
     Args:
-        model: the model that is trained.
-        sampling: the sampling scheme of the batches.
+        model, sampling, noise_multiplier, clip_norm, clipping, momentum, projection, averaging: as for `DPSGD`.
         rates: learning rate of each step, `(steps,)`.
-        noise_multiplier: standard deviation of the noise on the sum / clip_norm, >= 0.
-        clip_norm: largest norm of the gradient of a record.
-        clipping: "flat", "per-layer" or "none".
-        momentum: in [0, 1).
-        projection: radius of the ball about 0 on which the parameters are projected; None for none.
-        averaging: "last", "mean" of all iterates after the first step, or "second-half" of them.
         initial: flat parameters before the first step; None draws them for every run.
         ignore_blank: whether an example that is all zeros contributes nothing, as under zero_out.
         dtype: data type of all arithmetic.

@@ -6,18 +6,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive
+from ...core.constraints import Positive, PositiveProbability, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
-from ...core.validation import unit_interval, whole
+from ...core.validation import whole
 from ..dp_sgd.sampling.poisson import PoissonSampling
 from .base import FederatedLearner, log_gaussian
 from .clients import Client, check_clients, read_clients
@@ -80,18 +80,10 @@ class FederatedAveraging(FederatedLearner):
     """
 
     _: KW_ONLY
-    sampling_probability: Positive = 1.0
+    sampling_probability: PositiveProbability = 1.0
     expected_clients: Positive = 1.0
-    view: str = "trajectory"
+    view: Annotated[str, one_of_names("trajectory", "final")] = "trajectory"
     relation: Relation = Relation.ADD_REMOVE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_interval(sampling_probability=self.sampling_probability)
-
-    @classmethod
-    def _views(cls) -> tuple[str, ...]:
-        return ("trajectory", "final")
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the outputs of `size` runs of training; see `view` for their shape."""
@@ -120,11 +112,6 @@ class FederatedAveraging(FederatedLearner):
             total *= (self.server_rate / self._divisors(sampled.sum(axis=1)))[:, None]
             parameters += total
             yield parameters
-
-    @property
-    def _deviation(self) -> float:
-        """Standard deviation of the noise on the sum."""
-        return self.noise_multiplier * (self.clip_norm or 1.0)
 
     def _divisors(self, n_sampled: NDArray[Any]) -> Floats:
         """Return the divisor of each sum for these numbers of sampled clients: a public constant."""

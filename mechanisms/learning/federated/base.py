@@ -22,7 +22,6 @@ from ...core.constraints import NonNegative, Positive, PositiveInt
 from ...core.errors import AccountingError, ParameterError
 from ...core.fingerprint import alike
 from ...core.relation import Relation
-from ...core.validation import one_of, positive
 from ..dp_sgd.catalogue import build_model
 from ..dp_sgd.steps import clip_rows
 from ..models.base import Model
@@ -36,26 +35,13 @@ BLOCK_NUMBERS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class FederatedLearner(Mechanism):
-    """Base class of federated averaging, with its options and the updates of clients.
-
-    Args:
-        model: a `Model`, or the name of one, which is built with `n_features` and `n_classes`.
-        noise_multiplier: standard deviation of the noise / clip_norm, >= 0; 0 makes no claim.
-        rounds: >= 1.
-        clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
-        local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
-        local_rate: learning rate of the local steps, > 0.
-        server_rate: factor of the average update, > 0.
-        initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
-        n_features, n_classes: options of a model that is given by name.
-        relation: the neighbouring relation; neighbours differ in one client with all its records.
-    """
+    """Base class of federated averaging, with its options, see `FederatedAveraging`, and the updates of clients."""
 
     model: Model | str
     _: KW_ONLY
     noise_multiplier: NonNegative
     rounds: PositiveInt = 1
-    clip_norm: float | None = 1.0
+    clip_norm: Positive | None = 1.0
     local_steps: PositiveInt = 1
     local_rate: Positive = 0.1
     server_rate: Positive = 1.0
@@ -67,22 +53,14 @@ class FederatedLearner(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.clip_norm is not None:
-            positive(clip_norm=self.clip_norm)
-        elif self.noise_multiplier:
+        if self.clip_norm is None and self.noise_multiplier:
             raise ParameterError(
                 "noise_multiplier is relative to clip_norm, which is None. Give a clip_norm, or no noise.",
                 argument=("clip_norm", "noise_multiplier"),
             )
-        one_of(self._views(), view=self.view)
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if self.initial is not None:
             object.__setattr__(self, "initial", tuple(np.asarray(self.initial, dtype=np.float64).ravel().tolist()))
         _ = self.start
-
-    @classmethod
-    def _views(cls) -> tuple[str, ...]:
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         return alike(self, other)
@@ -114,6 +92,11 @@ class FederatedLearner(Mechanism):
         update = np.zeros(self.network.n_parameters)
         update[0] = 1.0 if self.clip_norm is None else self.clip_norm
         return update
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of the noise."""
+        return self.noise_multiplier * (self.clip_norm or 1.0)
 
     def models(self, parameters: Floats) -> TrainedModels:
         """Return flat parameters `(n_models, n_parameters)` as models."""

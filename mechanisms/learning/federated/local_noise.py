@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import GaussianDP
 from ...core.arrays import Floats
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import one_of_names
 from ...core.errors import RelationError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -35,13 +37,8 @@ class LocalNoiseAveraging(FederatedLearner):
         model: a `Model`, or the name of one, which is built with `n_features` and `n_classes`.
         noise_multiplier: standard deviation of the noise of a message / clip_norm, >= 0. Under replace_one, where a
             message can change by 2 clip_norm, the guarantee uses half of it.
-        rounds: >= 1.
-        clip_norm: largest norm of the update of a client, > 0; None does not clip, and makes no claim.
-        local_steps: gradient steps of a client in a round, each on all records of the client, >= 1.
-        local_rate: learning rate of the local steps, > 0.
         server_rate: factor of the average message, > 0.
-        initial: flat parameters of the first model, `(n_parameters,)`; None for zeros. Public.
-        n_features, n_classes: options of a model that is given by name.
+        rounds, clip_norm, local_steps, local_rate, initial, n_features, n_classes: as for `FederatedAveraging`.
         view: "messages", everything that the server receives, `(size, rounds, n_clients, n_parameters)`; or "final",
             the last model, `(size, n_parameters)`.
         relation: replace_one, or zero_out, under which the client of side 0 has no data.
@@ -61,7 +58,7 @@ class LocalNoiseAveraging(FederatedLearner):
     """
 
     _: KW_ONLY
-    view: str = "messages"
+    view: Annotated[str, one_of_names("messages", "final")] = "messages"
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -72,10 +69,6 @@ class LocalNoiseAveraging(FederatedLearner):
                 "that take part. Choose 'replace_one' or 'zero_out', or FederatedAveraging, whose server adds the "
                 "noise."
             )
-
-    @classmethod
-    def _views(cls) -> tuple[str, ...]:
-        return ("messages", "final")
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the outputs of `size` runs of training; see `view` for their shape."""
@@ -98,11 +91,6 @@ class LocalNoiseAveraging(FederatedLearner):
             if not shows_messages:
                 values[runs] = parameters
         return Outputs(values)
-
-    @property
-    def _deviation(self) -> float:
-        """Standard deviation of the noise of a message."""
-        return self.noise_multiplier * (self.clip_norm or 1.0)
 
     def guarantee(self) -> Guarantee:
         """Return Gaussian DP with mu = sqrt(rounds) s / noise_multiplier, s = 1, or 2 under replace_one.

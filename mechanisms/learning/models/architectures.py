@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from ...core.constraints import at_least, one_of_names
+from ...core.constraints import PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError
-from ...core.validation import one_of, whole
+from ...core.validation import whole
 from .base import Model
 from .losses import LOSSES, LossFunction
 
@@ -24,10 +24,6 @@ class LinearRegression(Model):
         >>> LinearRegression(n_features=3).n_parameters
         4
     """
-
-    @property
-    def output_units(self) -> int:
-        return 1
 
     @property
     def loss(self) -> LossFunction:
@@ -48,10 +44,6 @@ class LogisticRegression(Model):
         >>> LogisticRegression(n_features=3, bias=False).n_parameters
         3
     """
-
-    @property
-    def output_units(self) -> int:
-        return 1
 
     @property
     def loss(self) -> LossFunction:
@@ -102,28 +94,26 @@ class MultiLayerPerceptron(Model):
         68
     """
 
-    n_outputs: int = 2
+    n_outputs: PositiveInt = 2
     _: KW_ONLY
     hidden: tuple[int, ...] = (16,)
     activation: Annotated[str, one_of_names("tanh", "relu")] = "tanh"
-    objective: str | None = None
+    objective: Annotated[str, one_of_names(*sorted(LOSSES))] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "hidden", (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden))
-        whole(1, n_outputs=self.n_outputs, **{f"hidden[{i}]": width for i, width in enumerate(self.hidden)})
+        whole(1, **{f"hidden[{i}]": width for i, width in enumerate(self.hidden)})
         if not self.hidden:
             raise ParameterError(
                 "hidden must have at least one layer, but is (). Use SoftmaxRegression instead.", argument="hidden"
             )
-        if self.objective is not None:
-            one_of(sorted(LOSSES), objective=self.objective)
-            if (self.objective == "softmax") == (self.n_outputs == 1):
-                raise ParameterError(
-                    f"objective is {self.objective!r} with n_outputs = {self.n_outputs}: softmax needs two outputs or "
-                    "more, logistic and squared exactly one.",
-                    argument="objective",
-                )
+        if self.objective is not None and (self.objective == "softmax") == (self.n_outputs == 1):
+            raise ParameterError(
+                f"objective is {self.objective!r} with n_outputs = {self.n_outputs}: softmax needs two outputs or "
+                "more, logistic and squared exactly one.",
+                argument="objective",
+            )
 
     @property
     def output_units(self) -> int:

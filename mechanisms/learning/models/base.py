@@ -65,9 +65,9 @@ class Model(Options):
     bias: bool = True
 
     @property
-    @abstractmethod
     def output_units(self) -> int:
         """Number of units of the last layer."""
+        return 1
 
     @property
     @abstractmethod

@@ -24,11 +24,9 @@ class LossFunction(Protocol):
 
     def check(self, y: Labels, n_outputs: int) -> None:
         """Raise `ParameterError` if a label is not valid for the loss."""
-        ...
 
     def targets(self, y: Labels, dtype: np.dtype[Any]) -> Labels:
         """Return the labels in the form that the other methods require."""
-        ...
 
     def derive(self, outputs: Floats, targets: Labels) -> None:
         """Overwrite outputs by the derivative of the loss with respect to them.
@@ -37,11 +35,9 @@ class LossFunction(Protocol):
             outputs: `(n_runs, n_outputs, n)`.
             targets: `(n_runs, n)`, or `(n,)` if all runs use the same examples.
         """
-        ...
 
     def values(self, outputs: Floats, targets: Labels) -> Floats:
         """Return the loss of each example, `(n_runs, n)`, for outputs and targets of the shapes of `derive`."""
-        ...
 
     def log_probabilities(self, outputs: Floats) -> NDArray[np.float64]:
         """Return the log probability of each class, `(n_runs, n, n_classes)`.
@@ -49,7 +45,6 @@ class LossFunction(Protocol):
         Raises:
             ParameterError: the model is a regression.
         """
-        ...
 
 
 class Softmax:

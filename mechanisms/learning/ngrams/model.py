@@ -20,19 +20,15 @@ class NGramTable(Protocol):
 
     def of(self, keys: Tokens) -> Floats:
         """Return counts, in the shape of the keys; for a table of many runs `(n_runs, *shape)`."""
-        ...
 
     def after(self, contexts: Tokens, n_symbols: int) -> Floats:
         """Return the counts of all symbols after each context, `(m, n_symbols)`; for a table of one run."""
-        ...
 
     def drop_first(self, n_after: int) -> NGramTable:
         """Return the counts of the n-grams without their first symbol; there are `n_after` possible ones."""
-        ...
 
     def drop_last(self, n_symbols: int) -> NGramTable:
         """Return the counts of the n-grams without their last symbol: of each context before any symbol."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

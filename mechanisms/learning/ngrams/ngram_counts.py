@@ -7,16 +7,16 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...accounting import ExactDP, PureDP
+from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Positive, PositiveInt
+from ...core.base import Dataset, Neighbours
+from ...core.constraints import AddOrReplace, Positive, PositiveInt
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
+from ...noise.base import NoisyQuery
 from ...noise.geometric import Geometric
 from .alphabet import Alphabet
 
@@ -25,7 +25,7 @@ MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True)
-class NGramCounts(Mechanism):
+class NGramCounts(NoisyQuery, PureMechanism, RecordsMechanism):
     """Counts of all n-grams of an alphabet in texts, with two-sided geometric noise.
 
     A record is the whole text of one person. Only the first `contribution` n-grams of a record are counted, so that
@@ -61,11 +61,10 @@ class NGramCounts(Mechanism):
     n: PositiveInt = 2
     alphabet: str | tuple[str, ...] = "ab"
     contribution: PositiveInt = 1
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "alphabet", Alphabet(self.alphabet).symbols)
         if self.n * math.log2(len(self.alphabet)) > math.log2(MOST_CELLS):
             raise ParameterError(
@@ -73,11 +72,6 @@ class NGramCounts(Mechanism):
                 f"{len(self.alphabet)} symbols have {len(self.alphabet)}^{self.n} n-grams. Use a smaller n or a "
                 "smaller alphabet.",
                 argument="n",
-            )
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                "relation must be add_remove or replace_one, but is zero_out: a text cannot be all zeros.",
-                argument="relation",
             )
 
     @property
@@ -95,10 +89,16 @@ class NGramCounts(Mechanism):
         """Noise of each count."""
         return Geometric(self.epsilon, sensitivity=self.sensitivity)
 
+    @property
+    def n_moved(self) -> int:
+        """Number of counts that differ between the sides of `worst_case()`: 1, or 2 for replace_one."""
+        return 2 if self.relation is Relation.REPLACE_ONE else 1
+
     def counts(self, dataset: Dataset) -> Floats:
         """Return the exact counts of the first `contribution` n-grams of each text, shape `(n_cells,)`.
 
-        A text shorter than n has no n-grams. It must not raise: an exception would leak the presence of the text.
+        The n-gram of cell i has the digits of i to the base of the size of the alphabet. A text shorter than n has no
+        n-grams. It must not raise: an exception would leak the presence of the text.
 
         Raises:
             ParameterError: texts that are not strings, or hold other symbols.
@@ -106,28 +106,13 @@ class NGramCounts(Mechanism):
         return self._counted(dataset, self.contribution)
 
     def _counted(self, dataset: Dataset, most: int | None) -> Floats:
-        """Return the counts of the first `most` n-grams of each text, or of all."""
+        """Return the counts of the first `most` n-grams of each text; None for all."""
         keys = Alphabet(self.alphabet).encode(list(dataset)).ngrams(self.n, len(self.alphabet), most)
         return np.bincount(keys, minlength=self.n_cells).astype(np.float64)
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` tables of noisy counts, int64 of shape `(size, n_cells)`.
-
-        The n-gram of cell i has the digits of i to the base of the size of the alphabet.
-        """
-        noisy = self.noise._draw((size, self.n_cells), rng)
-        noisy += self.counts(dataset)
-        return Outputs(noisy.astype(np.int64))
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> NDArray[np.float64]:
-        """Return the log probability of each output under `dataset`, `(size,)`; -inf where a count is not whole."""
-        noise = np.subtract(outputs.values, self.counts(dataset), dtype=np.float64)
-        possible = (noise == np.rint(noise)).all(axis=1)
-        return np.asarray(np.where(possible, self.noise._noise_log_density(noise).sum(axis=1), -np.inf))
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
+    def answers(self, dataset: Dataset) -> Floats:
+        """Return the counts, see `counts`."""
+        return self.counts(dataset)
 
     def worst_case(self) -> Neighbours:
         """Return a pair with a text of one n-gram, `contribution` times, which side 0 lacks or replaces."""
@@ -144,11 +129,6 @@ class NGramCounts(Mechanism):
         """Return the exact curve of `worst_case()`: one count that changes by c, or two counts for replace_one."""
         return moved_counts(self.noise.rate, self.contribution, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        return self
-
 
 def moved_counts(rate: float, step: int, relation: Relation) -> ExactDP:
     """Return the exact curve of one count with geometric noise that changes by `step`; of two for replace_one.
@@ -160,6 +140,5 @@ def moved_counts(rate: float, step: int, relation: Relation) -> ExactDP:
     """
     one_count = Geometric(rate * step, sensitivity=step).guarantee()
     assert isinstance(one_count, ExactDP)
-    return (
-        one_count.product(one_count).under(relation) if relation is Relation.REPLACE_ONE else one_count.under(relation)
-    )
+    both = one_count.product(one_count) if relation is Relation.REPLACE_ONE else one_count
+    return both.under(relation)

@@ -45,13 +45,15 @@ class DataDependent:
 
     def epsilon(self, delta: float) -> float:
         """Return the minimum over the orders of divergence + log(1 / delta) / (order - 1), as in the papers."""
-        open_unit(delta=delta)
-        return float((self.divergences - np.log(delta) / (self.orders - 1.0)).min())
+        return float(self._by_order(delta).min())
 
     def best_order(self, delta: float) -> float:
         """Return the order at which `epsilon` attains its minimum."""
+        return float(self.orders[np.argmin(self._by_order(delta))])
+
+    def _by_order(self, delta: float) -> Floats:
         open_unit(delta=delta)
-        return float(self.orders[np.argmin(self.divergences - np.log(delta) / (self.orders - 1.0))])
+        return np.asarray(self.divergences - np.log(delta) / (self.orders - 1.0))
 
 
 def data_dependent(

@@ -50,10 +50,7 @@ def log_gaussian_winner(counts: Counts, standard_deviation: float) -> Floats:
 
 
 def _by_common_nodes(scaled: Floats) -> Floats:
-    """Return the log integrals, up to a constant, with common nodes for all labels.
-
-    The rows are votes in standard deviations.
-    """
+    """Return the log integrals of rows of votes in standard deviations, up to a constant, with common nodes."""
     top, low = scaled.max(axis=1), scaled.min(axis=1)
     start = 0.5 * (top + low) - TAIL
     n_nodes = math.ceil(float((top + TAIL - start).max(initial=0.0)) / STEP) + 1

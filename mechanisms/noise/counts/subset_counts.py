@@ -109,9 +109,11 @@ class SubsetCounts(RecordsMechanism):
         d1[int(self.subsets.sum(axis=0, dtype=np.int64).argmax())] = 1
         return Neighbours(d0, d1, self.relation)
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.answers(dataset)
+
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        _ = self.answers(neighbours.d0), self.answers(neighbours.d1)
         if np.count_nonzero(np.not_equal(neighbours.d0, neighbours.d1)) > 1:
             raise NeighboursError(
                 "d0 and d1 differ in more than one place: queries name their records, so that neighbours differ in "

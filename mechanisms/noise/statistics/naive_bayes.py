@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours
-from ...core.constraints import Positive, at_least
+from ...core.constraints import AddOrReplace, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.records import RecordsMechanism
 from ...core.relation import Relation
@@ -49,20 +49,14 @@ class NaiveBayesCounts(LaplaceQuery, RecordsMechanism):
     _: KW_ONLY
     n_classes: Annotated[int, at_least(2)] = 2
     n_values: tuple[int, ...] = (2, 3)
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         object.__setattr__(self, "n_values", tuple(self.n_values))
         whole(2, **{f"n_values[{j}]": n for j, n in enumerate(self.n_values)})
-        if not self.n_values or self.relation is Relation.ZERO_OUT:
-            name = "relation" if self.n_values else "n_values"
-            raise ParameterError(
-                "n_values must have at least one feature, and relation be add_remove or replace_one, but they are "
-                f"{self.n_values!r} and {self.relation.value!r}.",
-                argument=name,
-            )
+        if not self.n_values:
+            raise ParameterError(argument="n_values", value=(), allowed="have at least one feature")
 
     @property
     def n_moved(self) -> int:

@@ -13,7 +13,7 @@ from ...accounting import ApproximateDP, ExactDP
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours, Outputs
-from ...core.constraints import OpenUnit, Positive, at_least, one_of_names
+from ...core.constraints import AddOrReplace, OpenUnit, Positive, at_least, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.records import RecordsMechanism, check_worst_case
@@ -56,16 +56,7 @@ class StabilityHistogram(RecordsMechanism):
     _: KW_ONLY
     n_categories: Annotated[int, at_least(2)] = 2
     case: Annotated[str, one_of_names("large", "unique")] = "large"
-    relation: Relation = Relation.REPLACE_ONE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(
-                "relation must be add_remove or replace_one, but is zero_out: a blank record has no category.",
-                argument="relation",
-            )
+    relation: AddOrReplace = Relation.REPLACE_ONE
 
     @property
     def n_moved(self) -> int:

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import OpenUnit, Positive, at_least
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
@@ -113,7 +113,7 @@ class TriangleCount(RecordsMechanism):
         return np.where(bounds >= LEAST, density, -np.inf)
 
     def guarantee(self) -> Guarantee:
-        """`ApproximateDP(epsilon, delta)`."""
+        """Return `ApproximateDP(epsilon, delta)`."""
         return ApproximateDP(self.epsilon, self.delta, self.relation)
 
     def worst_case(self) -> Neighbours:
@@ -148,7 +148,5 @@ class TriangleCount(RecordsMechanism):
         half = np.diff(cuts)[:, None] / 2.0
         return (cuts[:-1, None] + half * (1.0 + x)).ravel(), (half * w).ravel()
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        _ = self.adjacency(neighbours.d0), self.adjacency(neighbours.d1)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.adjacency(dataset)

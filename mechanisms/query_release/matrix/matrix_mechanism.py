@@ -17,11 +17,11 @@ import numpy as np
 
 from ...accounting import GaussianDP, LaplaceDP, LaplaceVectorDP
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, unknown_law
-from ...core.constraints import Positive, check_fields, one_of_names
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs, unknown_law
+from ...core.constraints import Positive, check_fields, instance_of, one_of_names
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.base import AdditiveNoise
 from ...noise.gaussian import Gaussian
@@ -40,7 +40,7 @@ def sixteen_prefixes() -> Workload:
     return Workload.prefixes(Domain((("value", 16),)))
 
 
-class MatrixMechanism(Mechanism):
+class MatrixMechanism(RecordsMechanism):
     """Base class of mechanisms that measure a strategy with noise and answer a workload by least squares.
 
     Attributes:
@@ -51,17 +51,12 @@ class MatrixMechanism(Mechanism):
     """
 
     norm: ClassVar[float]
-    workload: Workload
-    strategy: Strategy
+    workload: Annotated[Workload, instance_of(Workload, "Workload.identity({'age': 4})")]
+    strategy: Annotated[Strategy, instance_of(Strategy, "IdentityStrategy()")]
     view: Annotated[str, one_of_names(*VIEWS)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        for name, kind in (("workload", Workload), ("strategy", Strategy)):
-            if not isinstance(getattr(self, name), kind):
-                value = getattr(self, name)
-                raise ParameterError(argument=name, value=value, allowed=f"be a {kind.__name__}")
         for subject, queries in (("the strategy", self.measured), ("the workload", self.workload)):
             if queries.sensitivity(self.relation, norm=self.norm) == 0.0:
                 raise ParameterError(
@@ -86,14 +81,10 @@ class MatrixMechanism(Mechanism):
         """Sensitivity of the measured queries, which scales the noise."""
         return self.measured.sensitivity(self.relation, norm=self.norm)
 
-    @cached_property
+    @property
+    @abstractmethod
     def noise(self) -> AdditiveNoise:
         """Mechanism that adds the noise to the vector of exact measurements."""
-        return self._noise(self.noise_sensitivity, self.measured.n_answers)
-
-    @abstractmethod
-    def _noise(self, sensitivity: float, n_queries: int) -> AdditiveNoise:
-        """Return the noise mechanism for vectors of this length and sensitivity."""
 
     @property
     @abstractmethod
@@ -112,9 +103,8 @@ class MatrixMechanism(Mechanism):
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return answers, shape `(size, n_answers)`, or measurements, `(size, n_measured)`."""
-        noisy = self.noise.release(self._exact(self.measured, dataset), size, rng).values
-        noisy = noisy.reshape(size, self.measured.n_answers)
-        return Outputs(noisy if self.view == "measurements" else noisy @ self.reconstruction.T)
+        noisy = self.noise.add_to(self._exact(self.measured, dataset), size, rng)
+        return noisy if self.view == "measurements" else Outputs(noisy.values @ self.reconstruction.T)
 
     def output_law(self) -> LogDensity | None:
         """Return self, whose `log_density` is exact; None if the law of the outputs is not known."""
@@ -126,10 +116,7 @@ class MatrixMechanism(Mechanism):
             raise unknown_law(self)
         matrix, queries = self._readout
         noisy = outputs.values if matrix is None else outputs.values @ matrix.T
-        law = self._noise(self.noise_sensitivity, queries.n_answers)
-        shape = (len(noisy),) if queries.n_answers == 1 else noisy.shape
-        densities = law.log_density(Outputs(noisy.reshape(shape)), self._exact(queries, dataset))
-        return np.asarray(densities, dtype=np.float64)
+        return self.noise.log_density_around(self._exact(queries, dataset), Outputs(noisy))
 
     @property
     def _readout(self) -> tuple[Floats | None, Workload] | None:
@@ -159,12 +146,8 @@ class MatrixMechanism(Mechanism):
         d0, d1 = (self._single_record(cell) for cell in (before, after))
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.workload.domain.records(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.workload.domain.records(dataset)
 
     def _worst_case_change(self) -> Floats:
         """Return the change of each observed query between the two sides of the worst case."""
@@ -176,9 +159,8 @@ class MatrixMechanism(Mechanism):
         return domain.records_in(np.array([] if cell is None else [cell], dtype=np.int64))
 
     def _exact(self, queries: Workload, dataset: Dataset) -> Floats:
-        """Return the exact answers in the form that `noise` expects: a scalar for one query."""
-        answers = queries.of(self.workload.domain.histogram(self.workload.domain.records(dataset)))
-        return answers if len(answers) > 1 else answers[0]
+        """Return the exact answers to the measured queries, or to their readout, shape `(n_answers,)`."""
+        return queries.of(self.workload.domain.histogram(self.workload.domain.records(dataset)))
 
 
 @dataclass(frozen=True)
@@ -238,7 +220,10 @@ class LaplaceMatrixMechanism(MatrixMechanism):
         scale = self.noise_sensitivity / self.epsilon
         return LaplaceVectorDP((np.abs(self._worst_case_change()) / scale).tolist(), relation=self.relation)
 
-    def _noise(self, sensitivity: float, n_queries: int) -> Laplace:
+    @cached_property
+    def noise(self) -> Laplace:
+        """Laplace noise for the vector of exact measurements."""
+        sensitivity, n_queries = self.noise_sensitivity, self.measured.n_answers
         return Laplace(self.epsilon, sensitivity=sensitivity, n_queries=n_queries, relation=self.relation)
 
 
@@ -323,5 +308,7 @@ class GaussianMatrixMechanism(MatrixMechanism):
         queries = Workload(self.workload.domain, vt[:rank] @ self.measured.matrix, name="readout of the answers")
         return (u[:, :rank] / s[:rank]).T, queries
 
-    def _noise(self, sensitivity: float, n_queries: int) -> Gaussian:
-        return replace(self._unit, sensitivity=sensitivity, n_queries=n_queries)
+    @cached_property
+    def noise(self) -> Gaussian:
+        """Gaussian noise for the vector of exact measurements."""
+        return replace(self._unit, sensitivity=self.noise_sensitivity, n_queries=self.measured.n_answers)

@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, Mechanism, Neighbours
-from ...core.constraints import PositiveInt
+from ...core.base import Dataset, Neighbours
+from ...core.constraints import PositiveInt, instance_of
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.queries.workload import Workload
 
@@ -54,7 +54,7 @@ def detectability(curve: Guarantee, epsilon: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class WorkloadRelease(Mechanism):
+class WorkloadRelease(RecordsMechanism):
     """Base class of mechanisms that depend on the records only through the answers to a workload.
 
     Args:
@@ -63,18 +63,13 @@ class WorkloadRelease(Mechanism):
         relation: the neighbouring relation of the claim.
     """
 
-    workload: Workload
+    workload: Annotated[Workload, instance_of(Workload, "Workload.identity({'age': 4})")]
     n_records: PositiveInt
     _: KW_ONLY
     relation: Relation = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if not isinstance(self.workload, Workload):
-            raise ParameterError(
-                argument="workload", value=self.workload, allowed="be a Workload, such as Workload.identity({'age': 4})"
-            )
         if self.sensitivity == 0.0:
             raise ParameterError(
                 f"workload has only queries whose answers are public under {self.relation.value!r}: {self.workload} is "
@@ -104,11 +99,8 @@ class WorkloadRelease(Mechanism):
             )
         return self.workload.of(self.workload.domain.histogram(records))
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        _ = self.answers(neighbours.d0), self.answers(neighbours.d1)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.answers(dataset)
 
     def pairs(self) -> list[Neighbours]:
         """Return pairs in which some answer changes by `sensitivity`, with the other records in one or two cells.

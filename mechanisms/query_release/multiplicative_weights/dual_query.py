@@ -20,11 +20,11 @@ from scipy.special import log_softmax
 
 from ...accounting import ConcentratedDP, ExactDP, PureDP
 from ...core.arrays import Floats, Ints
-from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs, Workers
+from ...core.base import Dataset, LogDensity, Neighbours, Outputs, Workers
 from ...core.constraints import OpenUnit, Options, Positive, PositiveInt, at_least, one_of_names
 from ...core.errors import ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.queries.domain import check_memory
 from ...noise.queries.marginals import Marginals
@@ -157,7 +157,7 @@ MOST_TRANSCRIPTS = 100_000
 
 
 @dataclass(frozen=True)
-class DualQuery(Mechanism):
+class DualQuery(RecordsMechanism):
     """DualQuery on marginals of binary attributes.
 
     The queries are the cells of the marginals and their complements, 1 - q: 2 m of them. In each of T rounds
@@ -212,7 +212,6 @@ class DualQuery(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         if not isinstance(self.marginals, Marginals) or set(self.marginals.domain.shape) != {2}:
             raise ParameterError(
                 argument="marginals",
@@ -325,11 +324,8 @@ class DualQuery(Mechanism):
         ones[0] = 1
         return Neighbours(zeros, ones, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        check_records(neighbours)
-        _ = self.means(neighbours.d0), self.means(neighbours.d1)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.means(dataset)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the exact curve of `worst_case()` for transcripts, by enumeration; None if there are too many."""

@@ -18,14 +18,14 @@ from typing import Annotated
 import numpy as np
 from scipy.special import log_ndtr, log_softmax, ndtr
 
-from ...accounting import ConcentratedDP, PureDP
+from ...accounting import ConcentratedDP, PureMechanism
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import NonNegativeInt, OpenUnit, Positive, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
 from ...noise.laplace import draw_laplace, laplace_log_density
 from ...noise.statistics.laplace_choice import ChoiceDP, LaplaceChoiceDP
-from ...selection.sparse_vector.threshold_integral import panels
+from ...selection.sparse_vector.threshold_integral import gauss_legendre, panels
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks
 
 VIEWS = ("transcript", "distribution", "answers")
@@ -230,10 +230,7 @@ class BaseMWEM(WorkloadRelease):
 
     def _noise_nodes(self, *centres: float) -> tuple[Floats, Floats]:
         """Return nodes and weights of a quadrature over a noisy answer that is centred on one of two numbers."""
-        edges = self._panels(np.unique(centres))
-        x, w = np.polynomial.legendre.leggauss(NODES)
-        half = 0.5 * np.diff(edges)[:, None]
-        return (0.5 * (edges[:-1] + edges[1:])[:, None] + half * x).ravel(), (half * w).ravel()
+        return gauss_legendre(self._panels(np.unique(centres)), NODES)
 
 
 _LEAST = 1e-12
@@ -285,7 +282,7 @@ _REACH, _GAUSSIAN_REACH = 40.0, 10.0
 
 
 @dataclass(frozen=True)
-class MWEM(BaseMWEM):
+class MWEM(PureMechanism, BaseMWEM):
     """MWEM: in each round, selection of a query with a large error, and a measurement with Laplace noise.
 
     The mechanism starts with the uniform distribution A over the cells of the domain. In each of T rounds
@@ -343,10 +340,6 @@ class MWEM(BaseMWEM):
     def noise_scale(self) -> float:
         """Scale of the Laplace noise on one measured count."""
         return self.sensitivity / self.measurement_epsilon
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
 
     def _draw(self, size: int, rng: np.random.Generator) -> Floats:
         return draw_laplace(self.noise_scale, (size,), rng)

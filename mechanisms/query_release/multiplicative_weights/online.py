@@ -15,10 +15,10 @@ from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Neighbours, Outputs
 from ...core.constraints import Finite, OpenUnit, Positive, PositiveInt, one_of_names
 from ...core.guarantee import Guarantee
-from ...noise.laplace import draw_laplace, laplace_log_density
+from ...noise.laplace import draw_laplace, laplace_log_cdf, laplace_log_density
 from ...noise.statistics.laplace_choice import LaplaceChoiceDP
 from ...selection.sparse_vector.numerical import NumericalSparseVector
-from ...selection.sparse_vector.threshold_integral import log_cdf
+from ...selection.sparse_vector.threshold_integral import gauss_legendre
 from .base import MultiplicativeWeightsUpdate, WorkloadRelease, blocks, detectability
 
 VIEWS = ("transcript", "answers")
@@ -289,13 +289,12 @@ def _widths(scales: tuple[float, float]) -> Floats:
 
 def _integrals(sign: Floats, queries: Floats, threshold: float, scales: tuple[float, float], widths: Floats) -> Floats:
     edges = _edges(np.column_stack([np.full(len(queries), threshold), queries]), widths)
-    x, w = np.polynomial.legendre.leggauss(NODES)
-    half = 0.5 * np.diff(edges, axis=1)[:, :, None]
-    t = (0.5 * (edges[:, :-1] + edges[:, 1:])[:, :, None] + half * x).reshape(len(edges), -1)
-    weights = (half * w).reshape(t.shape)
+    t, weights = gauss_legendre(edges, NODES)
     log_terms = -np.abs(t - threshold) / scales[0] - np.log(2.0 * scales[0])
     for query, side in zip(queries.T, sign.T, strict=True):
-        log_terms += np.where(side[:, None] == 0.0, 0.0, log_cdf(-side[:, None] * (t - query[:, None]) / scales[1]))
+        log_terms += np.where(
+            side[:, None] == 0.0, 0.0, laplace_log_cdf(-side[:, None] * (t - query[:, None]) / scales[1])
+        )
     return np.asarray(logsumexp(log_terms, b=weights, axis=1))
 
 

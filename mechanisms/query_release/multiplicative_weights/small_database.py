@@ -6,11 +6,13 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from ...accounting import BoundedRange, ExactDP, PureDP
+from ...accounting import BoundedRange, ExactDP, FiniteMechanism, PureMechanism
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import Positive, PositiveInt
@@ -21,7 +23,7 @@ from .base import MOST_QUERIES, PairCells, WorkloadRelease, detectability
 
 
 @dataclass(frozen=True)
-class SmallDatabase(WorkloadRelease):
+class SmallDatabase(PureMechanism, FiniteMechanism, WorkloadRelease):
     """Exponential mechanism over all databases of `n_rows` rows.
 
     The error of a database y is the largest difference between the mean answers, max over q of |q(y)/n_rows - q(x)/n|,
@@ -102,10 +104,6 @@ class SmallDatabase(WorkloadRelease):
         steps = np.cumsum(np.exp(self.log_probabilities(dataset)))
         return Outputs(self.databases[np.searchsorted(steps[:-1] / steps[-1], rng.random(size), side="right")])
 
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`."""
-        return PureDP(self.epsilon, relation=self.relation)
-
     def bounded_range(self) -> BoundedRange:
         """Return the bounded-range guarantee: all log ratios lie in an interval of length epsilon.
 
@@ -135,13 +133,12 @@ class SmallDatabase(WorkloadRelease):
     def _detectability(self, cells: PairCells, n_second: int) -> tuple[float, float]:
         return detectability(self.curve(self._pair(cells, n_second)), self.epsilon)
 
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Return the log probability of each histogram under `dataset`, shape `(size,)`; -inf for an impossible one."""
-        values = np.asarray(outputs.values)
+    def _positions(self, values: NDArray[Any], n_outputs: int) -> Ints:
+        """Return the position of each histogram in `databases`, shape `(size,)`; -1 for impossible ones."""
         counts = np.clip(values, 0, self.n_rows).astype(np.int64)
         possible = (counts == values).all(axis=1) & (counts.sum(axis=1) == self.n_rows)
         counts[~possible] = self.databases[0]
-        return np.where(possible, self.log_probabilities(dataset)[self._places(counts)], -np.inf)
+        return np.where(possible, self._places(counts), -1)
 
     def _places(self, counts: Ints) -> Ints:
         """Return the position of each histogram in `databases`, which are in decreasing lexicographic order."""
@@ -157,10 +154,6 @@ class SmallDatabase(WorkloadRelease):
         """Return the exact curve of a pair."""
         log0, log1 = (self.log_probabilities(side) for side in (neighbours.d0, neighbours.d1))
         return ExactDP.of_logs(log0, log1, self.relation)
-
-    def exact_guarantee(self) -> Guarantee:
-        """Return the exact curve of `worst_case()`."""
-        return self.curve(self.worst_case())
 
 
 def number_of_databases(n_cells: int, n_rows: int) -> int:

@@ -7,22 +7,21 @@ from functools import cached_property
 
 import numpy as np
 
-from ...accounting import ExactDP
-from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Bools, Floats, Ints
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours
 from ...core.constraints import Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
+from ...noise.base import NoisyQuery
 from ...noise.geometric import Geometric
 from .statistics import GroupCount
 from .table_set import TableSet, census_tables
 
 
 @dataclass(frozen=True)
-class NoisyTables(Mechanism):
+class NoisyTables(NoisyQuery, RecordsMechanism):
     """Every published count plus independent two-sided geometric noise; all cells of a person share epsilon.
 
     Pr[Z = z] is proportional to a^|z| with a = e^(-epsilon / s), where s is the largest number of counts in which two
@@ -92,33 +91,22 @@ class NoisyTables(Mechanism):
             relation=self.relation,
         )
 
-    def counts(self, dataset: Dataset) -> Floats:
+    @property
+    def n_moved(self) -> int:
+        """Largest number of counts that one person can change by 1: the sensitivity."""
+        return self.sensitivity
+
+    def answers(self, dataset: Dataset) -> Floats:
         """Return the exact counts, shape `(n_counts,)`; a number if there is one count."""
         counts = np.asarray(self.in_cells @ self.tables.domain.histogram(dataset), dtype=np.float64)
         return counts if len(counts) > 1 else np.asarray(counts[0])
 
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return noisy counts, shape `(size, n_counts)`, int64; they may be negative."""
-        return self.noise.release(self.counts(dataset), size, rng)
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Return the log probability of each output under `dataset`, shape `(size,)`."""
-        return self.noise.log_density(outputs, self.counts(dataset))
-
     def guarantee(self) -> Guarantee:
         """Return the exact curve of s counts that move by 1: the number that point to side 1 is binomial."""
-        law = response_logs(self.sensitivity, self.noise.rate)
-        return ExactDP.of_logs(law[::-1], law, relation=self.relation)
+        return self.noise.unit_curve()
 
     def worst_case(self) -> Neighbours:
         """Return a pair of one person each, of two types that differ in s counts."""
         types: Ints = self.tables.domain.every_type
         first, second, _ = self._farthest
         return Neighbours(types[[first]], types[[second]], self.relation)
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.tables.domain.checked(neighbours.side(side))
-        check_records(neighbours)
-        return self

@@ -9,17 +9,17 @@ import numpy as np
 
 from ...accounting import ApproximateDP
 from ...core.arrays import Ints
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
+from ...core.base import Dataset, Neighbours, Outputs
 from ...core.constraints import UnitInterval
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from .table_set import TableSet, census_tables
 
 
 @dataclass(frozen=True)
-class SwappedTables(Mechanism):
+class SwappedTables(RecordsMechanism):
     """Published tables; people are first swapped between blocks, so that no row is certainly true.
 
     In each run people who agree in the attributes `matched` and in being adults (18 or older) are paired at random, up
@@ -98,12 +98,8 @@ class SwappedTables(Mechanism):
         d0, d1 = kinds[[0, -1, -1]], kinds[[0, -1, 0]]
         return Neighbours(d0, d1, self.relation)
 
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.tables.domain.checked(neighbours.side(side))
-        check_records(neighbours)
-        return self
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.tables.domain.checked(dataset)
 
     @cached_property
     def _place(self) -> int:

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from ...accounting import ExactDP
 from ...accounting.numerics.binomial import convolved_logs
 from ...core.arrays import Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
-from ...core.constraints import one_of_names
+from ...core.constraints import AddOrReplace, one_of_names
 from ...core.errors import NeighboursError, ParameterError
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.discrete_gaussian import DiscreteGaussian
 from ...noise.geometric import Geometric
@@ -167,7 +167,7 @@ DETAIL = PEOPLE.names
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopDown(Mechanism):
+class TopDown(RecordsMechanism):
     """Base class of the TopDown mechanisms; see `GaussianTopDown` for the options.
 
     Attributes:
@@ -184,7 +184,7 @@ class TopDown(Mechanism):
     )
     invariants: tuple[Invariant, ...] = (Invariant("state"), Invariant("county", (("relationship", (0,)),)))
     view: Annotated[str, one_of_names(*VIEWS)] = "measurements"
-    relation: Relation = Relation.REPLACE_ONE
+    relation: AddOrReplace = Relation.REPLACE_ONE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,9 +193,6 @@ class TopDown(Mechanism):
         object.__setattr__(self, "structural_zeros", tuple(where_of(zero) for zero in self.structural_zeros))
         object.__setattr__(self, "queries", tuple(LevelQuery.of(query) for query in self.queries))
         object.__setattr__(self, "invariants", tuple(Invariant.of(invariant) for invariant in self.invariants))
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be replace_one or add_remove")
         _ = self.invariant_neighbours
 
     @cached_property
@@ -243,7 +240,7 @@ class TopDown(Mechanism):
         """Return integers: measurements and then invariants, `(size, n)`, or tables, `(size, n_counties, n_cells)`."""
         counts = self.plan.counts(dataset)
         noisy = [
-            law.release(_vector(answers), size, rng).values.reshape(size, len(answers))
+            law.add_to(answers, size, rng).values
             for law, answers in zip(self.laws, self.plan.answers(counts), strict=True)
         ]
         public = [np.tile(values, (size, 1)).astype(np.int64) for values in self.plan.public(counts)]
@@ -272,7 +269,7 @@ class TopDown(Mechanism):
         log_probabilities = np.zeros(len(values))
         parts = np.split(noisy, np.cumsum(self.plan.sizes)[:-1], axis=1)
         for law, part, answers in zip(self.laws, parts, self.plan.answers(counts), strict=True):
-            log_probabilities += law.log_density(Outputs(part if part.shape[1] > 1 else part[:, 0]), _vector(answers))
+            log_probabilities += law.log_density_around(answers, Outputs(part))
         agrees = (public == np.concatenate([*self.plan.public(counts), []])).all(axis=1)
         return np.where(agrees, log_probabilities, -np.inf)
 
@@ -280,9 +277,11 @@ class TopDown(Mechanism):
         """Return a pair of one person who changes queries with the largest budget share, and no invariant."""
         return self.invariant_neighbours.pair(*self.invariant_neighbours.furthest)
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self.plan.counts(dataset)
+
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
-        check_records(neighbours)
         public = [self.plan.public(self.plan.counts(neighbours.side(side))) for side in (0, 1)]
         self._check_agreement(*public)
         return self
@@ -329,8 +328,3 @@ def _spread(log_law: Floats, share: int) -> Floats:
     log_probabilities = np.full(share * (len(log_law) - 1) + 1, -np.inf)
     log_probabilities[::share] = log_law
     return log_probabilities
-
-
-def _vector(answers: Floats) -> Any:
-    """Return answers in the form that noise mechanisms expect: a scalar for one answer."""
-    return answers if len(answers) > 1 else answers[0]

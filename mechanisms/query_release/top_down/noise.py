@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from ...accounting import ConcentratedDP, PureDP
+from ...accounting import ConcentratedDP, PureMechanism
 from ...accounting.numerics.binomial import response_logs
 from ...core.arrays import Floats
 from ...core.constraints import Positive
@@ -119,7 +119,7 @@ class GaussianTopDown(TopDown):
 
 
 @dataclass(frozen=True)
-class GeometricTopDown(TopDown):
+class GeometricTopDown(PureMechanism, TopDown):
     """TopDown with two-sided geometric noise, which satisfies pure DP.
 
     The mechanism is that of `GaussianTopDown`. A query of which the person changes c numbers, with the fraction s of
@@ -158,7 +158,3 @@ class GeometricTopDown(TopDown):
         """Standard deviation sqrt(2 a) / (1 - a) of the noise of each query."""
         rates = [self._rate(query) for query in self.queries]
         return tuple(math.sqrt(2.0) * math.exp(-0.5 * rate) / -math.expm1(-rate) for rate in rates)
-
-    def guarantee(self) -> Guarantee:
-        """Return `PureDP(epsilon)`, for pairs that agree on the invariants."""
-        return PureDP(self.epsilon, relation=self.relation)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...accounting import ExactDP, PureMechanism
 from ...core.arrays import Bools, Floats
 from ...core.base import Dataset, Mechanism, Neighbours, Outputs
-from ...core.constraints import Finite, Positive, PositiveInt
+from ...core.constraints import Finite, Flag, Positive, PositiveInt
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...noise.laplace import draw_laplace
@@ -64,7 +64,6 @@ class SparseVector(PureMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
         check_query(
             self.query,
             sensitivity=self.sensitivity,
@@ -220,7 +219,7 @@ class AboveThreshold(SparseVector):
     """
 
     stop_after: PositiveInt = 1
-    redraw: bool = False
+    redraw: Flag = False
 
     @property
     def redraws(self) -> bool:  # type: ignore[override]

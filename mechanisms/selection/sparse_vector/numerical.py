@@ -24,7 +24,7 @@ from ...core.guarantee import Guarantee
 from ...noise.laplace import draw_laplace, laplace_log_density
 from .above_threshold import MOST_PATTERNS, SparseVector
 from .answers import ABOVE, BELOW, STOPPED, Answers, all_patterns, distinct
-from .threshold_integral import FAR, REACH, panels
+from .threshold_integral import FAR, REACH, gauss_legendre, panels
 
 CELLS, NODES = 6, 4
 """Parts of a panel, and Gauss-Legendre nodes in each, in the exact curve."""
@@ -121,10 +121,7 @@ class ReleasesValues(SparseVector):
         corners = np.unique(np.concatenate([[self.threshold], *(self.answers(side) for side in sides)]))
         scales = (self.threshold_scale, self.query_scale, self.value_scale)
         coarse = panels(corners, min(scales) / 2.0, REACH * max(scales))
-        edges = np.unique(np.linspace(coarse[:-1], coarse[1:], CELLS + 1))
-        x, w = np.polynomial.legendre.leggauss(NODES)
-        half = 0.5 * np.diff(edges)[:, None]
-        return (0.5 * (edges[:-1] + edges[1:])[:, None] + half * x).ravel(), (half * w).ravel()
+        return gauss_legendre(np.unique(np.linspace(coarse[:-1], coarse[1:], CELLS + 1)), NODES)
 
 
 @dataclass(frozen=True)

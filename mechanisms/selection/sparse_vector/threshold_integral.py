@@ -24,6 +24,7 @@ from scipy.special import logsumexp
 
 from ...core.arrays import Floats, Ints
 from ...core.errors import AccountingError
+from ...noise.laplace import laplace_log_cdf
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
@@ -82,7 +83,7 @@ class ThresholdIntegral:
     def _log_terms(self, n_below: Counts, n_above: Counts) -> Floats:
         nodes, log_weights = self._nodes
         offset = (nodes - np.array(self.values)[:, None]) / self.query_scale
-        return np.asarray(log_weights + n_below @ log_cdf(offset) + n_above @ log_cdf(-offset))
+        return np.asarray(log_weights + n_below @ laplace_log_cdf(offset) + n_above @ laplace_log_cdf(-offset))
 
     @cached_property
     def _nodes(self) -> tuple[Floats, Floats]:
@@ -90,10 +91,8 @@ class ThresholdIntegral:
         return self._quadrature(panels(self._corners, self._step, REACH * self._widest))
 
     def _quadrature(self, edges: Floats) -> tuple[Floats, Floats]:
-        x, w = np.polynomial.legendre.leggauss(NODES)
-        half = 0.5 * np.diff(edges)
-        nodes = (0.5 * (edges[:-1] + edges[1:])[:, None] + half[:, None] * x).ravel()
-        return nodes, np.log(half[:, None] * w).ravel() + self._log_density(nodes)
+        nodes, weights = gauss_legendre(edges, NODES)
+        return nodes, np.log(weights) + self._log_density(nodes)
 
     def _log_density(self, t: Floats) -> Floats:
         return np.asarray(-np.abs(t - self.threshold) / self.threshold_scale - np.log(2.0 * self.threshold_scale))
@@ -133,7 +132,7 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
     nodes, log_weights = integral._quadrature(edges)
 
     def log_below(t: Floats) -> Floats:
-        return np.asarray(counts @ log_cdf((t - np.array(integral.values)[:, None]) / integral.query_scale))
+        return np.asarray(counts @ laplace_log_cdf((t - np.array(integral.values)[:, None]) / integral.query_scale))
 
     slope = 1.0 / integral.threshold_scale + counts.sum() / integral.query_scale
     log_integrand = integral._log_density(edges) + log_below(edges)
@@ -148,9 +147,13 @@ def _curve(integral: ThresholdIntegral, n_below: tuple[int, ...]) -> tuple[float
     )
 
 
-def log_cdf(x: Floats) -> Floats:
-    """Return log F of Laplace noise of scale 1."""
-    return np.where(x < 0.0, np.minimum(x, 0.0) - np.log(2.0), np.log1p(-0.5 * np.exp(-np.maximum(x, 0.0))))
+def gauss_legendre(edges: Floats, n_nodes: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of a quadrature with `n_nodes` in each panel between edges, shape `(..., n_edges)`."""
+    x, w = np.polynomial.legendre.leggauss(n_nodes)
+    half = 0.5 * np.diff(edges)[..., None]
+    nodes = 0.5 * (edges[..., :-1] + edges[..., 1:])[..., None] + half * x
+    shape = (*edges.shape[:-1], half.shape[-2] * n_nodes)
+    return nodes.reshape(shape), (half * w).reshape(shape)
 
 
 def panels(corners: Floats, step: float, reach: float) -> Floats:

@@ -85,10 +85,6 @@ class NoisyCandidate(TuningTrial):
     noise: Annotated[str, one_of_names(*NOISES)] = "laplace"
     relation: Relation = Relation.REPLACE_ONE
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-
     @property
     def scale(self) -> float:
         """Scale of the noise, sensitivity / epsilon."""
@@ -223,7 +219,7 @@ class RandomMechanism(TuningTrial):
     def workers(self) -> Workers:
         """Most restrictive kind of workers of the mechanisms."""
         kinds = {mechanism.workers for mechanism in self.mechanisms}
-        return next(kind for kind in (Workers.HERE, Workers.PROCESSES, Workers.THREADS) if kind in kinds)
+        return next(kind for kind in (Workers.THIS_PROCESS, Workers.PROCESSES, Workers.THREADS) if kind in kinds)
 
     def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the index of the mechanism, its output in one row, and the score, `(size, 1 + k + 1)`."""

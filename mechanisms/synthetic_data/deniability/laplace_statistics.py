@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-import numpy as np
-
 from ...accounting import PureDP, compose
 from ...accounting.kinds.profile import ProfileGuarantee
 from ...combinators.repeated import Repeated
-from ...core.arrays import Floats
-from ...core.base import Dataset, Mechanism, Neighbours, Outputs
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
-from ...noise.laplace import Laplace, draw_laplace, laplace_log_density
+from ...core.records import RecordsMechanism
+from ...noise.base import NoisyQuery
+from ...noise.laplace import Laplace
 
 
-class LaplaceStatistics(Mechanism):
+class LaplaceStatistics(NoisyQuery, RecordsMechanism):
     """Release of `n_parts` statistics with `epsilon_each` each; claim of Dwork, Rothblum and Vadhan (2010).
 
     With slack delta the claim is epsilon_each sqrt(2 n_parts ln(1 / delta)) + n_parts epsilon_each (e^epsilon_each
@@ -38,22 +35,13 @@ class LaplaceStatistics(Mechanism):
 
     @property
     @abstractmethod
-    def moved(self) -> tuple[int, float]:
-        """Number of numbers that the worst record moves, and the move of each in units of the scale."""
+    def step(self) -> float:
+        """Move of each of the `n_moved` numbers that the worst record moves, in units of the scale."""
 
-    @abstractmethod
-    def statistics(self, dataset: Dataset) -> Floats:
-        """Return all numbers without noise, shape `(n_numbers,)`."""
-
-    def release(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
-        """Return `size` vectors of noisy numbers, shape `(size, n_numbers)`."""
-        exact = self.statistics(dataset)
-        return Outputs(draw_laplace(self.scale, (size, len(exact)), rng) + exact)
-
-    def log_density(self, outputs: Outputs, dataset: Dataset) -> Floats:
-        """Return the log density of each output under `dataset`, shape `(size,)`."""
-        noise = np.subtract(outputs.values, self.statistics(dataset), dtype=np.float64)
-        return np.asarray(laplace_log_density(noise, self.scale).sum(axis=1))
+    @property
+    def noise(self) -> Laplace:
+        """Laplace noise of this scale."""
+        return Laplace(1.0, sensitivity=self.scale, relation=self.relation)
 
     def guarantee(self) -> Guarantee:
         """Return the advanced composition of `n_parts` times `PureDP(epsilon_each)`, quoted at delta."""
@@ -63,12 +51,4 @@ class LaplaceStatistics(Mechanism):
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the curve of `worst_case()`, of the numbers that move; exact up to a grid of 1e-4 in epsilon."""
-        n, shift = self.moved
-        return Repeated(Laplace(shift, relation=self.relation), n).exact_guarantee()
-
-    def bind(self, neighbours: Neighbours) -> Mechanism:
-        super().bind(neighbours)
-        for side in (0, 1):
-            self.statistics(neighbours.side(side))
-        check_records(neighbours)
-        return self
+        return Repeated(Laplace(self.step, relation=self.relation), self.n_moved).exact_guarantee()

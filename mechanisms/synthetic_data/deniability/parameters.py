@@ -11,8 +11,7 @@ import numpy as np
 
 from ...core.arrays import Floats
 from ...core.base import Dataset, Neighbours
-from ...core.constraints import OpenUnit, Positive
-from ...core.errors import ParameterError
+from ...core.constraints import AddOrReplace, OpenUnit, Positive
 from ...core.relation import Relation
 from ...noise.queries.domain import Domain, check_memory
 from .laplace_statistics import LaplaceStatistics
@@ -43,7 +42,7 @@ class NoisyFamilyCounts(LaplaceStatistics):
 
     Example:
         >>> mechanism = NoisyFamilyCounts({"x": 2, "y": 3}, epsilon_each=0.5)
-        >>> mechanism.statistics([[0, 2], [0, 1], [1, 2]])
+        >>> mechanism.answers([[0, 2], [0, 1], [1, 2]])
         array([2., 1., 0., 1., 1., 0., 0., 1.])
     """
 
@@ -53,13 +52,10 @@ class NoisyFamilyCounts(LaplaceStatistics):
     _: KW_ONLY
     epsilon_each: Positive = 0.5
     delta: OpenUnit = 1e-6
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")
         domain = Domain.of(self.domain)
         names = domain.names
         before = {name: (parent,) for parent, name in pairwise(names)}
@@ -93,11 +89,16 @@ class NoisyFamilyCounts(LaplaceStatistics):
         return self.n_cells / self.epsilon_each
 
     @property
-    def moved(self) -> tuple[int, float]:
-        """Number of cells that the worst record moves, and the move in units of the scale."""
-        return self.n_cells * self.n_parts, 1.0 / self.scale
+    def n_moved(self) -> int:
+        """Number of cells that the worst record moves."""
+        return self.n_cells * self.n_parts
 
-    def statistics(self, dataset: Dataset) -> Floats:
+    @property
+    def step(self) -> float:
+        """Move of each of these cells, 1, in units of the scale."""
+        return 1.0 / self.scale
+
+    def answers(self, dataset: Dataset) -> Floats:
         """Return all tables concatenated, in the order of the domain, shape `(n_numbers,)`."""
         records = self.domain.records(dataset)
         tables = [

@@ -11,9 +11,10 @@ from scipy.special import logsumexp
 from ...accounting import ExactDP
 from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
+from ...core.constraints import AddOrReplace
 from ...core.errors import NeighboursError, ParameterError, plural
 from ...core.guarantee import Guarantee
-from ...core.records import check_records
+from ...core.records import RecordsMechanism
 from ...core.relation import Relation
 from ...noise.laplace import draw_laplace
 from .plausible_deniability import DeniabilityDP, likelihood_buckets, pass_log_probability
@@ -26,7 +27,7 @@ LARGEST = 2**16
 
 
 @dataclass(frozen=True)
-class DeniableRelease(Mechanism):
+class DeniableRelease(RecordsMechanism):
     """One synthetic record, released if at least k records are as plausible as its source, up to noise.
 
         seed d      uniform on the dataset;  y = M(d)
@@ -70,13 +71,10 @@ class DeniableRelease(Mechanism):
     gamma: float = 2.0
     epsilon0: float = 1.0
     t: int | None = None
-    relation: Relation = Relation.ADD_REMOVE
+    relation: AddOrReplace = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "relation", Relation.of(self.relation))
-        if self.relation is Relation.ZERO_OUT:
-            raise ParameterError(argument="relation", value=self.relation.value, allowed="be add_remove or replace_one")
         if not isinstance(self.generator, SeedGenerator):
             raise ParameterError(
                 argument="generator", value=self.generator, allowed="be a SeedGenerator, such as SeedBasedSynthesis()"
@@ -192,6 +190,9 @@ class DeniableRelease(Mechanism):
         pair = self.worst_case()
         return ExactDP.of_logs(self.log_law(pair.d0), self.log_law(pair.d1), self.relation)
 
+    def _check_dataset(self, dataset: Dataset) -> None:
+        _ = self._cells(dataset)
+
     def bind(self, neighbours: Neighbours) -> Mechanism:
         super().bind(neighbours)
         sizes = [len(self._cells(neighbours.side(side))) for side in (0, 1)]
@@ -201,5 +202,4 @@ class DeniableRelease(Mechanism):
                 f"has {min(sizes)}. Use more records, or a smaller k.",
                 argument="k",
             )
-        check_records(neighbours)
         return self

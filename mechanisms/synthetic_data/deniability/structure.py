@@ -116,11 +116,16 @@ class NoisyEntropies(LaplaceStatistics):
         return entropy_sensitivity(self.n_records) / self.epsilon_each
 
     @property
-    def moved(self) -> tuple[int, float]:
-        """Number of entropies, which all move, and their move in units of the scale."""
-        return self.n_parts, self.epsilon_each
+    def n_moved(self) -> int:
+        """Number of entropies, which all move."""
+        return self.n_parts
 
-    def statistics(self, dataset: Dataset) -> Floats:
+    @property
+    def step(self) -> float:
+        """Move of each entropy in units of the scale."""
+        return self.epsilon_each
+
+    def answers(self, dataset: Dataset) -> Floats:
         """Return entropies in bits of the attributes, of their copies and of the pairs, shape `(n_parts,)`."""
         records = self.domain.records(dataset)
         if self.epsilon_n is None and len(records) != self.n_records:
@@ -150,7 +155,7 @@ class NoisyEntropies(LaplaceStatistics):
 
     def _with_n(self, dataset: Dataset, size: int, rng: np.random.Generator) -> Outputs:
         """Return the noisy number of records and the noisy entropies, `(size, 1 + n_parts)`."""
-        exact = self.statistics(dataset)
+        exact = self.answers(dataset)
         n = len(self.domain.records(dataset)) + draw_laplace(1.0 / self._epsilon_n, (size, 1), rng)
         return Outputs(np.hstack([n, exact + self._scales(n) * draw_laplace(1.0, (size, len(exact)), rng)]))
 
@@ -168,7 +173,7 @@ class NoisyEntropies(LaplaceStatistics):
         if self.epsilon_n is None:
             return super().log_density(outputs, dataset)
         n, scales = outputs.values[:, 0], self._scales(outputs.values[:, :1])
-        noise = (outputs.values[:, 1:] - self.statistics(dataset)) / scales
+        noise = (outputs.values[:, 1:] - self.answers(dataset)) / scales
         log_n = laplace_log_density(n - len(self.domain.records(dataset)), 1.0 / self._epsilon_n)
         log_entropies = laplace_log_density(noise, 1.0).sum(axis=1) - self.n_parts * np.log(scales[:, 0])
         return np.asarray(log_n + log_entropies)

@@ -22,6 +22,6 @@ from .direct import DirectGenerator as DirectGenerator
 from .generator_network import GeneratorNetwork as GeneratorNetwork
 from .graphical_model import GraphicalModel as GraphicalModel, MbiGraphicalModel as MbiGraphicalModel
 from .local_consistency import GradualUpdate as GradualUpdate, LocalConsistency as LocalConsistency
-from .objective import misfit as misfit
+from .objective import marginal_loss as marginal_loss
 from .relaxed_table import RelaxedTable as RelaxedTable
 from .tree_model import TreeModel as TreeModel

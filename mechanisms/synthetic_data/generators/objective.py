@@ -93,7 +93,7 @@ def _in_order(domain: Domain, measurement: NoisyMarginal) -> tuple[tuple[int, ..
     return tuple(places[k] for k in order), answers.transpose(0, *(1 + order))
 
 
-def misfit(fitted: FittedDistribution, measured: Sequence[NoisyMarginal]) -> Floats:
+def marginal_loss(fitted: FittedDistribution, measured: Sequence[NoisyMarginal]) -> Floats:
     """Return the negative log density of the answers under a fitted distribution, up to a constant, `(size,)`.
 
     The sum of (fitted - answer)^2 / (2 variance) over all measured cells with Gaussian noise, and of |fitted -

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.arrays import Floats
-from ...core.constraints import Positive, PositiveInt
+from ...core.constraints import Flag, Positive, PositiveInt
 from .objective import LeastSquaresProblem
 from .product_mixtures import MixtureGenerator, adam, error_gradients, softmax, through_softmax
 
@@ -45,7 +45,7 @@ class RelaxedTable(MixtureGenerator):
     """
 
     n_rows: PositiveInt = 200
-    softmax: bool = True
+    softmax: Flag = True
     steps: PositiveInt = 1_000
     learning_rate: Positive = 0.3
 

@@ -277,10 +277,7 @@ def answers_of(domain: Domain, measured: Sequence[NoisyMarginal], size: int) -> 
     """
     d, width = len(domain.names), max(domain.shape)
     all_runs = np.arange(size)
-    placed = [
-        (_places(domain, measurement), all_runs if measurement.runs is None else measurement.runs, measurement)
-        for measurement in measured
-    ]
+    placed = [(_places(domain, measurement), measurement.run_numbers, measurement) for measurement in measured]
     linked = np.zeros((size, d, d), dtype=np.bool_)
     for places, runs, _ in placed:
         if len(places) == 2:

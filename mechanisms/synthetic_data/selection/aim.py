@@ -144,11 +144,6 @@ class AIM(MarginalSelection):
         """
         return self.n_rounds(domain) + math.floor((1.0 - self.measuring) * len(domain.names) + 1e-9)
 
-    @property
-    def sensitivity(self) -> float:
-        """Number of cells of a marginal that a neighbour moves by one: the sensitivity of an L1 distance."""
-        return 1.0 if self.relation is Relation.ADD_REMOVE else 2.0
-
     def deviation(self, cost: Floats) -> Floats:
         """Return the standard deviation of the noise of a cell in a round that costs `cost` in total."""
         return np.sqrt(self.sensitivity / (2.0 * self.measuring * cost))
@@ -270,7 +265,7 @@ class AIM(MarginalSelection):
         rows = np.zeros((size, self.most_rounds(domain), 2 + int(setting.n_cells.max())))
         n_done = np.zeros(size, dtype=np.int64)
         for measurement in measured:
-            runs = np.arange(size) if measurement.runs is None else measurement.runs
+            runs = measurement.run_numbers
             rows[runs, n_done[runs], 0] = 1 + setting.candidates.index(measurement.attributes)
             rows[runs, n_done[runs], 1] = measurement.deviations
             rows[runs, n_done[runs], 2 : 2 + measurement.answers.shape[1]] = measurement.answers

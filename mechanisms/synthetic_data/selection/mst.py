@@ -13,7 +13,7 @@ import numpy as np
 from ...accounting import ConcentratedDP, ExactDP, GaussianDP, compose
 from ...core.arrays import Bools, Floats, Ints
 from ...core.base import Neighbours
-from ...core.constraints import NonNegative, Positive
+from ...core.constraints import Flag, NonNegative, Positive
 from ...core.errors import ParameterError
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
@@ -73,7 +73,7 @@ class MST(MarginalSelection):
     _: KW_ONLY
     shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
     penalty: NonNegative = 1.0
-    compress: bool = True
+    compress: Flag = True
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
@@ -83,8 +83,6 @@ class MST(MarginalSelection):
             raise ParameterError(
                 argument="shares", value=self.shares, allowed="be three numbers > 0 that add up to 1, one a step"
             )
-        if not isinstance(self.compress, bool):
-            raise ParameterError(argument="compress", value=self.compress, allowed="be True or False")
 
     def candidates(self, domain: Domain) -> tuple[Marginal, ...]:
         """Return each attribute, then each pair."""
@@ -106,11 +104,6 @@ class MST(MarginalSelection):
             rate=math.sqrt(8.0 * choice_rho / (d - 1)) / (2.0 * sensitivity),
             two_way=math.sqrt(sensitivity * (d - 1) / (2.0 * two_way_rho)),
         )
-
-    @property
-    def sensitivity(self) -> float:
-        """Number of cells of a marginal that a neighbour moves by one: the sensitivity of a score."""
-        return 1.0 if self.relation is Relation.ADD_REMOVE else 2.0
 
     def guarantee(self, domain: Domain) -> Guarantee:
         """Return `ConcentratedDP(rho)`."""
@@ -211,7 +204,7 @@ class MST(MarginalSelection):
         n_chosen = np.zeros(size)
         for measurement in measured:
             place = candidates.index(measurement.attributes)
-            runs = slice(None) if measurement.runs is None else measurement.runs
+            runs = measurement.run_numbers
             answers[place][runs] = measurement.answers
             if place >= d:
                 n_chosen[runs] += 1.0

@@ -17,7 +17,7 @@ def test_ascent_ends_where_a_solver_with_exact_gradients_does():
     X = rng.random((90, 4))
     model = LogisticRegression(C=10.0).fit(X, rng.integers(0, 3, 90))
     start = np.full(4, 0.5)
-    found = Inversion(steps=300, penalty=2.0).invert(model, [0, 1, 2], start=start)
+    result = Inversion(steps=300, penalty=2.0).invert(model, [0, 1, 2], start=start)
 
     for label in range(3):
 
@@ -25,8 +25,8 @@ def test_ascent_ends_where_a_solver_with_exact_gradients_does():
             return -model.predict_log_proba(x[None])[0, label] + ((x - start) ** 2).sum()
 
         best = minimize(less, start, bounds=[(0.0, 1.0)] * 4, tol=1e-12)
-        assert less(found[label]) == pytest.approx(best.fun, abs=1e-4)
-        np.testing.assert_allclose(found[label], best.x, atol=0.02)
+        assert less(result[label]) == pytest.approx(best.fun, abs=1e-4)
+        np.testing.assert_allclose(result[label], best.x, atol=0.02)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def digits():
     return X / 16.0, y
 
 
-def test_inversion_is_nearer_to_a_class_than_the_public_guess_when_its_class_was_in_the_training(digits):
+def test_inversion_of_a_trained_class_beats_the_public_guess(digits):
     """Each digit is a person. Without the person, the model's class of that name is another person's."""
     X, y = digits
     means = np.stack([X[y == digit].mean(axis=0) for digit in range(10)])
@@ -45,13 +45,13 @@ def test_inversion_is_nearer_to_a_class_than_the_public_guess_when_its_class_was
     attack = Inversion(steps=40, penalty=0.5)
     near = [closeness(attack.invert(m, range(10), start=public), means) for m in (model, other)]
     blind = closeness(np.broadcast_to(public, means.shape), means)
-    found = gain(near[0], without_release=blind, without_person=near[1], of="classes")
+    result = gain(near[0], without_release=blind, without_person=near[1], of="classes")
     assert (near[0] > blind).all()
     assert (near[0] > near[1]).mean() >= 0.9
-    assert found.headline.value > 0.02
+    assert result.headline.value > 0.02
 
 
-def test_a_model_that_knows_nothing_leaves_the_public_guess():
+def test_inversion_of_a_constant_model_is_the_public_guess():
     model = LogisticRegression().fit(np.zeros((4, 3)), [0, 1, 0, 1])
     start = np.full(3, 0.4)
     np.testing.assert_allclose(Inversion().invert(model, [0, 1], start=start), [start, start], atol=1e-6)
@@ -68,7 +68,7 @@ def test_an_empty_box_is_refused():
     assert caught.value.argument == "high"
 
 
-def test_what_cannot_be_inverted_is_named():
+def test_unusable_models_and_starts_are_refused():
     X, y = np.array([[0.0], [1.0]]), [0, 1]
     with pytest.raises(ParameterError, match="start"):
         Inversion().invert(LogisticRegression().fit(X, y), [0], start=[3.0])

@@ -48,16 +48,16 @@ def play(mechanism, secret, attack, rounds=ROUNDS, seed=0):
     [[(DATA[-1], 0), (DATA[-1], 1)], [(np.array([1.5, v]), 0) for v in (-1.5, 1.5)]],
     ids=["label", "attribute"],
 )
-def test_what_a_noisy_model_gives_away_stays_below_what_its_claim_allows(values):
+def test_success_on_a_noisy_model_stays_below_the_claim(values):
     mechanism = learner(noise_multiplier=4.0)
     secret = OneOf.in_record((DATA, LABELS), 7, values)
-    found = play(mechanism, secret, ModelConfidence())
+    successes = play(mechanism, secret, ModelConfidence())
     allowed = 1.0 - float(mechanism.guarantee().tradeoff(np.array([0.5]))[0])
-    assert found.n_success <= stats.binom.isf(1e-6, ROUNDS, allowed)
-    assert found.n_success > stats.binom.isf(1e-3, ROUNDS, 0.5)  # and more than chance
+    assert successes.n_success <= stats.binom.isf(1e-6, ROUNDS, allowed)
+    assert successes.n_success > stats.binom.isf(1e-3, ROUNDS, 0.5)  # and more than chance
 
 
-def test_without_noise_the_label_is_read_off_and_the_prior_decides_where_nothing_is_seen():
+def test_models_without_noise_leak_the_label_and_noisy_ones_the_prior():
     secret = OneOf.in_record((DATA, LABELS), 7, [(DATA[-1], 0), (DATA[-1], 1)])
     assert play(learner(noise_multiplier=0.0), secret, ModelConfidence(), 20).n_success == 20
     blind = OneOf.in_record((DATA, LABELS), 7, [(DATA[-1], 0), (DATA[-1], 1)], prior=[0.001, 0.999])
@@ -67,16 +67,16 @@ def test_without_noise_the_label_is_read_off_and_the_prior_decides_where_nothing
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (8, 2.0)])
 def test_randomised_response_is_guessed_as_often_as_its_optimum(k, epsilon):
     mechanism = KAryRandomizedResponse(epsilon=epsilon, k=k)
-    found = play(mechanism, OneOf.in_record([0, 1], 1, range(k)), catalogue.build("maximum-likelihood"), 4000)
-    assert stats.binomtest(found.n_success, 4000, np.exp(epsilon) / (np.exp(epsilon) + k - 1)).pvalue > 1e-6
+    successes = play(mechanism, OneOf.in_record([0, 1], 1, range(k)), catalogue.build("maximum-likelihood"), 4000)
+    assert stats.binomtest(successes.n_success, 4000, np.exp(epsilon) / (np.exp(epsilon) + k - 1)).pvalue > 1e-6
 
 
-def test_what_it_cannot_attack_is_named():
+def test_unusable_targets_are_refused():
     secret = OneOf.in_record((DATA, LABELS), 7, [(DATA[-1], 0), (DATA[-1], 1)])
     with pytest.raises(AttackError, match="model-confidence attack needs"):
         ModelConfidence().check(SecretTarget(Laplace(1.0), secret))
-    with pytest.raises(AttackError, match="candidates for one record"):
+    with pytest.raises(AttackError, match="candidates for a known record"):
         ModelConfidence().check(SecretTarget(learner(), FairBits.column(3)))
-    with pytest.raises(AttackError, match="candidates for one record"):
+    with pytest.raises(AttackError, match="candidates for a known record"):
         ModelConfidence().check(SecretTarget(learner(), OneOf(secret.candidates)))
     assert ModelConfidence().supports(SecretTarget(learner(), secret))

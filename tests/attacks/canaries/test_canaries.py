@@ -91,7 +91,7 @@ def test_the_two_sides_are_neighbours_that_differ_in_the_canary(name, relation, 
 
 @every
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_alone_there_is_nothing_else(name, relation):
+def test_an_alone_canary_is_the_only_record(name, relation):
     canary = CANARIES[name]
     alone = type(canary)(**{**vars(canary), "alone": True})
     pair = alone.pair(records(), learner(relation=relation))
@@ -107,17 +107,15 @@ def test_canaries_keep_their_place_in_cyclic_batches(name):
 
 
 @every
-def test_a_record_that_is_not_there_is_refused(name):
+def test_a_record_out_of_range_is_refused(name):
     canary = CANARIES[name]
     beyond = type(canary)(**{**vars(canary), "record": N})
     with pytest.raises(ParameterError, match=f"record must be below {N}"):
         beyond.pair(records(), learner())
-    with pytest.raises(ParameterError, match="record"):
-        type(canary)(**{**vars(canary), "record": -1})
 
 
 @every
-def test_data_that_the_model_cannot_take_are_refused(name):
+def test_invalid_data_are_refused(name):
     X, y = records()
     with pytest.raises(ParameterError, match="3 features"):
         CANARIES[name].pair((X[:, :3], y), learner())
@@ -141,7 +139,7 @@ def test_the_label_is_the_least_likely_one_under_the_initial_parameters():
         assert label == (1 if y[record] != 1 else 2)
 
 
-def test_without_a_least_likely_label_the_next_one_is_taken():
+def test_the_next_label_is_the_default():
     X, y = records()
     for initial in ("zeros", "random"):
         for record in range(N):
@@ -158,7 +156,7 @@ def test_blank_is_empty_or_the_mean_of_the_others():
     assert np.allclose(mean.X[0], np.delete(X, 2, axis=0).mean(axis=0), rtol=0, atol=1e-15)
 
 
-def test_clip_bkd_is_as_long_as_the_others_and_in_the_direction_that_they_leave_free():
+def test_clip_bkd_has_mean_norm_and_the_least_direction():
     X, y = records()
     pair = ClipBKD(record=0).pair((X, y), learner())
     x = differing(pair)[1].X[0]
@@ -192,7 +190,7 @@ def test_group_claims_that_no_theorem_gives_are_refused():
         GroupPrivacy(poisson, size=2).guarantee()
 
 
-def test_a_canary_that_is_the_blank_record_itself_is_refused():
+def test_a_canary_equal_to_the_blank_record_is_refused():
     with pytest.raises(NeighboursError, match="same"):
         Blank(label=0).pair(records(), learner(relation="zero_out"))
 
@@ -211,11 +209,9 @@ def test_labels_that_are_right_or_unknown_are_refused():
         least_likely(learner(SoftmaxRegression(4, 2)), TrainingData(X, y), X[0], exclude=0, rank=1)
     with pytest.raises(ParameterError, match="other must be the position"):
         Natural().pair((X, y), learner(relation="replace_one"))
-    with pytest.raises(ParameterError, match="fill"):
-        Blank(fill="ones")
 
 
-def test_a_natural_record_that_occurs_twice_still_makes_a_pair():
+def test_a_duplicated_natural_record_makes_a_pair():
     X, y = records()
     X[1], y[1] = X[0], y[0]
     pair = Natural(record=0).pair((X, y), learner())
@@ -238,7 +234,7 @@ def test_gradient_canaries_have_norm_clip_norm(canary, clip_norm):
 
 
 @pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(5,), n_outputs=3)])
-def test_nothing_but_the_canary_moves_along_dirac(model):
+def test_only_the_canary_moves_along_dirac(model):
     """Noise-free: every observation is exactly 1 on side 1 and 0 on side 0."""
     seen, pair = Dirac(unit=1).stage(records(), learner(model, noise_multiplier=0.0, view="noisy_gradients"))
     rng = np.random.default_rng(0)
@@ -252,7 +248,7 @@ def test_a_random_direction_is_touched_by_the_others():
     assert np.linalg.norm(seen.directions) == pytest.approx(1.0)
 
 
-def test_the_directions_that_are_observed_are_those_of_the_canary_unless_given():
+def test_observed_directions_default_to_those_of_the_canary():
     mechanism = learner(view="noisy_gradients")
     assert np.flatnonzero(Dirac(unit=1).stage(records(), mechanism)[0].directions[0]).tolist() == [5 + 2]
     own = learner(view="noisy_gradients", directions=np.eye(MODEL.n_parameters)[2])
@@ -296,7 +292,7 @@ def test_other_mechanisms_are_refused():
 
 
 @pytest.mark.parametrize("model", [MODEL, MultiLayerPerceptron(4, hidden=(6,), n_outputs=3)])
-def test_from_worst_case_parameters_natural_records_have_almost_no_gradient(model):
+def test_worst_case_parameters_leave_natural_gradients_near_0(model):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = np.argmax(X[:, :3], axis=1)
@@ -315,7 +311,7 @@ def test_from_worst_case_parameters_natural_records_have_almost_no_gradient(mode
     assert learner(model, initial=plain).recipe.initial.shape == (model.n_parameters,)
 
 
-def test_worst_case_parameters_refuse_what_cannot_be_trained_on():
+def test_worst_case_parameters_refuse_invalid_data():
     X, y = records()
     with pytest.raises(ParameterError, match="labels"):
         worst_case_initial(MODEL, X, y + 1)
@@ -358,7 +354,7 @@ def test_a_group_of_cyclic_batches_is_decided_by_place():
 # --- many at once, for one run ---------------------------------------------------------------------------------------
 
 
-def test_many_examples_take_the_places_of_records_and_the_others_are_always_in():
+def test_many_examples_replace_records():
     X, y = records()
     for kind in (Natural, Mislabelled):
         canaries, always = kind(record=2).several((X, y), learner(), 5)
@@ -368,7 +364,7 @@ def test_many_examples_take_the_places_of_records_and_the_others_are_always_in()
     assert len(Natural(alone=True).several((X, y), learner(), 5)[1]) == 0
 
 
-def test_many_dirac_gradients_are_at_right_angles_to_each_other_and_to_all_records():
+def test_many_dirac_gradients_are_orthogonal():
     X, y = with_dead_features(records(), 2)
     mechanism = learner(SoftmaxRegression(6, 3), clip_norm=2.5)
     canaries, always = Dirac().several((X, y), mechanism, 9)
@@ -388,12 +384,14 @@ def test_many_random_directions_have_the_norm_of_the_clip():
     assert one[0] == pytest.approx(canaries.gradients[0])
 
 
-@pytest.mark.parametrize("canary", [Blank(label=1), ClipBKD()])
-def test_canaries_that_would_be_all_alike_are_refused(canary):
-    with pytest.raises(ParameterError, match="would be the same record 4 times"):
-        canary.several(records(), learner(), 4)
-
-
-def test_more_canaries_than_records_are_refused():
-    with pytest.raises(ParameterError, match="n_canaries must be at most 10, the records from 2 on, but is 11"):
-        Natural(record=2).several(records(), learner(), 11)
+@pytest.mark.parametrize(
+    ("canary", "n", "message"),
+    [
+        (Blank(label=1), 4, "would be the same record 4 times"),
+        (ClipBKD(), 4, "would be the same record 4 times"),
+        (Natural(record=2), 11, "n_canaries must be at most 10, the records from 2 on, but is 11"),
+    ],
+)
+def test_equal_or_too_many_canaries_are_refused(canary, n, message):
+    with pytest.raises(ParameterError, match=message):
+        canary.several(records(), learner(), n)

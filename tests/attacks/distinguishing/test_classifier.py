@@ -1,28 +1,36 @@
 from __future__ import annotations
 
 import importlib
-import pickle
 
 import numpy as np
 import pytest
-from tests.attacks.attack_laws import LAWS, TARGET, advantage, auc, epsilon_of_common_events, k_ary, outputs
+from tests.attacks.attack_laws import (
+    LAWS,
+    TARGET,
+    advantage,
+    auc,
+    check_scorer,
+    epsilon_of_common_events,
+    k_ary,
+    outputs,
+)
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpassay.attacks.distinguishing.classifier import Classifier
 from dpassay.attacks.learners.additive import fit_additive
 from dpassay.attacks.learners.table import OutputCells, find_cells, fit_table
 from dpassay.mechanisms.core.base import Outputs
-from dpassay.mechanisms.core.errors import AttackError, ParameterError
+from dpassay.mechanisms.core.errors import AttackError
 
 
-def learned(law: str, n: int = 20_000, **options: object):
+def learned(law: str, n: int = 5_000, **options: object):
     pilot = outputs(*LAWS[law].draw(n, np.random.default_rng(11)))
     return Classifier(**options).fit(TARGET, *pilot, np.random.default_rng(12))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_auto_reaches_95_percent_of_the_likelihood_ratio(law: str) -> None:
-    """Scores at exact quantiles, so that the comparison is free of noise once the pilot is drawn."""
+    """Scores at exact quantiles; with this pilot the share is above 0.99 on most laws, far from the limit."""
     scorer = learned(law)
     out, in_ = (scorer.score(o) for o in outputs(LAWS[law].exact0, LAWS[law].exact1))
     best0, best1 = (LAWS[law].log_ratio(x).round(9) for x in (LAWS[law].exact0, LAWS[law].exact1))
@@ -49,7 +57,7 @@ def test_few_distinct_outputs_are_counted_in_a_table() -> None:
     assert scorer.score(Outputs(values)) == pytest.approx(law.log_ratio(values), abs=0.1)
 
 
-def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced() -> None:
+def test_scores_of_an_unbalanced_pilot_estimate_the_log_likelihood_ratio() -> None:
     rng = np.random.default_rng(5)
     pilot = outputs(rng.normal(0, 1, 30_000), rng.normal(1, 1, 3_000))
     at = np.array([-1.0, 0.5, 2.0])
@@ -58,7 +66,7 @@ def test_scores_estimate_the_log_likelihood_ratio_when_the_pilot_is_unbalanced()
         assert scores == pytest.approx(at - 0.5, abs=0.3)
 
 
-def test_a_forest_takes_the_base_rate_off_its_log_odds_and_keeps_them_finite() -> None:
+def test_log_odds_of_a_forest_are_finite_and_without_the_base_rate() -> None:
     law = k_ary(5, 1.0)
     draw0, draw1 = law.draw(9_000, np.random.default_rng(0))
     scorer = Classifier(model="forest").fit(TARGET, *outputs(draw0, draw1[:1_500]), np.random.default_rng(0))
@@ -108,7 +116,7 @@ def test_two_laws_that_are_equal_are_not_distinguished() -> None:
         ),
     ],
 )
-def test_differences_of_many_kinds_are_seen(name: str, make0, make1) -> None:
+def test_differences_of_many_kinds_are_detected(name: str, make0, make1) -> None:
     rng = np.random.default_rng(7)
     scorer = Classifier().fit(TARGET, *outputs(make0(rng, 2_000), make1(rng, 2_000)), rng)
     out, in_ = (scorer.score(Outputs(make(rng, 3_000))) for make in (make0, make1))
@@ -127,7 +135,7 @@ def test_a_model_that_is_only_a_line_would_miss_a_symmetric_difference() -> None
     assert abs(auc(*(straight(x[:, 0]) for x in exact)) - 0.5) < 0.01
 
 
-def test_the_score_goes_on_beyond_the_range_of_the_pilot() -> None:
+def test_the_score_increases_beyond_the_range_of_the_pilot() -> None:
     scorer = learned("gaussian", model="logistic")
     tail = scorer.score(Outputs(np.array([4.0, 5.0, 6.0, 7.0])))
     assert (np.diff(tail) > 0).all()
@@ -153,14 +161,14 @@ def test_a_constant_column_changes_nothing() -> None:
 @pytest.mark.parametrize("model", [pytest.param("auto", marks=pytest.mark.slow), "logistic", "boosting", "forest"])
 def test_scores_are_the_same_bytes_whatever_the_threads(model: str) -> None:
     rng = np.random.default_rng(9)
-    pilot = outputs(rng.normal(size=(1_500, 3)), rng.normal(0.3, 1.0, size=(1_500, 3)))
-    fresh = Outputs(rng.normal(size=(5_000, 3)))
-    found = []
+    pilot = outputs(rng.normal(size=(600, 3)), rng.normal(0.3, 1.0, size=(600, 3)))
+    fresh = Outputs(rng.normal(size=(1_000, 3)))
+    observed = []
     for threads in (1, 4):
         with threadpool_limits(threads):
             scorer = Classifier(model=model).fit(TARGET, *pilot, np.random.default_rng(3))
-            found.append(scorer.score(fresh).tobytes())
-    assert found[0] == found[1]
+            observed.append(scorer.score(fresh).tobytes())
+    assert observed[0] == observed[1]
 
 
 @pytest.mark.parametrize(
@@ -191,10 +199,7 @@ def test_scorers_pickle_and_score_each_run_by_itself(model: str) -> None:
     pilot = outputs(rng.integers(0, 9, 3_000), rng.integers(1, 10, 3_000))
     scorer = Classifier(model=model).fit(TARGET, *pilot, rng)
     fresh = rng.integers(0, 12, 500)
-    whole = scorer.score(Outputs(fresh))
-    again = pickle.loads(pickle.dumps(scorer))
-    parts = np.concatenate([again.score(Outputs(part)) for part in (fresh[:1], fresh[1:200], fresh[200:], fresh[:0])])
-    assert np.array_equal(whole, parts)
+    check_scorer(scorer, fresh)
 
 
 def test_a_users_own_features_are_used() -> None:
@@ -237,17 +242,6 @@ def test_a_table_of_continuous_outputs_is_refused() -> None:
         Classifier(model="table").fit(TARGET, *outputs(values, values), np.random.default_rng(0))
 
 
-def test_outputs_that_are_not_numbers_are_refused() -> None:
-    values = np.array(["yes", "no"] * 50)
-    with pytest.raises(AttackError, match=r"not numbers.*Outputs\.events"):
-        Classifier().fit(TARGET, *outputs(values, values), np.random.default_rng(0))
-
-
-def test_unknown_features_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"unknown features 'raw'.*coordinates"):
-        Classifier(features="raw")
-
-
 def test_cells_agree_with_a_dictionary_of_rows() -> None:
     rng = np.random.default_rng(15)
     rows0, rows1 = rng.integers(0, 3, (400, 3)), rng.integers(1, 4, (500, 3))
@@ -276,7 +270,7 @@ def test_too_many_distinct_outputs_make_no_table() -> None:
 
 
 @pytest.mark.parametrize("model", ["logistic", "table", "boosting"])
-def test_the_rule_in_words_holds_for_the_outputs_that_it_tells(model):
+def test_descriptions_hold_for_the_described_outputs(model):
     rng = np.random.default_rng(0)
     sides = [Outputs(np.clip(np.round(rng.normal(mean, 1.0, 600)), -2, 3)) for mean in (0.0, 1.0)]
     scorer = Classifier(model=model).fit(TARGET, *sides, rng)
@@ -284,8 +278,8 @@ def test_the_rule_in_words_holds_for_the_outputs_that_it_tells(model):
     values = np.arange(-2.0, 4.0)
     reach = scorer.score(Outputs(values)) >= 0.5
     if model == "table":
-        for words, told in ((above, values[reach]), (below, values[~reach])):
-            assert [float(value) for value in words.removeprefix("the output is ").split(" or ")] == told.tolist()
+        for words, described in ((above, values[reach]), (below, values[~reach])):
+            assert [float(value) for value in words.removeprefix("the output is ").split(" or ")] == described.tolist()
     elif model == "logistic":
         crossing = float(above.removeprefix("the output is at least "))
         assert np.array_equal(values >= crossing, reach)

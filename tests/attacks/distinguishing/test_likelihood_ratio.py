@@ -109,16 +109,16 @@ def test_impossible_outputs_settle_the_side_and_never_give_nan() -> None:
     assert scores_of(table, np.zeros(5), 0, 1).tolist() == [inf, -inf, 0.0, 2.0, 0.0]
 
 
-def test_a_nan_density_is_refused() -> None:
-    table = Table((np.array([0.0, np.nan]), np.zeros(2)))
-    with pytest.raises(AttackError, match=r"log_density is NaN for 1 of 2 outputs.*classifier"):
-        scores_of(table, np.zeros(2), 0, 1)
-
-
-def test_a_density_for_each_coordinate_is_refused() -> None:
-    table = Table((np.zeros((3, 2)), np.zeros((3, 2))))
-    with pytest.raises(AttackError, match=r"shape \(3,\), but returned shape \(3, 2\)"):
-        scores_of(table, np.zeros((3, 2)), 0, 1)
+@pytest.mark.parametrize(
+    ("log_p", "message"),
+    [
+        (np.array([0.0, np.nan]), r"log_density is NaN for 1 of 2 outputs.*classifier"),
+        (np.zeros((2, 3)), r"shape \(2,\), but returned shape \(2, 3\)"),
+    ],
+)
+def test_nan_and_densities_of_coordinates_are_refused(log_p: np.ndarray, message: str) -> None:
+    with pytest.raises(AttackError, match=message):
+        scores_of(Table((log_p, np.zeros_like(log_p, shape=log_p.shape))), np.zeros(log_p.shape), 0, 1)
 
 
 def test_swapping_the_sides_swaps_the_sign() -> None:
@@ -127,7 +127,7 @@ def test_swapping_the_sides_swaps_the_sign() -> None:
     assert forward == pytest.approx(-backward, abs=0.0)
 
 
-def test_a_mechanism_without_a_law_is_refused_with_the_way_out_before_anything_runs_and_by_fit() -> None:
+def test_a_mechanism_without_a_law_is_refused_by_check_and_fit() -> None:
     pair = Neighbours([1], [1, 2], "add_remove")
     function = FunctionMechanism(lambda data, rng: rng.laplace(), claim=PureDP(1.0), neighbours=pair)
     target, attack, message = Target(function, pair), LikelihoodRatio(), r"of Function.* not known.*attack='classifier'"
@@ -172,21 +172,22 @@ def test_scores_are_the_likelihood_ratios_of_the_law():
     np.testing.assert_array_equal(*scores)
 
 
-def test_a_function_with_noise_in_floats_is_refuted_by_the_law_of_floats_alone(without_power):
+def test_only_the_law_of_floats_refutes_float_noise(without_power):
     floats, real = FloatLaplace(0.5, sampler="numpy", query=np.sum), Laplace(0.5, query=np.sum)
-    assert verdict(noisy_sum, floats).verdict.value == "violation"
-    assert verdict(noisy_sum, floats).bound.epsilon > 5.0
+    refuted = verdict(noisy_sum, floats)
+    assert refuted.verdict.value == "violation"
+    assert refuted.bound.epsilon > 5.0
     shown = verdict(noisy_sum, real)
     assert shown.verdict.value == "consistent"
     assert 0.4 < shown.bound.epsilon <= 0.5
 
 
-def test_a_function_that_closes_the_holes_is_not(without_power):
+def test_whole_noise_is_not_refuted_by_the_law_of_floats(without_power):
     """Its true epsilon is ln(1 / 0.6) = 0.511; its outputs are whole, and no law of floats gives them."""
     shown = verdict(whole_noise, FloatLaplace(0.5, sampler="numpy", query=np.sum))
     assert shown.verdict.value == "consistent"
 
 
-def test_what_has_no_law_is_refused():
+def test_an_object_without_log_density_is_refused():
     with pytest.raises(ParameterError, match=r"law must have a method log_density.*but is 'laplace'"):
         AssumedLaw(law="laplace")

@@ -45,7 +45,7 @@ def test_granularity_is_that_of_exact_arithmetic():
     assert Granularity(None).levels(values[:, None]).tolist() == [lowest_power(value) for value in values.tolist()]
 
 
-def test_granularity_by_size_tells_numbers_of_the_same_power_of_two_apart_by_size():
+def test_granularity_by_size_distinguishes_sizes():
     rule = Granularity(0, by_size=True)
     small, large, zero = rule.levels(column(0.75, 1.25, 0.0)).tolist()
     assert len({small, large, zero}) == 3
@@ -75,7 +75,7 @@ def test_noise_has_too_many_decimals():
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "text"),
     [
         (0.1235, "the output has 4 decimals, and the last is 5"),
         (17.0, "the last digit of the output, a whole number, is 7"),
@@ -83,9 +83,9 @@ def test_noise_has_too_many_decimals():
         (np.pi, "the output has more decimals than 12"),
     ],
 )
-def test_decimals_in_words(value, words):
+def test_decimals_in_words(value, text):
     rule = Decimals(None)
-    assert rule.describe(int(rule.levels(column(value))[0])) == words
+    assert rule.describe(int(rule.levels(column(value))[0])) == text
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def pilot(n=300, values=400, columns=1, seed=0):
     return rows.astype(np.float64), rng.integers(0, 2, n)
 
 
-def test_a_row_that_is_left_out_has_the_level_that_it_would_have_without_it():
+def test_left_out_levels_equal_those_learned_without_the_row():
     rows, sides = pilot()
     repeats = Repeats.learn(rows, sides, None)
     left_out = repeats.levels_left_out(rows, sides)
@@ -161,7 +161,7 @@ def test_a_row_that_is_left_out_has_the_level_that_it_would_have_without_it():
         assert left_out[i] == without.levels(rows[[i]])[0]
 
 
-def test_frequent_values_are_levels_of_their_own_and_are_named():
+def test_frequent_values_have_separate_described_levels():
     rows, sides = pilot()
     repeats = Repeats.learn(rows, sides, None)
     levels = repeats.levels(np.array([[0.0], [1.0], [2.0], [1e9]]))
@@ -169,11 +169,11 @@ def test_frequent_values_are_levels_of_their_own_and_are_named():
     assert repeats.describe(int(levels[3])) == "the output occurred never on side 0 of the pilot and never on side 1"
 
 
-def test_counts_of_rare_values_are_told_in_words():
+def test_counts_of_rare_values_are_described():
     rows = np.array([5.0] + [6.0] * 3 + [7.0] * 9)[:, None]
     repeats = Repeats.learn(rows, np.array([0] + [1] * 3 + [0] * 4 + [1] * 5), None)
-    words = [repeats.describe(int(level)) for level in repeats.levels(np.array([[5.0], [6.0], [7.0]]))]
-    assert words == [
+    text = [repeats.describe(int(level)) for level in repeats.levels(np.array([[5.0], [6.0], [7.0]]))]
+    assert text == [
         "the output occurred once on side 0 of the pilot and never on side 1",
         "the output occurred never on side 0 of the pilot and 2 to 3 times on side 1",
         "the output occurred 4 to 7 times on side 0 of the pilot and 4 to 7 times on side 1",
@@ -190,7 +190,7 @@ def test_a_whole_output_repeats_only_where_all_coordinates_do():
     assert one.describe(int(one.levels(rows[:1])[0])) == "coordinate 1 is 2.0 exactly"
 
 
-def test_what_never_repeats_teaches_nothing():
+def test_values_that_never_repeat_give_no_rule():
     assert Repeats.learn(RNG(0).normal(size=(500, 2)), RNG(1).integers(0, 2, 500), None) is None
 
 
@@ -207,13 +207,13 @@ def counts_of(n_labels=2_000, n=3_000, shared=0.5, seed=0):
     return np.stack([np.bincount(side, minlength=3 * n_labels) for side in draws]), n_labels
 
 
-def test_a_run_left_out_has_the_log_odds_that_its_label_would_have_without_it():
+def test_left_out_log_odds_are_those_of_the_remaining_counts():
     counts, _ = counts_of()
     odds = LabelOdds.learn(counts, (3_000, 3_000))
     for label in np.flatnonzero((counts[1] > 0) & (counts.sum(axis=0) <= RARE))[:200]:
         a, b = counts[0, label], counts[1, label] - 1
-        told = odds.classes[a, b]
-        assert odds.left_out(np.array([label]), 1)[0] == (odds.own[label] if np.isnan(told) else told)
+        class_odds = odds.classes[a, b]
+        assert odds.left_out(np.array([label]), 1)[0] == (odds.own[label] if np.isnan(class_odds) else class_odds)
 
 
 def test_a_class_has_the_log_odds_of_fresh_runs():
@@ -227,7 +227,7 @@ def test_a_class_has_the_log_odds_of_fresh_runs():
         assert math.exp(odds.classes[a, b]) == pytest.approx(in_ / out, rel=0.35)
 
 
-def test_new_labels_have_the_odds_of_those_that_were_seen_once():
+def test_new_labels_have_the_odds_of_labels_that_occur_once():
     counts = np.zeros((2, 130), dtype=np.int64)
     counts[0, :30], counts[1, 30:] = 1, 1
     odds = LabelOdds.learn(counts, (1_000, 1_000))
@@ -255,7 +255,7 @@ def sample(seed, leak=0.0, skill=1.0):
     return np.where(rare, 3, rng.integers(0, 3, N)), sides, skill * (x - skill / 2)
 
 
-def test_a_level_adds_what_the_score_does_not_say():
+def test_a_level_adds_the_log_odds_that_the_score_misses():
     added = [float(fit_level_odds(*sample(seed, leak=1.0)).of(np.array([3]))[0]) for seed in range(20)]
     assert np.mean(added) == pytest.approx(1.0, abs=0.15)
 
@@ -266,7 +266,7 @@ def test_a_level_of_one_side_only_adds_the_smoothed_log_odds_of_its_counts():
     assert added == pytest.approx(math.log(33.5 / 0.5), abs=1e-3)
 
 
-def test_what_the_score_says_already_is_not_added_again():
+def test_a_level_that_the_score_explains_adds_nothing():
     _, sides, scores = sample(0, skill=2.0)
     levels = (scores > 0.5).astype(np.int64)  # a level that points to side 1 strongly, as the score does
     assert log_p_value(levels, sides, np.zeros(N)) < -100.0
@@ -274,12 +274,12 @@ def test_what_the_score_says_already_is_not_added_again():
 
 
 @pytest.mark.parametrize("skill", [0.0, 1.0, 3.0])
-def test_a_level_that_says_nothing_is_rarely_taken_for_one_that_does(skill):
+def test_uninformative_levels_are_rarely_significant(skill):
     taken = sum(log_p_value(*sample(seed, skill=skill)) <= math.log(0.05) for seed in range(200))
     assert taken <= stats.binom.isf(1e-6, 200, 0.05)
 
 
-def test_a_level_that_says_something_is_seen():
+def test_an_informative_level_is_significant():
     assert log_p_value(*sample(0, leak=1.0)) < math.log(1e-6)
 
 
@@ -299,7 +299,7 @@ def test_levels_that_the_pilot_lacked_add_nothing():
     assert fit_level_odds(np.arange(100), np.arange(100) % 2, np.zeros(100)).of(np.arange(3)).tolist() == [0.0] * 3
 
 
-def test_the_promise_is_that_of_every_threshold_tried_in_turn():
+def test_largest_log_ratio_is_that_of_every_threshold():
     rng = np.random.default_rng(0)
     out, in_ = rng.normal(size=150).round(1), rng.normal(0.7, size=200).round(1)
 
@@ -319,7 +319,7 @@ def test_the_promise_is_that_of_every_threshold_tried_in_turn():
     assert largest_log_ratio(out, in_) == pytest.approx(best)
 
 
-def test_nothing_is_promised_where_sides_are_alike_or_empty():
+def test_largest_log_ratio_of_equal_or_empty_sides_is_0():
     same = special.ndtri((np.arange(500) + 0.5) / 500)
     assert largest_log_ratio(same, same) < 0.02
     assert largest_log_ratio(np.empty(0), same) == 0.0

@@ -50,15 +50,15 @@ MISTAKEN = {("counts", 10)}
 @pytest.mark.parametrize(
     ("classifier", "seeds"), [(QUICK, 2), pytest.param(Classifier(), 10, marks=pytest.mark.slow)], ids=["quick", "auto"]
 )
-def test_ordinary_functions_are_attacked_by_the_classifier_alone(request, name, classifier, seeds):
+def test_ordinary_functions_are_attacked_by_the_classifier_only(request, name, classifier, seeds):
     if (name, seeds) in MISTAKEN:
         request.applymarker(pytest.mark.xfail(strict=True, reason="2 of 10 seeds take a rule on repeats, to no use"))
     for seed in range(seeds):
         sides, fresh = pilot(ORDINARY[name], seed=seed), pilot(ORDINARY[name], 200, seed=99)[0]
         attacks = Portfolio(classifier=classifier, bits_from=1), classifier
-        portfolio, alone = (attack.fit(TARGET, *sides, RNG(1)) for attack in attacks)
+        portfolio, classifier_only = (attack.fit(TARGET, *sides, RNG(1)) for attack in attacks)
         assert not isinstance(portfolio, PortfolioScorer)
-        assert portfolio.score(fresh).tobytes() == alone.score(fresh).tobytes()
+        assert portfolio.score(fresh).tobytes() == classifier_only.score(fresh).tobytes()
 
 
 def few_bits(rng, n, side):
@@ -93,7 +93,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("name", LEAKS)
-def test_a_leak_that_classifiers_miss_is_seen_and_told_in_words(name):
+def test_a_leak_that_classifiers_miss_is_detected_and_described(name):
     draw, words = LEAKS[name]
     scorer = fit_scorer(Portfolio(classifier=QUICK, bits_from=1), TARGET, *pilot(draw), RNG(0))
     blind = QUICK.fit(TARGET, *pilot(draw), RNG(0))
@@ -101,11 +101,11 @@ def test_a_leak_that_classifiers_miss_is_seen_and_told_in_words(name):
     seen = [scorer.score(side) for side in fresh]
     assert auc(*seen) > auc(*map(blind.score, fresh))
     low, *high = np.quantile(np.concatenate(seen), [0.01, 0.9, 0.99, 0.999])
-    told = [scorer.describe(low, above=False), *(scorer.describe(threshold) for threshold in high)]
-    assert any(words in each for each in told), told
+    descriptions = [scorer.describe(low, above=False), *(scorer.describe(threshold) for threshold in high)]
+    assert any(words in each for each in descriptions), descriptions
 
 
-def test_low_bits_are_left_alone_in_a_small_pilot():
+def test_low_bits_are_not_read_in_a_small_pilot():
     sides = pilot(LEAKS["low bits"][0])
     assert isinstance(Portfolio(classifier=QUICK, bits_from=3_000).fit(TARGET, *sides, RNG(0)), PortfolioScorer)
     assert not isinstance(Portfolio(classifier=QUICK, bits_from=3_001).fit(TARGET, *sides, RNG(0)), PortfolioScorer)
@@ -116,7 +116,7 @@ def test_a_small_pilot_is_left_to_the_classifier():
 
 
 def test_pilot_scores_are_like_those_of_fresh_outputs():
-    """Thresholds are chosen on them: scores of values that were learned by heart would promise too much."""
+    """Thresholds are chosen on them: scores of memorised values would be too extreme."""
     sides, fresh = pilot(few_bits), pilot(few_bits, seed=1)
     scorer = fit_scorer(Portfolio(classifier=QUICK), TARGET, *sides, RNG(0))
     held_out = scorer.score_pilot(*sides)
@@ -128,19 +128,21 @@ def test_pilot_scores_are_like_those_of_fresh_outputs():
     assert stats.ks_2samp(held_out[0], scorer.score(sides[0])).pvalue < 1e-6
 
 
-def test_held_out_scores_do_not_travel():
+def test_held_out_scores_are_removed_after_use():
     scorer = Portfolio(classifier=QUICK).fit(TARGET, *pilot(few_bits), RNG(0))
     assert scorer.held_out is not None
     whole = fit_scorer(Portfolio(classifier=QUICK), TARGET, *pilot(few_bits), RNG(0))
     assert whole.base.held_out is None
 
 
-def test_events_of_the_pilot_leave_the_held_out_scores_in_their_places():
+def test_events_do_not_move_held_out_scores():
     out, in_ = pilot(few_bits)
     events = np.where(np.arange(3_000) % 5 == 0, "nan", "")
     sides = Outputs(out.values, events), Outputs(in_.values, events)
     scorer = fit_scorer(Portfolio(classifier=QUICK), TARGET, *sides, RNG(0))
-    alone = Portfolio(classifier=QUICK).fit(TARGET, *(Outputs(side.values[events == ""]) for side in sides), RNG(0))
+    classifier_only = Portfolio(classifier=QUICK).fit(
+        TARGET, *(Outputs(side.values[events == ""]) for side in sides), RNG(0)
+    )
     for side, held_out in enumerate(scorer.score_pilot(*sides)):
-        assert np.array_equal(held_out[events == ""], alone.held_out[side])
+        assert np.array_equal(held_out[events == ""], classifier_only.held_out[side])
         assert len(np.unique(held_out[events != ""])) == 1

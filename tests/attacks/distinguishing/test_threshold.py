@@ -43,7 +43,7 @@ def test_superiority_is_twice_the_auc_less_1_ties_included() -> None:
     assert _superiority(out, in_) == pytest.approx(2 * auc(out, in_) - 1, abs=1e-12)
 
 
-def test_the_norm_sees_a_change_of_variance_that_the_value_does_not() -> None:
+def test_only_the_norm_detects_a_change_of_variance() -> None:
     rng = np.random.default_rng(3)
     pilot = outputs(rng.normal(0, 1, 4_000), rng.normal(0, 2, 4_000))
     value, norm = (Threshold(statistic=s).fit(TARGET, *pilot, rng) for s in ("value", "norm"))
@@ -68,5 +68,5 @@ def test_a_bad_statistic_is_refused(statistic: object, message: str) -> None:
 
 
 def test_an_empty_pilot_is_refused() -> None:
-    with pytest.raises(AttackError, match=r"at least 1 pilot output per side.*got 0 and 2"):
+    with pytest.raises(AttackError, match=r"at least 1 ordinary pilot output per side.*got 0 and 2"):
         Threshold().fit(TARGET, *outputs(np.empty(0), np.zeros(2)), np.random.default_rng(0))

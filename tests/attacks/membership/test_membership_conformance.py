@@ -32,7 +32,7 @@ def named(attack):
 
 @pytest.mark.parametrize("attack", VARIANTS, ids=named)
 @pytest.mark.parametrize("design", ["pairs", "bernoulli"])
-def test_auc_is_one_half_where_members_and_others_have_the_same_law(attack, design):
+def test_auc_is_one_half_if_members_and_non_members_have_one_law(attack, design):
     areas = []
     for seed in range(REPEATS):
         shadows = softmax_shadows(8, 100, np.random.default_rng([seed, 7]), design=design)
@@ -43,7 +43,7 @@ def test_auc_is_one_half_where_members_and_others_have_the_same_law(attack, desi
 
 
 @pytest.mark.parametrize("attack", VARIANTS, ids=named)
-def test_a_leak_is_found(attack):
+def test_a_leak_is_detected(attack):
     shadows = softmax_shadows(10, 300, np.random.default_rng(3), leak=2.0)
     assert auc(attack.score(shadows), shadows.inclusion) > 0.55
 
@@ -69,7 +69,7 @@ def test_scores_move_with_the_models(attack):
 
 
 @pytest.mark.parametrize("attack", VARIANTS, ids=named)
-def test_the_bits_of_the_target_and_of_its_complement_do_not_enter_its_scores(attack):
+def test_scores_do_not_depend_on_the_bits_of_the_target_pair(attack):
     shadows = softmax_shadows(8, 120, np.random.default_rng(8), leak=1.0)
     flipped = shadows.inclusion.copy()
     flipped[:2] = ~flipped[:2]
@@ -78,7 +78,7 @@ def test_the_bits_of_the_target_and_of_its_complement_do_not_enter_its_scores(at
 
 
 @pytest.mark.parametrize("attack", VARIANTS, ids=named)
-def test_scores_are_finite_and_leave_the_shadows_alone(attack):
+def test_scores_are_finite_and_do_not_change_the_shadows(attack):
     shadows = softmax_shadows(8, 60, np.random.default_rng(9))
     kept = shadows.signal("loss").copy()
     scores = attack.score(shadows)
@@ -110,14 +110,14 @@ def overfitted(hidden, steps, learning_rate):
     )
 
 
-def test_lira_finds_many_times_the_members_that_the_loss_finds():
+def test_lira_detects_five_times_as_many_members_as_the_loss():
     shadows = train_shadows(overfitted(32, 60, 0.2), load("purchase-like", n=600), 12, seed=1)
     lira, loss = (measured(attack, shadows).rate_at(0.01) for attack in (LiRA(variance="global"), LossThreshold()))
     assert lira.lower > 5 * loss.tpr
 
 
 @pytest.mark.slow
-def test_lira_with_pooled_variance_finds_ten_times_as_many_at_low_false_positive_rates():
+def test_pooled_lira_detects_ten_times_as_many_at_low_fpr():
     shadows = train_shadows(overfitted(64, 300, 0.1), load("purchase-like"), 16, seed=1)
     lira, loss = (measured(attack, shadows) for attack in (LiRA(variance="global"), LossThreshold()))
     for fpr in (0.01, 0.001):
@@ -138,7 +138,7 @@ def test_rmia_with_two_references_is_at_least_offline_lira_with_two():
     assert (np.mean(gaps, axis=0) > 0).all()
 
 
-def test_much_noise_leaves_nothing_to_find():
+def test_no_attack_succeeds_under_much_noise():
     learner = DPSGD(
         SoftmaxRegression(100, 20),
         steps=10,
@@ -149,7 +149,7 @@ def test_much_noise_leaves_nothing_to_find():
     )
     shadows = train_shadows(learner, load("purchase-like", n=300), 24, seed=3)
     for attack in (LossThreshold(), LiRA(), RMIA(mode="offline", gamma=1.0)):
-        found = measured(attack, shadows, confidence=1 - 1e-6)
-        assert found.auc_lower < 0.5 < found.auc_upper
+        measurement = measured(attack, shadows, confidence=1 - 1e-6)
+        assert measurement.auc_lower < 0.5 < measurement.auc_upper
         usual = measured(attack, shadows, confidence=0.95)
         assert usual.auc_upper - usual.auc_lower < 0.1

@@ -55,7 +55,7 @@ def test_an_odd_number_of_models_cannot_be_paired():
 
 
 @pytest.mark.parametrize("design", ["pairs", "bernoulli"])
-def test_models_see_exactly_the_records_of_their_row(design):
+def test_models_are_trained_on_the_records_of_their_row(design):
     # A nearest neighbour is sure of its own records, wherever labels are random.
     learner = EstimatorLearner(KNeighborsClassifier(1))
     shadows = train_shadows(learner, (X, Y), 6, seed=3, design=design)
@@ -122,7 +122,7 @@ def test_inner_products_with_the_steps_equal_a_loop():
             assert scores[t, x] == pytest.approx(total)
 
 
-def test_white_box_attacks_on_black_box_models_say_what_is_missing():
+def test_white_box_attacks_on_black_box_models_are_refused():
     shadows = train_shadows(EstimatorLearner(LogisticRegression()), (X, Y), 2, seed=10)
     with pytest.raises(AttackError, match="gradient-norm"):
         GradientNorm().score(shadows)
@@ -130,7 +130,7 @@ def test_white_box_attacks_on_black_box_models_say_what_is_missing():
         GradientInnerProduct().score(train_shadows(softmax(), (X, Y), 2, seed=10))
 
 
-def test_an_unknown_signal_is_named_with_the_nearest():
+def test_an_unknown_signal_is_refused_with_the_nearest():
     shadows = train_shadows(softmax(), (X, Y), 2, seed=11)
     with pytest.raises(ParameterError, match="rescaled-logit"):
         LossThreshold(signal="rescaled-logits").score(shadows)
@@ -159,7 +159,7 @@ def test_taking_models_keeps_only_whole_pairs_paired():
         ({"X": np.zeros((2, 5))}, "X must have one row per record"),
     ],
 )
-def test_shadows_refuse_what_does_not_fit(change, message):
+def test_inconsistent_shadows_are_refused(change, message):
     good = {"inclusion": np.ones((2, 3), dtype=bool), "y": np.zeros(3)}
     Shadows(**good)
     with pytest.raises(ParameterError, match=message):
@@ -174,26 +174,26 @@ def test_shadows_refuse_what_does_not_fit(change, message):
         (TrainingData(X, Y, np.ones((1, 15))), "gradient record"),
     ],
 )
-def test_records_that_nothing_can_predict_are_refused(records, message):
+def test_records_without_valid_labels_are_refused(records, message):
     with pytest.raises(ParameterError, match=message):
         train_shadows(softmax(), records, 2, seed=0)
 
 
-def test_from_a_loss_follow_the_confidence_and_its_logit_and_so_what_lira_and_rmia_say():
+def test_confidence_and_logit_are_computed_from_the_loss():
     y = RNG.integers(0, 3, size=40)
     log_p = np.log(RNG.dirichlet([0.5, 0.5, 0.5], size=(8, 40)))
     inclusion = draw_inclusion(8, 40, RNG)
     whole = Shadows(inclusion, y, log_probabilities=log_p)
-    alone = Shadows(inclusion, y, {"loss": whole.signal("loss")})
+    from_loss = Shadows(inclusion, y, {"loss": whole.signal("loss")})
     for name in ("confidence", "rescaled-logit"):
-        np.testing.assert_allclose(alone.signal(name), whole.signal(name), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(from_loss.signal(name), whole.signal(name), rtol=1e-7, atol=1e-9)
     for attack in (LiRA(), RMIA(), RMIA(mode="offline")):
-        np.testing.assert_allclose(attack.score(alone), attack.score(whole), rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(attack.score(from_loss), attack.score(whole), rtol=1e-5, atol=1e-9)
     sure = Shadows(inclusion[:1, :3], np.zeros(3), {"loss": np.array([[0.0, -1e-30, -200.0]])})
     assert np.isfinite(sure.signal("rescaled-logit")).all()
 
 
-def test_a_loss_that_is_no_log_probability_is_refused_where_one_is_needed():
+def test_a_loss_that_is_no_log_probability_is_refused():
     turned = Shadows(draw_inclusion(8, 40, RNG), np.zeros(40), {"loss": RNG.exponential(size=(8, 40))})
     with pytest.raises(AttackError, match=r"'rescaled-logit' is computed from 'loss' .* at most 0; .* Change its sign"):
         LiRA().score(turned)
@@ -214,17 +214,17 @@ def test_a_bare_estimator_is_refused_with_its_adapter():
 
 def naive(values, mask, partner):
     """(count, mean, variance, median) by a loop."""
-    found = np.full((4, *values.shape), np.nan)
-    found[0] = 0
+    statistics = np.full((4, *values.shape), np.nan)
+    statistics[0] = 0
     for t in range(len(values)):
         for x in range(values.shape[1]):
             kept = [values[j, x] for j in range(len(values)) if j not in (t, partner[t]) and mask[j, x]]
-            found[0, t, x] = len(kept)
+            statistics[0, t, x] = len(kept)
             if kept:
-                found[1, t, x], found[3, t, x] = np.mean(kept), np.median(kept)
+                statistics[1, t, x], statistics[3, t, x] = np.mean(kept), np.median(kept)
             if len(kept) > 1:
-                found[2, t, x] = np.var(kept, ddof=1)
-    return found
+                statistics[2, t, x] = np.var(kept, ddof=1)
+    return statistics
 
 
 @pytest.mark.parametrize("design", ["pairs", "bernoulli"])
@@ -259,7 +259,7 @@ def test_pooled_variance_is_the_mean_over_records_weighted_by_freedom():
     assert Others(values, mask, partner).pooled_variance[:, 0] == pytest.approx(expected)
 
 
-def test_what_the_target_says_does_not_move_its_references():
+def test_statistics_of_references_do_not_depend_on_the_target():
     rng = np.random.default_rng(5)
     mask = rng.random((6, 20)) < 0.5
     values = rng.normal(size=(6, 20))
@@ -270,11 +270,11 @@ def test_what_the_target_says_does_not_move_its_references():
         np.testing.assert_allclose(getattr(before, name)[2], getattr(after, name)[2], rtol=1e-9, err_msg=name)
 
 
-def test_in_pairs_the_number_of_references_does_not_tell_the_bit_of_the_target():
+def test_reference_counts_of_pairs_do_not_leak_the_bit():
     rng = np.random.default_rng(6)
     half = rng.random((4, 50)) < 0.5
     mask = np.stack([half, ~half], axis=1).reshape(8, 50)
     values = rng.normal(size=(8, 50))
     assert (Others(values, mask, np.arange(8) ^ 1).count == 3).all()
-    alone = Others(values, mask, np.arange(8)).count  # the complement kept: the count gives the bit away
-    np.testing.assert_array_equal(alone == 3, mask)
+    from_loss = Others(values, mask, np.arange(8)).count  # the complement kept: the count leaks the bit
+    np.testing.assert_array_equal(from_loss == 3, mask)

@@ -45,7 +45,7 @@ def test_signals_equal_their_formulas(logits, label):
         assert SIGNALS[name](log_p, y) == pytest.approx([value], rel=1e-7, abs=1e-9), name
 
 
-def test_rescaled_logit_tells_apart_predictions_that_round_to_one():
+def test_rescaled_logit_distinguishes_predictions_that_round_to_1():
     sure = np.array([[-1e-17, np.log(1e-17)], [-1e-30, np.log(1e-30)]])
     phi = SIGNALS["rescaled-logit"](sure, np.zeros(2))
     assert phi == pytest.approx([17 * np.log(10), 30 * np.log(10)])
@@ -61,7 +61,7 @@ def test_signals_are_finite_where_a_class_has_probability_zero(name):
         assert values[0] > values[1]
 
 
-def test_modified_entropy_is_zero_when_sure_and_right_and_huge_when_sure_and_wrong():
+def test_modified_entropy_of_certain_predictions():
     logits = np.array([[60.0, 0.0], [-60.0, 0.0]])
     log_p = logits - special.logsumexp(logits, axis=1, keepdims=True)
     right, wrong = SIGNALS["modified-entropy"](log_p, np.zeros(2))

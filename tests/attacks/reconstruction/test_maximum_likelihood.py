@@ -68,13 +68,13 @@ def test_bits_have_their_posterior_log_odds():
             assert score == pytest.approx(np.log(one / zero), rel=1e-9, abs=1e-12)
 
 
-def test_the_score_of_a_bit_that_is_flipped_on_its_own_is_that_of_its_answer():
+def test_the_score_of_an_independent_bit_is_that_of_its_answer():
     outputs = Outputs(np.array(list(product([0, 1], repeat=3))))
     scores = guesser(KAryRandomizedResponse(epsilon=1.0, k=2), FairBits.column(3)).guess(outputs)
     np.testing.assert_allclose(scores, 2.0 * outputs.values - 1.0, rtol=1e-12)
 
 
-def test_bits_that_are_sent_one_by_one_have_the_odds_that_all_columns_give():
+def test_scores_of_local_bits_equal_those_over_all_columns():
     """Any number of them, under a law of several numbers a message, with values that differ from record to record."""
     mechanism = OneTimeRAPPOR(k=4)
     secret = FairBits(np.array([0, 3, 1]), np.array([2, 1, 1]))
@@ -87,7 +87,7 @@ def test_bits_that_are_sent_one_by_one_have_the_odds_that_all_columns_give():
     assert (fast.guess(outputs)[:, 2] == 0.0).all()
 
 
-def test_an_output_that_no_dataset_gives_says_nothing_about_a_bit():
+def test_an_impossible_output_gives_score_0():
     scores = guesser(KAryRandomizedResponse(epsilon=1.0, k=2), FairBits.column(2)).guess(Outputs(np.full((1, 2), 7)))
     assert scores.tolist() == [[0.0, 0.0]]
 
@@ -97,7 +97,7 @@ def test_auto_takes_the_first_that_supports_the_target():
     assert choose(MaximumLikelihood(), SecretTarget(K_ARY, OneOf((0, 1))))[0] == "maximum-likelihood"
 
 
-def test_what_cannot_be_attacked_is_refused():
+def test_unusable_targets_are_refused():
     with pytest.raises(AttackError, match="needs the output law"):
         choose("maximum-likelihood", SecretTarget(FOREIGN, OneOf(([0], [1]))))
     with pytest.raises(AttackError, match="at most 10 bits, but the secret has 11"):

@@ -35,7 +35,7 @@ def test_each_bit_is_a_fair_coin_of_its_own():
     assert stats.chisquare(np.bincount(columns, minlength=32)).pvalue > 1e-6
 
 
-def test_what_is_close_is_read_as_truth_and_guess():
+def test_close_is_indexed_by_truth_and_guess():
     secret = OneOf((0, 1), close=[[True, True], [False, True]])
     truths, guesses = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 1, 0, 1, -1, -1])
     assert secret.correct(truths, guesses).tolist() == [True, True, False, True, False, False]
@@ -43,7 +43,7 @@ def test_what_is_close_is_read_as_truth_and_guess():
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_candidates_in_a_record_are_neighbours_of_each_other_or_of_the_dataset_without_it(relation):
+def test_neighbours_of_candidates_follow_the_relation(relation):
     pairs = list(OneOf.in_record(np.array([7, 8, 9]), 1, [1, 2, 3]).neighbours(relation))
     assert {tuple(pair.d1) for pair in pairs} <= {(7, 1, 9), (7, 2, 9), (7, 3, 9)}
     absent = {Relation.ADD_REMOVE: (7, 9), Relation.ZERO_OUT: (7, 0, 9), Relation.REPLACE_ONE: None}[relation]
@@ -51,7 +51,7 @@ def test_candidates_in_a_record_are_neighbours_of_each_other_or_of_the_dataset_w
     assert absent is None or {tuple(pair.d0) for pair in pairs} == {absent}
 
 
-def test_candidates_of_unknown_place_are_all_compared_and_only_with_each_other():
+def test_candidates_of_an_unknown_record_are_compared_pairwise():
     secret = OneOf((0, 1, 2, 3))
     assert len(list(secret.neighbours(Relation.REPLACE_ONE))) == 6
     with pytest.raises(RelationError, match=r"OneOf\.in_record"):
@@ -79,7 +79,7 @@ def test_records_take_their_bits_in_every_form_of_dataset(zeros, ones, seen, exp
     assert [sum(a != b for a, b in zip(one, seen(zeros), strict=True)) for one in changed] == [1, 1, 1]
 
 
-def test_secrets_travel_to_workers():
+def test_secrets_pickle():
     assert pickle.loads(pickle.dumps(OneOf((0, 1), [0.3, 0.7]))).prior_success == 0.7
     assert pickle.loads(pickle.dumps(FairBits.column(3))).n == 3
 
@@ -100,11 +100,11 @@ def test_secrets_travel_to_workers():
         (lambda: FairBits(([0], [0]), [1]), "same form"),
     ],
 )
-def test_what_is_no_secret_is_refused(make, message):
+def test_invalid_secrets_are_refused(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
 
 
-def test_bits_are_no_records_that_come_and_go():
+def test_bits_have_no_neighbours_under_add_remove():
     with pytest.raises(RelationError, match="membership game"):
         FairBits.column(2).neighbours(Relation.ADD_REMOVE)

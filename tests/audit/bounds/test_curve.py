@@ -16,7 +16,7 @@ from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.simultaneous import SimultaneousBand, band
-from dpassay.audit.calibration.coverage import gaussian, geometric, laplace, randomized_response
+from dpassay.audit.calibration.laws import gaussian, geometric, laplace, randomized_response
 from dpassay.audit.evidence.scores import PairScores, Tally
 from dpassay.mechanisms import Laplace, Neighbours
 from dpassay.mechanisms.accounting import ApproximateDP, ExactDP, GaussianDP, LaplaceDP, PrivacyLossDP, PureDP
@@ -25,11 +25,6 @@ pytestmark = pytest.mark.usefixtures("without_power")
 
 BAND = SimultaneousBand()
 PAIR = Neighbours([0.0], [1.0], "replace_one")
-
-
-def exact_pair(law_out, law_in, n):
-    ranks = (np.arange(n) + 0.5) / n
-    return PairScores(law_out.ppf(ranks), law_in.ppf(ranks))
 
 
 def laplace_noise(scale):
@@ -53,9 +48,7 @@ def publishes_one_in_fifty(dataset, size, rng):
     delta=st.floats(0, 0.3),
     level=st.floats(1e-6, 0.4),
 )
-def test_curve_of_an_epsilon_delta_claim_is_contradicted_exactly_where_its_epsilon_is_exceeded(
-    hits, epsilon, delta, level
-):
+def test_epsilon_delta_curve_is_contradicted_where_its_epsilon_is_exceeded(hits, epsilon, delta, level):
     limits = Rectangle.at(*hits, n_out=60, n_in=80, significance=level)
     assert bool(contradicting(limits, PureDP(epsilon))) == bool(limits.log_ratio(0.0) > epsilon)
     assert bool(contradicting(limits, ApproximateDP(epsilon, delta))) == bool(limits.log_ratio(delta) > epsilon)
@@ -74,13 +67,14 @@ def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim
 
 
 @pytest.mark.parametrize(("claimed", "false"), [(0.9, True), (1.0, False), (1.1, False)])
-def test_noise_free_gaussian_scores_refute_the_gaussian_claims_that_are_false(claimed, false):
-    limits = band(exact_pair(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+def test_noise_free_gaussian_scores_refute_false_gaussian_claims(claimed, false):
+    limits = band(asked.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
     assert (limits.refutes(GaussianDP(claimed)) is not None) == false
 
 
 def test_curve_violation_names_a_promise_that_the_limits_break():
-    limits = band(exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).tally, confidence=0.95)
+    scores = asked.quantiles(stats.laplace(), stats.laplace(loc=1.5), 20_000)
+    limits = band(scores.tally, confidence=0.95)
     claim = GaussianDP(1.0)
     where = limits.refutes(claim)
     assert where.delta == pytest.approx(claim.delta(where.epsilon))
@@ -91,7 +85,7 @@ def test_curve_violation_names_a_promise_that_the_limits_break():
     gap = limits.delta_lower(grid) - claim.delta(grid)
     assert where.delta_lower - where.delta == pytest.approx(gap.max(), abs=1e-5)  # where it is largest
     assert gap.max() > 0.05
-    assert where.hits == exact_pair(stats.laplace(), stats.laplace(loc=1.5), 20_000).hits(where.threshold)
+    assert where.hits == scores.hits(where.threshold)
     assert "the claim promises delta <=" in str(where)
 
 
@@ -128,8 +122,8 @@ def refuted(bound, law, *, significance, repeats, n, seed):
 @pytest.mark.parametrize("law", TRUE, ids=lambda law: law.name)
 @pytest.mark.parametrize("bound", [BAND, ClopperPearson(threshold=1.0)], ids=lambda bound: bound.name)
 def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significance):
-    found = refuted(bound, law, significance=significance, repeats=300, n=60, seed=3)
-    assert found <= quantile(1 - 1e-6, 300, significance)
+    n_refuted = refuted(bound, law, significance=significance, repeats=300, n=60, seed=3)
+    assert n_refuted <= quantile(1 - 1e-6, 300, significance)
 
 
 class _EveryThresholdAtFullLevel(asked.Own, PairBound):
@@ -148,8 +142,8 @@ class _EveryThresholdAtFullLevel(asked.Own, PairBound):
     "law", [laplace(1.0), pytest.param(gaussian(1.0), marks=pytest.mark.slow)], ids=lambda law: law.name
 )
 def test_band_without_its_correction_is_caught(law):
-    found = refuted(_EveryThresholdAtFullLevel(), law, significance=0.2, repeats=150, n=1000, seed=3)
-    assert found > quantile(1 - 1e-6, 150, 0.2)
+    n_refuted = refuted(_EveryThresholdAtFullLevel(), law, significance=0.2, repeats=150, n=1000, seed=3)
+    assert n_refuted > quantile(1 - 1e-6, 150, 0.2)
 
 
 @pytest.mark.parametrize("bound", [BAND, ClopperPearson(threshold=1.0)], ids=lambda bound: bound.name)
@@ -176,20 +170,10 @@ def test_p_value_of_a_curve_is_the_significance_at_which_it_is_refuted(bound):
     ],
     ids=["laplace-as-gaussian", "publishes-a-person", "epsilon-1.15-as-1"],
 )
-def test_claim_that_holds_at_the_delta_asked_and_fails_elsewhere_is_caught(
-    mechanism, claim, delta, threshold, whole_band
-):
+def test_claim_that_fails_at_another_delta_is_refuted(mechanism, claim, delta, threshold, whole_band):
     bound = BAND if whole_band else ClopperPearson(threshold=threshold)
-    result = audit(
-        mechanism,
-        PAIR,
-        claim=claim,
-        delta=delta,
-        bound=bound,
-        attack="threshold",
-        trials=30_000,
-        seed=5,
-    )
+    level = {"claim": claim, "delta": delta, "bound": bound}
+    result = audit(mechanism, PAIR, **level, attack="threshold", trials=30_000, seed=5)
     assert result.bound.epsilon <= result.claim
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3
@@ -205,26 +189,17 @@ def test_claim_that_holds_at_the_delta_asked_and_fails_elsewhere_is_caught(
     [GaussianDP(1.7), ApproximateDP(1.5, 1e-5), PureDP(1.5), LaplaceDP(1.5), PrivacyLossDP.laplace(1.5)],
     ids=str,
 )
-def test_true_claims_are_left_alone(claim):
+def test_true_claims_are_not_refuted(claim):
     claim = claim if claim.relation is None else claim.under("replace_one")
-    result = audit(
-        laplace_noise(1 / 1.5),
-        PAIR,
-        claim=claim,
-        delta=1e-3,
-        bound="simultaneous-band",
-        attack="threshold",
-        trials=2000,
-        confidence=1 - 1e-6,
-        seed=5,
-    )
+    level = {"claim": claim, "delta": 1e-3, "confidence": 1 - 1e-6, "bound": "simultaneous-band"}
+    result = audit(laplace_noise(1 / 1.5), PAIR, **level, attack="threshold", trials=2000, seed=5)
     assert result.verdict is not Verdict.VIOLATION
     assert result.curve_violation is None
     assert result.p_value > 1e-6
 
 
 @pytest.mark.parametrize("repeats", [50, pytest.param(400, marks=pytest.mark.slow)])
-def test_audits_of_true_curves_raise_few_alarms_and_their_p_values_are_valid(repeats):
+def test_p_values_of_true_curves_are_valid(repeats):
     p = np.array(
         [
             audit(Laplace(1.0), claim=LaplaceDP(1.0), bound="simultaneous-band", trials=150, seed=s).p_value
@@ -244,7 +219,7 @@ def test_p_value_belongs_to_the_verdict():
     assert verdicts == [Verdict.VIOLATION, Verdict.CONSISTENT]
 
 
-def test_few_trials_that_could_refute_the_curve_elsewhere_are_not_called_underpowered():
+def test_power_at_another_delta_is_not_underpowered():
     def noisy(dataset, size, rng):
         return dataset[0] + 0.25 * rng.normal(size=size)
 

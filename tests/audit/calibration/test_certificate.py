@@ -105,7 +105,7 @@ def test_every_bound_of_the_catalogue_keeps_its_level(tiny):
     assert {"clopper-pearson", "clopper-pearson, known event", "simultaneous-band"} <= set(tiny.methods)
 
 
-def test_uncorrected_maximum_is_seen_to_be_no_bound_and_does_not_fail_the_certificate(tiny):
+def test_uncorrected_maximum_misses_and_does_not_fail_the_certificate(tiny):
     caught = [cell for cell in tiny.of("uncorrected katz-log") if not cell.holds]
     assert caught
     assert all(cell.kind == UNCORRECTED for cell in caught)
@@ -118,9 +118,9 @@ def test_uncorrected_maximum_is_seen_to_be_no_bound_and_does_not_fail_the_certif
 )
 def test_bound_that_forgot_a_correction_fails_the_certificate(twin, law, delta):
     plan = CertificatePlan("broken", (CertificateSetting(law, (delta,), ((400, 400),), 250),))
-    found = certify(plan, [BoundMethod(twin), BoundMethod(SimultaneousBand())], seed=1)
-    assert not found.holds
-    assert {cell.method for cell in found.failures} == {twin.name}
+    certificate = certify(plan, [BoundMethod(twin), BoundMethod(SimultaneousBand())], seed=1)
+    assert not certificate.holds
+    assert {cell.method for cell in certificate.failures} == {twin.name}
 
 
 @pytest.mark.slow
@@ -146,8 +146,8 @@ def test_every_bound_keeps_its_level_in_two_thousand_audits(law, deltas):
         (CertificateSetting(law, deltas, ((20, 20), (300, 300), (20, 1_000), (1_000, 20)), 2_000, few=few),),
         numbers=5,
     )
-    found = certify(plan, our_methods(), seed=2)
-    assert found.holds, found.failures
+    certificate = certify(plan, our_methods(), seed=2)
+    assert certificate.holds, certificate.failures
 
 
 # --- numbers -------------------------------------------------------------------------------------------------
@@ -155,9 +155,9 @@ def test_every_bound_keeps_its_level_in_two_thousand_audits(law, deltas):
 
 def test_limit_shares_one_in_a_million_over_all_cells_of_bounds():
     plan = CertificatePlan("one", (CertificateSetting(randomized_response(1.0), (0.0,), ((50, 50),), 400),))
-    found = certify(plan, [BoundMethod(SimultaneousBand()), LargestKatz()], seed=1)
+    certificate = certify(plan, [BoundMethod(SimultaneousBand()), LargestKatz()], seed=1)
     n_bounds = 2  # two confidences of one bound
-    for cell in found.bounds:
+    for cell in certificate.bounds:
         tail = stats.binom.sf([cell.allowed, cell.allowed - 1], cell.repeats, cell.significance)
         assert tail[0] <= 1e-6 / n_bounds < tail[1]
 
@@ -202,7 +202,7 @@ class _SlowAndWrong(_Slow):
     lie: ClassVar[float] = 10.0
 
 
-def test_slow_method_is_asked_in_few_audits_and_reports_numbers_in_fewer(monkeypatch):
+def test_slow_method_runs_in_few_audits_and_reports_numbers_in_fewer(monkeypatch):
     monkeypatch.setattr(methods, "SLOW", (*methods.SLOW, "slow"))
     plan = CertificatePlan(
         "few", (CertificateSetting(laplace(1.0), (0.0,), ((40, 40),), 600, few=300),), (0.8,), numbers=20
@@ -233,8 +233,8 @@ def test_numbers_do_not_depend_on_workers_or_on_what_else_is_measured():
     methods = [BoundMethod(ClopperPearson()), BoundMethod(SimultaneousBand())]
     one, two = certify(plan, methods, seed=4), certify(plan, methods, seed=4, n_jobs=2)
     assert one == two
-    alone = certify(CertificatePlan("two", plan.settings[1:]), methods[1:], seed=4)
-    assert [(c.mean, c.misses) for c in alone.cells] == [
+    single = certify(CertificatePlan("two", plan.settings[1:]), methods[1:], seed=4)
+    assert [(c.mean, c.misses) for c in single.cells] == [
         (c.mean, c.misses) for c in one.of("simultaneous-band") if c.law.startswith("geometric")
     ]
     assert certify(plan, methods, seed=5).cells[0].mean != one.cells[0].mean
@@ -272,19 +272,19 @@ def test_known_event_costs_no_trials():
 
 
 def test_bound_that_reads_scores_one_by_one_gets_them_in_random_order():
-    seen = []
+    received = []
 
     class Ordered(asked.Own, SimultaneousBand):
         anytime: ClassVar[bool] = True
 
         def found(self, scores, **level):
-            seen.append(scores)
+            received.append(scores)
             return asked.lower_bound(SimultaneousBand(), scores, **level)
 
     law = geometric(0.7)
     one = sample(law, n=400)
     BoundMethod(Ordered()).measure(question(law))(one)
-    (scores,) = seen
+    (scores,) = received
     assert isinstance(scores, PairScores)
     assert one.whole.hits(0.0) == scores.hits(0.0)
     assert not (np.diff(scores.out) <= 0).all()
@@ -308,11 +308,11 @@ def counted(hits_out, hits_in, n):
 
 
 def test_katz_log_at_one_event_is_the_published_formula():
-    asked = CoverageSetup(randomized_response(1.0), 0.0, 0.95, 1000, 1000, None)
+    setup = CoverageSetup(randomized_response(1.0), 0.0, 0.95, 1000, 1000, None)
     expected = math.log(0.5 / 0.184) - stats.norm.ppf(0.95) * math.sqrt(0.5 / 500 + 0.816 / 184)  # Katz et al. 1978
-    assert LargestKatz().measure(asked)(counted([184], [500], 1000)) == pytest.approx(expected, abs=1e-12)
+    assert LargestKatz().measure(setup)(counted([184], [500], 1000)) == pytest.approx(expected, abs=1e-12)
     assert expected == pytest.approx(0.878409, abs=1e-5)
-    assert LargestKatz().measure(asked)(counted([0], [9], 1000)) == pytest.approx(
+    assert LargestKatz().measure(setup)(counted([0], [9], 1000)) == pytest.approx(
         max(0.0, math.log(1.0 / 0.991) - stats.norm.ppf(0.95) * math.sqrt(0.009 / (0.991 * 1000)))
     )
 
@@ -321,13 +321,13 @@ def test_katz_log_at_one_event_is_the_published_formula():
 def test_largest_clopper_pearson_is_the_largest_over_all_thresholds(delta):
     law = laplace(1.0)
     one = sample(law)
-    found = LargestClopperPearson().measure(question(law, delta=delta))(one)
+    largest = LargestClopperPearson().measure(question(law, delta=delta))(one)
     each = [
         asked.lower_bound(ClopperPearson(threshold=t), one.whole, delta=delta, confidence=0.8).epsilon
         for t in one.whole.tally.thresholds
     ]
-    assert found == pytest.approx(max(each), abs=1e-12)
-    assert found > 0.0
+    assert largest == pytest.approx(max(each), abs=1e-12)
+    assert largest > 0.0
 
 
 def test_methods_are_those_of_the_catalogue_that_read_pairs_of_scores():
@@ -385,7 +385,7 @@ def test_subsampled_gaussian_draws_from_what_it_states():
     assert drawn.in_.std() == pytest.approx(math.sqrt(0.25 + 0.16), abs=0.01)
 
 
-def test_k_ary_law_has_its_epsilon_and_is_the_exact_law_of_its_three_kinds_of_answer():
+def test_k_ary_law_is_the_exact_law_of_its_three_kinds_of_answer():
     law = k_ary_randomized_response(2.0, 8)
     assert law.curve.epsilon(0.0) == pytest.approx(2.0)
     lie = 1.0 / (math.exp(2.0) + 7.0)

@@ -48,8 +48,8 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_bits_that_are_no_independent_fair_coins_are_refused_by_name(name):
-    bits, said = WRONG[name]
-    with pytest.raises(ParameterError, match=f"bits must be independent fair coins.*but {said}") as caught:
+    bits, clause = WRONG[name]
+    with pytest.raises(ParameterError, match=f"bits must be independent fair coins.*but {clause}") as caught:
         audit_scores(BitScores(bits, RNG.normal(size=bits.shape)), claim=PureDP(1.0))
     assert caught.value.argument == "bits"
 
@@ -74,7 +74,7 @@ def test_designs_of_the_library_are_not_refused():
     assert unfair(pairs) is not None
 
 
-def test_the_coins_are_in_the_ledger_and_their_test_costs_the_bound_nothing():
+def test_the_coins_are_in_the_ledger_and_do_not_weaken_the_bound():
     bits = np.random.default_rng(3).random((1, 400)) < 0.5
     result = audit_scores(BitScores(bits, 1.0 * bits), claim=PureDP(1.0), bound="one-run")
     entry = next(entry for entry in result.ledger if entry.what == "coins")

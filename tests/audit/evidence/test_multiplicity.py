@@ -13,7 +13,8 @@ from scipy import integrate, stats
 
 from dpassay.audit.bounds.numerics.binomial import quantile
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-from dpassay.audit.calibration.coverage import bounds_drawn, laplace_ratio
+from dpassay.audit.calibration.coverage import bounds_drawn
+from dpassay.audit.calibration.laws import laplace_ratio
 from dpassay.audit.evidence.multiplicity import bonferroni, e_bh, e_from_p, holm, shared_confidence
 from dpassay.mechanisms.core.errors import ParameterError
 
@@ -79,7 +80,7 @@ def test_e_from_p_has_mean_one_under_the_null_and_falls_with_p():
 
 
 @given(p=probabilities, seed=st.integers(0, 99))
-def test_holm_is_at_least_as_strong_as_bonferroni_and_neither_beats_no_correction(p, seed):
+def test_holm_lies_between_no_correction_and_bonferroni(p, seed):
     w = weights_of(p, seed)
     for raw, first, second in zip(p, holm(p, weights=w), bonferroni(p, weights=w), strict=True):
         assert raw <= first * (1 + 1e-12)
@@ -88,7 +89,7 @@ def test_holm_is_at_least_as_strong_as_bonferroni_and_neither_beats_no_correctio
 
 @pytest.mark.parametrize("correct", [holm, bonferroni])
 @given(p=probabilities, seed=st.integers(0, 99))
-def test_corrections_follow_a_permutation_and_the_scale_of_weights_does_not_matter(correct, p, seed):
+def test_corrections_follow_permutations_and_ignore_the_scale_of_weights(correct, p, seed):
     w, order = weights_of(p, seed), np.random.default_rng(seed).permutation(len(p))
     adjusted = correct(p, weights=w)
     mixed = correct([p[i] for i in order], weights=[7.0 * w[i] for i in order])
@@ -183,8 +184,8 @@ def test_any_false_rejection_is_as_rare_as_it_should_be(correct, law, n_false):
 
 
 def test_holm_spends_all_of_its_level_in_the_worst_case():
-    found = wrong(holm, disjoint(np.random.default_rng(1)), 0.2, 6)
-    assert found > quantile(1e-6, REPEATS, 0.2)
+    rejected = wrong(holm, disjoint(np.random.default_rng(1)), 0.2, 6)
+    assert rejected > quantile(1e-6, REPEATS, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -238,11 +239,11 @@ def test_false_discovery_rate_of_e_bh_holds_under_dependence(a, n_false):
     assert false_discovery_rate(e_bh, nulls, a, 0) <= limit
 
 
-def test_e_bh_spends_all_of_its_level_in_the_worst_case_and_finds_what_is_there():
+def test_e_bh_uses_its_whole_level_in_the_worst_case_and_has_power():
     a = 0.2
     assert false_discovery_rate(e_bh, disjoint_bets(a, 0), a, 0) > quantile(1e-6, REPEATS, a) / REPEATS
-    found = np.array([e_bh(row.tolist()) for row in correlated_bets(6)]) <= 0.05
-    assert found[:, :6].mean() > 0.4
+    rejected = np.array([e_bh(row.tolist()) for row in correlated_bets(6)]) <= 0.05
+    assert rejected[:, :6].mean() > 0.4
 
 
 def test_e_values_without_correction_are_caught():
@@ -261,7 +262,7 @@ def best_of(n, *, confidence, repeats):
     return bounds_drawn(bound, laplace_ratio(1.0), repeats=repeats * n, **level).reshape(repeats, n).max(axis=1)
 
 
-def test_best_of_several_bounds_holds_at_a_shared_confidence_and_not_without():
+def test_the_best_of_several_bounds_holds_at_a_shared_confidence_only():
     allowed, repeats = quantile(1 - 1e-6, 150, 0.2), 150
     assert np.count_nonzero(best_of(20, confidence=shared_confidence(0.8, 20), repeats=repeats) > 1.0) <= allowed
     assert np.count_nonzero(best_of(20, confidence=0.8, repeats=repeats) > 1.0) > allowed

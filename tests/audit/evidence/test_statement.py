@@ -28,20 +28,20 @@ def about(mechanism=None, claim=None, *, delta=None, confidence=0.95, **options)
     return Statement.about(mechanism, claim, delta=delta, confidence=confidence, **options)
 
 
-def asked(text):
+def planned(text):
     source = Source("made", "made.toml", text, {})
     return plan_tasks(Config.check(tomllib.loads(text), source), source)
 
 
-def test_a_calibrated_mechanism_is_asked_at_its_delta_by_the_api_and_by_a_configuration():
-    (question,) = asked(CALIBRATED)
+def test_a_calibrated_mechanism_is_audited_at_its_delta():
+    (question,) = planned(CALIBRATED)
     configured = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     called = audit(Gaussian(epsilon=1.0, delta=1e-5), trials=60, confidence=0.9999, seed=question.seed)
     assert configured.delta == called.delta == 1e-5
     assert configured == called
 
 
-def test_a_claim_of_its_own_is_asked_at_its_own_delta():
+def test_a_claim_is_tested_at_its_own_delta():
     assert about(Gaussian(epsilon=1.0, delta=1e-5)).delta == 1e-5
     assert about(Gaussian(epsilon=1.0, delta=1e-5), ApproximateDP(1.0, 1e-3)).delta == 1e-3
     assert about(Laplace(1.0)).delta == 0.0
@@ -55,10 +55,7 @@ def test_a_claim_of_its_own_is_asked_at_its_own_delta():
         ({"claim": 1.0}, ParameterError, r"claim must be a guarantee, such as PureDP\(1\.0\), but is 1\.0"),
         ({"claim": GaussianDP(1.0)}, ParameterError, "delta must be given: the claim GaussianDP"),
         ({"claim": GaussianDP(1.0), "delta": 0.0}, AccountingError, "delta is 0, where the claim .* is infinite"),
-        ({"claim": PureDP(1.0), "delta": 1.0}, ParameterError, "delta must"),
-        ({"claim": PureDP(1.0), "confidence": 1.0}, ParameterError, "confidence must"),
         ({"claim": PureDP(1.0), "confidence": 1 - 1e-12}, ParameterError, "confidence must be at most 1 - 1e-11"),
-        ({"claim": PureDP(1.0), "n_hypotheses": 0}, ParameterError, "n_hypotheses must be a whole number >= 1"),
         (
             {"claim": PureDP(1.0, relation="zero_out"), "relation": Relation.ADD_REMOVE},
             RelationError,
@@ -73,7 +70,7 @@ def test_what_cannot_be_stated_is_refused(given, error, message):
 
 def test_what_cannot_be_stated_is_refused_at_its_place_in_a_configuration():
     with pytest.raises(ConfigError, match=r"made.toml:4: \[audit\] delta must be given: the claim GaussianDP"):
-        asked(CALIBRATED.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 2.0"))
+        planned(CALIBRATED.replace("epsilon = 1.0\ndelta = 1e-5", "noise_multiplier = 2.0"))
 
 
 def test_bounds_share_the_significance():

@@ -14,7 +14,7 @@ JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
 
 
 @pytest.mark.parametrize(
-    ("seen", "verdict"),
+    ("evidence", "verdict"),
     [
         ({"bound": 0.5, "ceiling": 5.0}, Verdict.CONSISTENT),
         ({"bound": 0.5, "ceiling": 1.0}, Verdict.UNDERPOWERED),
@@ -27,8 +27,8 @@ JUST_TOO_MANY = MOSTLY_UNSEEN + 1e-9
         ({"bound": 1.5, "ceiling": 5.0, "unseen": 1.0}, Verdict.VIOLATION),
     ],
 )
-def test_a_verdict_follows_from_what_was_seen(seen, verdict):
-    assert judge(claim=1.0, **seen) is verdict
+def test_the_verdict_follows_from_bound_claim_and_ceiling(evidence, verdict):
+    assert judge(claim=1.0, **evidence) is verdict
 
 
 def text(dataset, rng):
@@ -40,12 +40,12 @@ def unread():
     return audit(text, Neighbours([0], [0, 1], "add_remove"), claim=PureDP(1.0), trials=400, seed=0)
 
 
-def test_a_result_with_nothing_to_go_on_says_so_in_words(unread):
+def test_outputs_new_to_the_attack_are_explained_in_the_summary(unread):
     assert mostly_unseen(unread.unseen)
     assert "UNDERPOWERED: the attack could not learn from the pilot" in unread.summary()
 
 
-def test_a_saved_verdict_that_contradicts_the_share_of_new_outputs_is_refused(unread):
+def test_a_verdict_that_contradicts_the_share_of_new_outputs_is_refused(unread):
     with pytest.raises(ResultError, match="the verdict is 'consistent'"):
         dataclasses.replace(unread, verdict=Verdict.CONSISTENT).check()
     with pytest.raises(ResultError, match="the verdict is 'underpowered'"):

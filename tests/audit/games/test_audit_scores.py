@@ -146,7 +146,7 @@ def test_scores_alone_without_a_claim_and_what_is_no_mechanism_are_named():
         audit_scores(perfect(), claim=1.0)
 
 
-def test_a_claim_that_is_a_number_is_refused_with_the_guarantee_that_is_meant():
+def test_claim_given_as_a_number_is_refused_with_a_guarantee_to_use():
     pair = Neighbours([1.0], [1.0, 0.0], "add_remove")
     for ask in (
         lambda **options: audit_scores(perfect(), **options),
@@ -171,27 +171,27 @@ def test_bits_of_one_run_may_have_one_dimension():
 # --- runs on a pair, and reconstructions ------------------------------------------------------------------------------
 
 
-def seen_in_an_audit(monkeypatch, **options):
+def audit_with_scores(monkeypatch, **options):
     """Return an audit by the API, with its pilot and evaluation scores."""
-    seen = {}
+    parts = {}
 
     def tracked(self, scorer, pilot, part):
-        seen["pilot"] = pilot
+        parts["pilot"] = pilot
         return real_track(self, scorer, pilot, part)
 
     def concluded(statement, bounds, fixed, evidence, subject):
-        seen["evidence"] = evidence
+        parts["evidence"] = evidence
         return conclude(statement, bounds, fixed, evidence, subject)
 
     real_track = PairRun._track
     monkeypatch.setattr(PairRun, "_track", tracked)
     monkeypatch.setattr("dpassay.audit.games.pair.conclude", concluded)
-    return audit(Laplace(epsilon=1.0), trials=3_000, seed=4, **options), seen["pilot"], seen["evidence"]
+    return audit(Laplace(epsilon=1.0), trials=3_000, seed=4, **options), parts["pilot"], parts["evidence"]
 
 
 @pytest.mark.parametrize("bound", ["auto", ["clopper-pearson", "simultaneous-band"], "betting", "accountant-family"])
 def test_an_audit_and_its_scores_give_equal_numbers(bound, monkeypatch):
-    called, pilot, scores = seen_in_an_audit(monkeypatch, bound=bound, n_hypotheses=3)
+    called, pilot, scores = audit_with_scores(monkeypatch, bound=bound, n_hypotheses=3)
     judged = audit_scores(scores, mechanism=Laplace(epsilon=1.0), pilot=pilot, bound=bound, n_hypotheses=3, seed=4)
     assert judged.bounds == called.bounds
     for name in ("claim", "delta", "p_value", "detectable", "verdict", "trials", "game", "curve_violation", "relation"):

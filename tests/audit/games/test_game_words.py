@@ -44,7 +44,7 @@ def test_its_trials_are_said_with_their_numbers(game, runs):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_its_table_says_what_was_compared_and_does_not_speak_of_pairs_where_there_is_none(evidence, row):
+def test_summary_describes_what_was_compared(evidence, row):
     table = audit_scores(evidence, claim=PureDP(1.0), relation="add_remove").summary().splitlines()
     assert any(line.startswith(row) for line in table)
     assert any(line.startswith("pair ") for line in table) == isinstance(evidence, PairScores)

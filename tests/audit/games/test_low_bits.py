@@ -26,13 +26,13 @@ def half_the_noise(dataset, size, rng):
     return len(dataset) + 0.5 * rng.laplace(size=size)
 
 
-def found(function, **options):
+def audited(function, **options):
     options = {"claim": PureDP(1.0), "attack": PORTFOLIO, "trials": 20_000, "seed": 0} | options
     return audit(function, PAIR, **options)
 
 
-def test_a_right_function_is_refuted_by_low_bits_alone():
-    result = found(right)
+def test_correct_function_is_refuted_by_low_bits_only():
+    result = audited(right)
     assert result.verdict is Verdict.VIOLATION
     assert "2^-" in result.deciding.rule
     assert 0.8 < result.without_low_bits.bound.epsilon <= 1.0
@@ -42,7 +42,7 @@ def test_a_right_function_is_refuted_by_low_bits_alone():
 
 
 def test_a_wrong_function_is_refuted_without_low_bits_too():
-    result = found(half_the_noise)
+    result = audited(half_the_noise)
     assert "2^-" in result.deciding.rule
     assert 1.7 < result.without_low_bits.bound.epsilon <= 2.0
     assert "2^-" not in result.without_low_bits.rule
@@ -50,16 +50,16 @@ def test_a_wrong_function_is_refuted_without_low_bits_too():
     assert AuditResult.from_json(result.to_json()) == result
 
 
-def test_nothing_is_said_of_low_bits_that_nobody_reads():
-    result = found(lambda dataset, size, rng: np.round(right(dataset, size, rng), 1))
+def test_low_bits_that_are_not_read_are_not_reported():
+    result = audited(lambda dataset, size, rng: np.round(right(dataset, size, rng), 1))
     assert result.without_low_bits is None
     assert "low bits" not in result.summary()
 
 
 def test_counts_on_a_grid_show_the_same_as_scores(monkeypatch):
-    kept = found(half_the_noise)
+    kept = audited(half_the_noise)
     monkeypatch.setattr("dpassay.audit.trials.plan.HOLD_SCORES", 5_000)
-    counted = found(half_the_noise)
+    counted = audited(half_the_noise)
     assert counted.without_low_bits.bound.hits == kept.without_low_bits.bound.hits
 
 

@@ -36,7 +36,7 @@ def test_lower_bound_comes_near_the_claim_and_not_above_it(relation):
         (GaussianNoiseForWorkload(1.0, 1e-2), GaussianMatrixMechanism(1.0, 1e-2, **TREE), 1e-2),
     ],
 )
-def test_noise_for_the_workload_is_found_and_noise_for_the_strategy_is_not(broken, twin, delta):
+def test_noise_for_the_workload_is_refuted_and_for_the_strategy_is_not(broken, twin, delta):
     result = audit(broken, delta=delta, **AUDIT)
     assert result.verdict is Verdict.VIOLATION
     assert result.bound.epsilon <= broken.exact_guarantee().epsilon(delta)

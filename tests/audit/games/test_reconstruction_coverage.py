@@ -102,7 +102,7 @@ def test_the_bound_from_bits_covers_the_true_epsilon():
     assert missed <= stats.binom.isf(FALSE_ALARM, GAMES, SIGNIFICANCE)
 
 
-def test_the_form_for_candidates_is_refused_where_the_secret_is_not_uniform_on_them():
+def test_candidates_need_a_secret_that_is_uniform_on_them():
     mechanism = KAryRandomizedResponse(epsilon=0.3, k=4)
     skewed = reconstruction_game(mechanism, OneOf(CATEGORIES, [0.25, 0.25, 0.5, 0.0]), n_rounds=100, seed=0)
     with pytest.raises(ParameterError, match="candidates is 4, but the secret is not uniform"):

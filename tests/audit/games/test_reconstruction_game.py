@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dpassay.attacks.reconstruction import FairBits, OneOf, Reconstructor
-from dpassay.audit import BitScores, Successes, audit_scores
+from dpassay.audit import BitScores, audit_scores
 from dpassay.audit.bounds.reconstruction import Reconstruction, allowed_success
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.games import reconstruction, reconstruction_game, rounds
@@ -115,25 +115,10 @@ def test_without_a_leak_the_guess_is_worth_what_it_is_without_the_output():
 
 def test_the_number_of_successes_varies_as_that_of_independent_rounds():
     """Chi-square of 100 games of 256 rounds: secrets that were shared, or runs that repeat, would move it far."""
-    found = np.array([played(n_rounds=256, seed=seed).n_success for seed in range(100)])
+    n_successes = np.array([played(n_rounds=256, seed=seed).n_success for seed in range(100)])
     expected, variance = 256 * K_ARY.p_true, 256 * K_ARY.p_true * (1 - K_ARY.p_true)
-    spread = ((found - expected) ** 2).sum() / variance
+    spread = ((n_successes - expected) ** 2).sum() / variance
     assert 5e-7 < stats.chi2.cdf(spread, 100) < 1 - 5e-7
-
-
-@pytest.mark.parametrize("bound", [Reconstruction(), Reconstruction(candidates=4)])
-def test_the_bound_exceeds_the_exact_epsilon_no_more_often_than_it_may(bound):
-    """Every number of successes of 40 rounds with its exact probability, at significance 0.2."""
-    n = 40
-    epsilons = [
-        audit_scores(Successes(k, n, 0.25), mechanism=K_ARY, delta=0.0, bound=bound, confidence=0.8).bound.epsilon
-        for k in range(n + 1)
-    ]
-    weights = stats.binom.pmf(np.arange(n + 1), n, K_ARY.p_true)
-    missed = weights[np.array(epsilons) > 1.0].sum()
-    assert missed <= 0.2
-    assert missed > (0.1 if bound.candidates else -1.0)  # with candidates it is tight but for the steps of the binomial
-    assert np.dot(weights, epsilons) > 0.4
 
 
 def test_a_true_claim_stands_and_one_that_is_too_small_falls():
@@ -206,7 +191,7 @@ def test_what_cannot_be_played_is_refused():
 
 
 @pytest.mark.parametrize("k", [3, 200])
-def test_neighbours_of_the_first_candidate_have_to_be_neighbours_of_each_other(k):
+def test_all_candidates_must_be_neighbours_of_each_other(k):
     values = [0.0, *np.linspace(-1.0, 1.0, k - 1)]  # each within 1 of the first, and the ends 2 apart
     laplace = Laplace(epsilon=1.0, sensitivity=1.0, relation=Relation.REPLACE_ONE)
     with pytest.raises(NeighboursError, match="apart in the L1 norm"):
@@ -217,7 +202,7 @@ ZERO_OR_ONE = OneOf.in_record([0.0], 0, [0.0, 1.0])
 FOREIGN = {"attack": Nearest(), "n_rounds": 2_000, "seed": 0, "claim": PureDP(1.0)}
 
 
-def test_a_function_of_somebody_else_is_played_with_an_attack_of_ones_own():
+def test_user_function_is_played_with_a_user_attack():
     game = reconstruction_game(noisy, ZERO_OR_ONE, **FOREIGN)
     assert stats.binomtest(game.n_success, 2_000, 1 - 0.5 * np.exp(-0.5)).pvalue > 1e-6
     assert reconstruction_game(noisy, ZERO_OR_ONE, **FOREIGN, n_jobs=2) == game
@@ -236,9 +221,9 @@ def test_rounds_that_are_not_independent_leave_no_evidence(function):
         reconstruction_game(function, ZERO_OR_ONE, **FOREIGN)
 
 
-def test_independent_rounds_of_other_peoples_code_are_not_refused():
-    """20 games, each refused with probability 1e-4 at most."""
-    for seed in range(20):
+def test_independent_rounds_of_user_code_are_not_refused():
+    """5 games, each refused with probability 1e-4 at most."""
+    for seed in range(5):
         reconstruction_game(noisy, ZERO_OR_ONE, **FOREIGN | {"seed": seed, "n_rounds": 100})
 
 
@@ -319,16 +304,16 @@ def test_candidates_are_compared_with_the_dataset_without_them(without_power):
     "secret", [FairBits.column(4), OneOf.in_record([0, 0, 0, 0], 1, [0, 1])], ids=["bits", "one of"]
 )
 def test_what_is_learned_secrets_and_runs_draw_from_streams_of_their_own(monkeypatch, secret):
-    asked = []
+    keys = []
 
     def remembered(seed, stage, side=0, index=0):
-        asked.append((seed, stage, side, index))
+        keys.append((seed, stage, side, index))
         return stream(seed, stage, side, index)
 
     for module in (reconstruction, rounds):
         monkeypatch.setattr(module, "stream", remembered)
     counts = LaplaceSubsetCounts(epsilon=1.0, n_records=4, n_queries=3)
     reconstruction_game(counts, secret, attack="maximum-likelihood", n_rounds=40, seed=3)
-    drawn = [key for key in asked if key[1] is not Stage.PROBE]
+    drawn = [key for key in keys if key[1] is not Stage.PROBE]
     assert len(drawn) >= 2
     assert len(set(drawn)) == len(drawn)

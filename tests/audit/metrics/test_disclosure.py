@@ -34,29 +34,29 @@ def halves(n=120):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_copies_disclose_nearly_everybody(name):
+def test_copies_disclose_nearly_all_people(name):
     people = halves()
-    found = disclosure(ATTACKS[name], people, people, known=population(120, 3)).overall
-    assert found.attack.value > 0.9
-    assert found["without the person"].success.value < 0.35
-    assert found.headline.lower > 0.4
+    result = disclosure(ATTACKS[name], people, people, known=population(120, 3)).overall
+    assert result.attack.value > 0.9
+    assert result["without the person"].success.value < 0.35
+    assert result.headline.lower > 0.4
     assert residual_risk(ATTACKS[name], people[0], *people).value > 0.9
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_tables_of_other_people_disclose_nothing(name):
-    found = disclosure(ATTACKS[name], (population(120, 4), population(120, 5)), halves(), known=population(120, 3))
-    assert not found.overall.shown
-    assert found.overall.headline.lower < 0.0 < found.overall.headline.upper
+    result = disclosure(ATTACKS[name], (population(120, 4), population(120, 5)), halves(), known=population(120, 3))
+    assert not result.overall.significant
+    assert result.overall.headline.lower < 0.0 < result.overall.headline.upper
 
 
-def test_columns_shuffled_apart_link_nobody():
+def test_shuffled_columns_link_no_records():
     people = halves()
     rng = np.random.default_rng(0)
     shuffled = tuple(rng.permuted(half, axis=0) for half in people)
-    found = disclosure(ATTACKS["linkability"], shuffled, people).overall
-    assert found.attack.value < 0.05
-    assert not found.shown
+    result = disclosure(ATTACKS["linkability"], shuffled, people).overall
+    assert result.attack.value < 0.05
+    assert not result.significant
 
 
 TWO = Domain({"seen": 2, "secret": 2, "group": 8})
@@ -75,13 +75,13 @@ def coins(n, rng, share=0.5):
 REPEATS = 100
 
 
-def test_a_gain_is_shown_no_more_often_than_it_may_where_nothing_is_disclosed():
+def test_a_gain_is_rarely_significant_where_nothing_is_disclosed():
     """One table is right about 90 % of all people and the other about 10 %: luck, which cancels only in the swap."""
     rng, shown, known = np.random.default_rng(7), 0, coins(24, np.random.default_rng(9))
     for seed in range(REPEATS):
         people = coins(24, rng, 0.9), coins(24, rng, 0.9)
-        found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, n_attacked=12, confidence=0.8, seed=seed)
-        shown += found.overall["without the person"].gain.lower > 0
+        result = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, n_attacked=12, confidence=0.8, seed=seed)
+        shown += result.overall["without the person"].gain.lower > 0
     assert shown <= stats.binom.isf(1e-6, REPEATS, 0.1)
 
 
@@ -90,10 +90,10 @@ def test_groups_with_more_people_of_one_half_do_not_gain():
     rng = np.random.default_rng(0)
     people, known = (coins(200, rng, 1.0), coins(200, rng, 1.0)), coins(200, rng, 1.0)
     labels = np.zeros(200, dtype=int), np.arange(200) % 4
-    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
-    assert found.groups["0"].headline.value == 0.0
-    assert found.groups["0"].n < 100
-    assert found.left_out == ("1", "2", "3")
+    result = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
+    assert result.groups["0"].headline.value == 0.0
+    assert result.groups["0"].n < 100
+    assert result.left_out == ("1", "2", "3")
 
 
 def test_the_worst_group_is_named_with_its_interval():
@@ -101,27 +101,27 @@ def test_the_worst_group_is_named_with_its_interval():
     people = halves(400)
     tables = [np.vstack([half[half[:, 0] == 0], population(400, 6 + k)]) for k, half in enumerate(people)]
     attack = AttributeDisclosure(DOMAIN, NAMES, secret="a9")
-    found = disclosure(attack, tables, people, known=population(400, 3), groups="a0", n_attacked=200)
-    name, worst = found.worst
+    result = disclosure(attack, tables, people, known=population(400, 3), groups="a0", n_attacked=200)
+    name, worst = result.worst
     assert name == "a0 0"
-    assert worst.headline.lower > 0.3 > found.overall.headline.value
-    assert "worst group, a0 0: gain" in found.summary()
-    assert worst.confidence == pytest.approx(1 - 0.025 / len(found.groups))
+    assert worst.headline.lower > 0.3 > result.overall.headline.value
+    assert "worst group, a0 0: gain" in result.summary()
+    assert worst.confidence == pytest.approx(1 - 0.025 / len(result.groups))
 
 
 @pytest.mark.parametrize("n_groups", [1, 4, 200])
-def test_the_error_of_everybody_does_not_depend_on_how_many_groups_are_large_enough(n_groups):
+def test_the_overall_error_does_not_depend_on_the_number_of_groups(n_groups):
     """Which is seen in the people, and goes with the gain: a half with more people of one group moves both."""
     rng = np.random.default_rng(8)
     people, known = (coins(200, rng), coins(200, rng)), coins(200, rng)
     labels = np.arange(200) % n_groups, np.arange(200) % n_groups
-    found = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
-    assert len(found.groups) == (n_groups if n_groups < 200 else 0)
-    assert found.overall.confidence == pytest.approx(1 - 0.025)
-    assert all(group.confidence == pytest.approx(1 - 0.025 / n_groups) for group in found.groups.values())
+    result = disclosure(GUESS, (ALIKE, OPPOSITE), people, known=known, groups=labels, n_attacked=100)
+    assert len(result.groups) == (n_groups if n_groups < 200 else 0)
+    assert result.overall.confidence == pytest.approx(1 - 0.025)
+    assert all(group.confidence == pytest.approx(1 - 0.025 / n_groups) for group in result.groups.values())
 
 
-def test_a_published_interval_shows_risk_of_tables_of_nobody_far_too_often():
+def test_a_published_interval_has_too_many_false_alarms():
     """Descriptions are no independent draws: here 16 attributes say the same, and 16 guesses are one."""
     names = [f"a{i}" for i in range(16)]
     attack, missed = SinglingOut(Domain(dict.fromkeys(names, 40)), kind="univariate"), 0
@@ -136,14 +136,14 @@ def test_risk_of_counts_is_the_published_formula():
     """Wilson's centre (70 + z^2/2) / (100 + z^2), z = 1.95996; errors propagated as in section 4 of the paper."""
     z2 = stats.norm.ppf(0.975) ** 2
     p1, p0 = (70 + z2 / 2) / (100 + z2), (40 + z2 / 2) / (100 + z2)
-    found = of_counts((70, 100), (40, 100))
-    assert found.value == pytest.approx((p1 - p0) / (1 - p0))
-    assert found.attack[0] - found.attack[1] == pytest.approx(
+    result = of_counts((70, 100), (40, 100))
+    assert result.value == pytest.approx((p1 - p0) / (1 - p0))
+    assert result.attack[0] - result.attack[1] == pytest.approx(
         stats.binomtest(70, 100).proportion_ci(method="wilson").low
     )
     assert of_counts((10, 100), (90, 100)).value == 0.0
     assert of_counts((0, 0), (0, 0)).interval == (0.0, 1.0)
-    assert found.label.startswith("no coverage: ")
+    assert result.label.startswith("no coverage: ")
 
 
 @pytest.mark.parametrize("p0", [0.0, 0.1, 0.5, 0.9, 1.0])
@@ -169,8 +169,8 @@ def test_private_tables_gain_no_more_than_epsilon_allows():
         people = [rng.integers(domain.shape, size=(60, 3)) for _ in range(2)]
         tables = [mechanism.release(half, 1, rng).values[0] for half in people]
         known = rng.integers(domain.shape, size=(60, 3))
-        found = disclosure(attack, tables, people, known=known, n_attacked=30, seed=seed).overall
-        gains.append(found["without the person"].gain.value)
+        result = disclosure(attack, tables, people, known=known, n_attacked=30, seed=seed).overall
+        gains.append(result["without the person"].gain.value)
     allowed = most_gained(epsilon, delta=delta, without_person=0.5)
     error = np.std(gains) / math.sqrt(len(gains))
     assert np.mean(gains) - 5 * error < allowed < 0.1

@@ -15,42 +15,42 @@ def flags(right, n):
 
 
 def test_headline_is_the_gain_over_the_better_baseline():
-    found = gain(flags(70, 100), without_release=flags(40, 100), without_person=flags(55, 100))
-    assert found.headline.value == pytest.approx(0.15)
-    assert found.better.baseline == "without the person"
-    assert found.headline.lower == found["without the person"].gain.lower > 0
-    assert found["without the release"].gain.value == pytest.approx(0.30)
-    assert found.shown
+    result = gain(flags(70, 100), without_release=flags(40, 100), without_person=flags(55, 100))
+    assert result.headline.value == pytest.approx(0.15)
+    assert result.better.baseline == "without the person"
+    assert result.headline.lower == result["without the person"].gain.lower > 0
+    assert result["without the release"].gain.value == pytest.approx(0.30)
+    assert result.significant
 
 
 def test_residual_risk_is_the_share_of_the_missed_that_the_attack_adds():
-    found = gain(flags(70, 100), without_release=flags(40, 100))
-    risk = found.over[0].residual_risk
+    result = gain(flags(70, 100), without_release=flags(40, 100))
+    risk = result.over[0].residual_risk
     assert risk.value == pytest.approx(0.5)
     assert 0 < risk.lower < 0.5 < risk.upper < 1
 
 
 def test_the_same_answers_gain_nothing():
     right = flags(30, 80)
-    found = gain(right, without_release=right, without_person=right)
-    assert found.headline.value == 0.0
-    assert found.over[0].residual_risk.value == 0.0
-    assert not found.shown
-    assert found.minimum_detectable == pytest.approx(-found.headline.lower)
+    result = gain(right, without_release=right, without_person=right)
+    assert result.headline.value == 0.0
+    assert result.over[0].residual_risk.value == 0.0
+    assert not result.significant
+    assert result.minimum_detectable == pytest.approx(-result.headline.lower)
 
 
 @pytest.mark.parametrize("n", [1, 2, 40])
 @pytest.mark.parametrize("base", [True, False])
 @pytest.mark.parametrize("attack", [True, False])
 def test_all_and_none_right_give_numbers(attack, base, n):
-    found = gain([attack] * n, without_release=[base] * n, without_person=[base] * n)
+    result = gain([attack] * n, without_release=[base] * n, without_person=[base] * n)
     value = float(attack) - float(base)
-    assert found.headline.lower <= value <= found.headline.upper
-    risk = found.over[0].residual_risk
+    assert result.headline.lower <= value <= result.headline.upper
+    risk = result.over[0].residual_risk
     assert risk.lower <= risk.value <= risk.upper
     assert risk.value == (0.0 if attack == base else 1.0 if attack else -math.inf)
-    assert found.summary()
-    assert Gain.from_json(found.to_json()) == found
+    assert result.summary()
+    assert Gain.from_json(result.to_json()) == result
 
 
 REPEATS = 150
@@ -64,8 +64,8 @@ def test_interval_of_the_headline_misses_no_more_often_than_it_may(first, second
         attack = rng.random(9) < 0.5
         base = [np.where(rng.random(9) < 0.9, rng.random(9) < 0.5 - f / 2, attack) for f in (first, second)]
         true = min(0.9 * f / 2 for f in (first, second))
-        found = gain(attack, without_release=base[0], without_person=base[1], confidence=0.6)
-        missed += [found.headline.lower > true, found.headline.upper < true]
+        result = gain(attack, without_release=base[0], without_person=base[1], confidence=0.6)
+        missed += [result.headline.lower > true, result.headline.upper < true]
     assert (missed <= stats.binom.isf(1e-6, REPEATS, 0.2)).all()
     assert missed.sum() <= stats.binom.isf(1e-6, REPEATS, 0.4)
 
@@ -80,12 +80,12 @@ def test_the_upper_limits_of_two_baselines_share_the_level():
 def test_scores_are_averaged_without_a_law():
     rng = np.random.default_rng(0)
     control = rng.random(400)
-    found = gain(0.5 * control + 0.5, without_person=control)
-    assert not found.exact
-    assert found.headline.lower < found.headline.value < found.headline.upper
-    assert found.headline.value == pytest.approx(0.5 - control.mean() / 2)
-    assert found.shown
-    assert "mean score" in found.summary()
+    result = gain(0.5 * control + 0.5, without_person=control)
+    assert not result.exact
+    assert result.headline.lower < result.headline.value < result.headline.upper
+    assert result.headline.value == pytest.approx(0.5 - control.mean() / 2)
+    assert result.significant
+    assert "mean score" in result.summary()
 
 
 def test_words_say_what_was_learned_and_what_would_have_shown():
@@ -127,7 +127,7 @@ def test_a_baseline_that_is_missing_is_named():
 
 
 def test_saved_numbers_that_contradict_each_other_are_refused():
-    found = gain([True, False], without_person=[False, False])
-    broken = Gain(found.attack, (), found.headline, found.n, found.of, found.exact, found.confidence)
+    result = gain([True, False], without_person=[False, False])
+    broken = Gain(result.attack, (), result.headline, result.n, result.of, result.exact, result.confidence)
     with pytest.raises(ResultError, match="no baseline"):
         Gain.from_json(broken.to_json())

@@ -41,8 +41,8 @@ def searched(margin, root, *, claimed=1.0, largest=50.0, slope=1.0):
 )
 def test_answer_is_that_of_a_plain_search_whatever_the_margins_say(claimed, ratio, slope, error):
     root = ratio * claimed
-    found, looks = searched(lambda at: at - root + error * math.sin(1000.0 * at), root, claimed=claimed, slope=slope)
-    assert found == plain(lambda at: at >= root, claimed, 50.0, 1e-3)
+    least, looks = searched(lambda at: at - root + error * math.sin(1000.0 * at), root, claimed=claimed, slope=slope)
+    assert least == plain(lambda at: at >= root, claimed, 50.0, 1e-3)
     assert len(looks) == len(set(looks))
 
 

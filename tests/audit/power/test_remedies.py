@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,20 +33,14 @@ def able(kind, n, claim, *, delta, confidence, prior=0.5):
     bounds = choose_bounds("auto", reads=kind, claim=claim)
     stated = Statement(claim, delta, confidence).shared(len(bounds))
     fixed = [bound.fix(stated, options.get("pilot"), evidence.sizes) for bound in bounds]
-    found = [one.lower_bound(evidence).epsilon > stated.epsilon for one in fixed]
-    return any(found) or any(one.curve_test(evidence) is not None for one in fixed)
+    exceeded = [one.lower_bound(evidence).epsilon > stated.epsilon for one in fixed]
+    return any(exceeded) or any(one.curve_test(evidence) is not None for one in fixed)
 
 
 CASES = [
     (BitScores, 1_000, ApproximateDP(8.0, 1e-5), 1 - 1e-6, {"trials confidence", "trials delta"}),
     (BitScores, 40_000, ApproximateDP(8.0, 1e-5), 1 - 1e-6, {"confidence", "trials delta"}),
-    (
-        BitScores,
-        100_000,
-        ApproximateDP(8.0, 1e-5),
-        1 - 1e-6,
-        {"confidence", "delta"},
-    ),
+    (BitScores, 100_000, ApproximateDP(8.0, 1e-5), 1 - 1e-6, {"confidence", "delta"}),
     (BitScores, 1_000, ApproximateDP(8.0, 1e-5), 0.95, {"trials"}),
     (BitScores, 100, PureDP(3.0), 1 - 1e-6, {"trials", "confidence"}),
     (BitScores, 60, GaussianDP(2.0), 0.99, {"trials"}),
@@ -59,13 +54,18 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "n", "claim", "confidence", "expected"), CASES)
-def test_what_is_said_to_change_suffices_and_a_bit_less_does_not(
-    kind, n, claim, confidence, expected, without_pictures
-):
-    delta = 1e-5 if claim.default_delta is None else claim.default_delta
+@cache
+def judged(kind, n, claim, confidence):
+    """Return the result on the scores of a perfect attack."""
     evidence, options = perfect(kind, n)
-    result = audit_scores(evidence, claim=claim, delta=delta, confidence=confidence, **options)
+    delta = 1e-5 if claim.default_delta is None else claim.default_delta
+    return audit_scores(evidence, claim=claim, delta=delta, confidence=confidence, **options)
+
+
+@pytest.mark.parametrize(("kind", "n", "claim", "confidence", "expected"), CASES)
+def test_every_remedy_suffices_and_a_smaller_change_does_not(kind, n, claim, confidence, expected):
+    result = judged(kind, n, claim, confidence)
+    delta = result.delta
     assert (result.verdict, result.detectable) == (Verdict.UNDERPOWERED, math.inf)
     ways = {" ".join(name for name, to in vars(way).items() if to is not None): way for way in result.remedies}
     assert ways.keys() == expected
@@ -83,9 +83,11 @@ def test_what_is_said_to_change_suffices_and_a_bit_less_does_not(
             less.append({"prior": way.prior_success * 1.1})
 
         def follow(change, stated=stated):
-            asked = stated | change
-            tested = ApproximateDP(claim.nominal_epsilon, asked["delta"]) if isinstance(claim, ApproximateDP) else claim
-            return able(kind, asked["n"], tested, **{key: asked[key] for key in ("delta", "confidence", "prior")})
+            changed = stated | change
+            n, tested = changed.pop("n"), claim
+            if isinstance(claim, ApproximateDP):
+                tested = ApproximateDP(claim.nominal_epsilon, changed["delta"])
+            return able(kind, n, tested, **changed)
 
         assert follow({}), way
         assert not any(follow(change) for change in less), way
@@ -94,8 +96,7 @@ def test_what_is_said_to_change_suffices_and_a_bit_less_does_not(
 def test_more_canaries_are_not_advised_where_no_number_of_them_helps():
     """At 1 - 1e-6 and delta 1e-5 the ceiling is 0 for any number of canaries."""
     for n in (1_000, 100_000):
-        evidence, _ = perfect(BitScores, n)
-        result = audit_scores(evidence, claim=ApproximateDP(8.0, 1e-5), confidence=1 - 1e-6)
+        result = judged(BitScores, n, ApproximateDP(8.0, 1e-5), 1 - 1e-6)
         assert (result.ceiling, result.verdict) == (0.0, Verdict.UNDERPOWERED)
         assert all(way != Remedy(trials=way.trials) for way in result.remedies)
         said = " ".join(result.summary().split())
@@ -110,14 +111,14 @@ def test_an_audit_that_nothing_makes_able_says_so():
     assert "No feasible number of runs, confidence or delta" in result.summary()
 
 
-def test_the_trials_of_an_audit_are_counted_with_their_pilot_and_their_correction():
+def test_advised_trials_include_the_pilot_and_the_correction():
     few = audit(Laplace(4.0), trials=60, seed=0, n_hypotheses=40)
     assert (few.verdict, few.detectable) == (Verdict.CONSISTENT, math.inf)  # alone it could have, of forty it cannot
     way = few.remedies[0]
     counted = few.game.describe_needed(way.trials, few.trials)
-    asked = int(counted.partition("(")[2].split()[0].replace(",", ""))
+    trials = int(counted.partition("(")[2].split()[0].replace(",", ""))
     assert f"{way.trials:,} counted runs on each side" in few.summary()
-    enough = audit(Laplace(4.0), trials=asked, seed=0, n_hypotheses=40)
+    enough = audit(Laplace(4.0), trials=trials, seed=0, n_hypotheses=40)
     assert enough.trials.evaluation >= way.trials
     assert enough.remedies == ()
     assert audit(Laplace(4.0), trials=30, seed=0, n_hypotheses=40).remedies != ()

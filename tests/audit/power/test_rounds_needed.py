@@ -18,7 +18,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_so_many_rounds_refute_the_claim_nine_times_in_ten_and_four_fifths_of_them_do_not(case, without_power):
+def test_needed_rounds_have_90_percent_power_and_fewer_do_not(case, without_power):
     claim, truth, prior, candidates = CASES[case]
     bound = Reconstruction(candidates=candidates)
     n = rounds_needed(claim, truth, prior, bound=bound, delta=1e-5)
@@ -38,9 +38,9 @@ def test_so_many_rounds_refute_the_claim_nine_times_in_ten_and_four_fifths_of_th
 
 
 def test_an_attack_that_is_worse_needs_more_rounds():
-    asked = [rounds_needed(PureDP(1.0), PureDP(2.0), 0.1, success=success) for success in (0.5, 0.4, 0.3)]
-    assert asked == sorted(asked)
-    assert asked[0] < asked[2]
+    needed = [rounds_needed(PureDP(1.0), PureDP(2.0), 0.1, success=success) for success in (0.5, 0.4, 0.3)]
+    assert needed == sorted(needed)
+    assert needed[0] < needed[2]
 
 
 def test_a_claim_that_nothing_refutes_is_refused():

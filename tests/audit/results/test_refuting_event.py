@@ -48,7 +48,7 @@ def leak():
     return audit(histogram, PAIR, claim=PureDP(1.0), trials=400, seed=0)
 
 
-def test_a_key_on_one_side_is_seen_in_three_outputs_with_their_names(leak):
+def test_a_key_of_one_side_is_in_three_example_outputs(leak):
     event = leak.deciding
     assert event.above
     assert event.outputs0 == ()
@@ -68,7 +68,7 @@ def test_outputs_are_the_first_of_the_plan_whoever_runs_it(tmp_path):
     assert AuditResult.from_json(plain.to_json()).deciding == plain.deciding
 
 
-def test_outputs_are_in_the_event_and_a_rule_in_words_is_told():
+def test_example_outputs_are_in_the_event_and_its_rule_is_in_words():
     result = audit(LaplaceInverseScale(0.2), attack=Reading(), trials=2_000, seed=0)
     event = result.deciding
     inside = [float(output) for output in event.outputs0 + event.outputs1]
@@ -130,15 +130,15 @@ def test_the_first_chunks_count_in_whatever_order_they_arrive():
     outputs = [Outputs(np.array([2.0 * index, 2.0 * index + 1])) for index in range(6)]
     kept = []
     for order in (range(6), reversed(range(6)), (3, 0, 5, 1, 4, 2)):
-        found = Examples()
-        found.follow([3.0])
+        collected = Examples()
+        collected.follow([3.0])
         for index in order:
             scores = np.asarray(outputs[index].values)
-            found.add(chunks[index], examples(outputs[index], scores, found.thresholds))
-        kept.append((found.of(3.0, above=True), found.of(3.0, above=False), found.of(4.0, above=True)))
+            collected.add(chunks[index], examples(outputs[index], scores, collected.thresholds))
+        kept.append((collected.of(3.0, above=True), collected.of(3.0, above=False), collected.of(4.0, above=True)))
     assert kept == [(((), ("3.0", "4.0", "5.0")), ((), ("0.0", "1.0", "2.0")), None)] * 3
 
 
-def test_an_event_says_its_score(leak):
+def test_the_name_of_an_event_has_its_score(leak):
     assert replace(leak.deciding, above=False).name == f"score < {leak.deciding.threshold:.6g}"
     assert RefutingEvent("", 0.25, True, (), ()).name == "score >= 0.25"

@@ -151,7 +151,7 @@ def mutated_value(text: str, rng: random.Random) -> dict:
     return data
 
 
-def test_a_changed_text_is_refused_or_says_the_same(result):
+def test_a_changed_text_is_refused_or_equal_to_the_result(result):
     rng, text, refused = random.Random(5), result.to_json(), 0
     for turn in range(MUTATIONS):
         changed = json.dumps(mutated_value(text, rng)) if turn % 2 else mutated_text(text, rng)
@@ -219,17 +219,17 @@ def test_dependent_trials_have_no_other_verdict(verdict, reason):
 
 
 def test_a_search_cannot_name_another_winner():
-    found = one_search()
-    assert found.winner == 1
+    result = one_search()
+    assert result.winner == 1
     with pytest.raises(ResultError, match="winner: another look has the largest bound"):
-        SearchResult.from_json(replace(found, winner=0).to_json())
+        SearchResult.from_json(replace(result, winner=0).to_json())
 
 
 def test_a_certificate_cannot_allow_itself_more_misses():
-    found = one_certificate()
-    loose = replace(found.cells[0], allowed=20)
+    result = one_certificate()
+    loose = replace(result.cells[0], allowed=20)
     with pytest.raises(ResultError, match=r"cells\[0\]: 20 misses are allowed, but the limit is \d+"):
-        Certificate.from_json(replace(found, cells=(loose, *found.cells[1:])).to_json())
+        Certificate.from_json(replace(result, cells=(loose, *result.cells[1:])).to_json())
 
 
 # --- the form itself -----------------------------------------------------------------------------------------

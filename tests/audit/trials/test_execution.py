@@ -40,7 +40,7 @@ def elsewhere(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_power")
-def test_a_classifier_of_the_library_is_not_handed_to_the_backend_of_the_trials(elsewhere):
+def test_classifiers_do_not_use_the_joblib_backend_of_the_trials(elsewhere):
     """A forest asks joblib for workers; on a cluster its sums came back with other last digits."""
     audit(Laplace(epsilon=1.0), attack=Classifier(model="forest"), trials=400, n_jobs=1)
     assert elsewhere.handed == 0
@@ -88,24 +88,15 @@ class HandedOut(list):
         (in_processes, Workers.PROCESSES, 2),
     ],
 )
-def test_every_chunk_from_the_first_on_has_one_thread_of_the_linear_algebra(work, workers, n_jobs):
+def test_every_chunk_has_one_blas_thread(work, workers, n_jobs):
     """Else the rounding of its products, and so its bytes, depend on when and where it ran."""
-    seen = ThreadsSeen()
+    recorded = ThreadsSeen()
     chunks = HandedOut(Chunk(Stage.EVALUATION, 0, index, 10 * index, 10) for index in range(12))
     with threadpool_limits(limits=2):
-        execute(
-            chunks,
-            work,
-            seen,
-            store=None,
-            n_jobs=n_jobs,
-            workers=workers,
-            repeats=ReplayGuard("test"),
-            reporter=Silent(),
-            total=120,
-        )
+        options = {"store": None, "n_jobs": n_jobs, "repeats": ReplayGuard("test"), "reporter": Silent(), "total": 120}
+        execute(chunks, work, recorded, workers=workers, **options)
         assert set(blas_threads()) == {2}
     looked_at = len(chunks.threads) // (len(chunks) + 1)  # the first chunk is looked at before
     assert set(chunks.threads[looked_at:]) == {1}
-    assert len(seen.threads) >= len(chunks)
-    assert set(seen.threads) == {1}
+    assert len(recorded.threads) >= len(chunks)
+    assert set(recorded.threads) == {1}

@@ -109,13 +109,13 @@ def test_writers_of_one_file_never_meet(folder):
     threads = [threading.Thread(target=folder.write, args=("x", content)) for content in contents * 3]
     for thread in threads:
         thread.start()
-    seen = set()
+    contents_read = set()
     while any(thread.is_alive() for thread in threads):
         if (folder.root / "x").exists():
-            seen.add(folder.read("x"))
+            contents_read.add(folder.read("x"))
     for thread in threads:
         thread.join()
-    assert seen | {folder.read("x")} <= set(contents)
+    assert contents_read | {folder.read("x")} <= set(contents)
     assert [p.name for p in folder.root.iterdir()] == ["x"]
 
 
@@ -135,7 +135,7 @@ def temporaries(folder):
     return sorted(path.name for path in folder.root.iterdir() if is_temporary(path.name))
 
 
-def test_what_a_killed_writer_left_is_removed_and_what_is_being_written_is_not(folder):
+def test_only_temporary_files_of_dead_writers_are_removed(folder):
     (folder.root / "mine.tmp").write_bytes(b"")
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, folder.root], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -39,18 +39,18 @@ BUILD = 1 - 1e-6
 
 
 @pytest.mark.parametrize("law", [[0.5, 0.5], [0.9, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.3, 0.4]])
-def test_each_pairing_of_four_independent_scores_is_apart_with_the_same_probability(law):
-    apart = np.zeros(3)
+def test_all_pairings_of_four_scores_are_separated_equally_often(law):
+    frequency = np.zeros(3)
     for scores in itertools.product(range(len(law)), repeat=4):
         a, b, c, d = map(float, scores)
-        found = [bool(_separated(*pairing)) for pairing in ((a, b, c, d), (a, c, b, d), (a, d, b, c))]
-        assert sum(found) <= 1
-        apart += np.array(found) * math.prod(law[score] for score in scores)
-    assert apart[0] > 0.0
-    assert apart == pytest.approx(np.full(3, apart[0]))
+        separated = [bool(_separated(*pairing)) for pairing in ((a, b, c, d), (a, c, b, d), (a, d, b, c))]
+        assert sum(separated) <= 1
+        frequency += np.array(separated) * math.prod(law[score] for score in scores)
+    assert frequency[0] > 0.0
+    assert frequency == pytest.approx(np.full(3, frequency[0]))
 
 
-def test_across_the_sides_the_pairings_that_may_swap_are_equally_likely_whatever_the_two_laws():
+def test_pairings_across_the_sides_are_equally_likely_under_any_two_laws():
     out, in_ = [0.5, 0.2, 0.3], [0.1, 0.1, 0.8]
     apart = np.zeros(2)
     for a, c, b, d in itertools.product(range(3), repeat=4):
@@ -80,14 +80,14 @@ def test_e_value_of_scatter_has_mean_at_most_one_at_every_rate(rate):
 def test_mean_of_planned_e_values_stays_one_where_one_may_stop():
     """Two e-values of 0 or 2: stopping after a first 2 must not make it count in full."""
     stopped = [[2.0], [0.0, 0.0], [0.0, 2.0]]
-    means = [math.exp(_log_mean(np.log(np.maximum(seen, 1e-300)), planned=2)) for seen in stopped]
+    means = [math.exp(_log_mean(np.log(np.maximum(e_values, 1e-300)), planned=2)) for e_values in stopped]
     assert np.array([0.5, 0.25, 0.25]) @ means == pytest.approx(1.0)
 
 
 # --- who is tested ----------------------------------------------------------------------------------------------------
 
 
-def test_own_mechanisms_are_independent_by_construction_and_those_of_others_are_tested():
+def test_only_mechanisms_of_the_library_are_independent_by_construction():
     function = FunctionMechanism(lambda data, rng: rng.laplace(), claim=PureDP(1.0), neighbours=PAIR)
     assert independent_by_construction(Repeated(Laplace(1.0), 2))
     assert not independent_by_construction(function)
@@ -105,11 +105,11 @@ def test_the_test_takes_its_share_of_the_significance_and_says_so():
 def test_the_share_costs_less_than_a_hundredth_of_the_bound():
     rng, bound = np.random.default_rng(0), ClopperPearson(threshold=0.5)
     scores = [PairScores(rng.laplace(size=1_000), 1.0 + rng.laplace(size=1_000)) for _ in range(50)]
-    shared, alone = (
+    shared, whole = (
         np.mean([asked.lower_bound(bound, each, delta=0.0, confidence=level).epsilon for each in scores])
         for level in (1 - 0.05 * (1 - SHARE), 0.95)
     )
-    assert 0.99 * alone <= shared < alone
+    assert 0.99 * whole <= shared < whole
 
 
 # --- what it sees -----------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def same_magnitude(rng):
         (same_magnitude, "outputs"),
     ],
 )
-def test_each_kind_of_dependence_is_seen_and_named_at_a_thousand_trials(make, kind):
+def test_each_kind_of_dependence_is_detected_and_named(make, kind):
     for seed in range(3):
         dependence = chunked(make(np.random.default_rng(seed))).dependence(0.02 * 1e-6)
         assert dependence is not None
@@ -195,7 +195,7 @@ def test_each_kind_of_dependence_is_seen_and_named_at_a_thousand_trials(make, ki
         lambda rng: lambda side, size: np.zeros(size),
     ],
 )
-def test_independent_scores_are_called_dependent_no_more_often_than_they_may(make):
+def test_independent_scores_raise_few_false_alarms(make):
     tests = (chunked(make(np.random.default_rng(seed)), 96, n_chunks=8) for seed in range(30))
     alarms = sum(test.dependence(0.2) is not None for test in tests)
     assert alarms <= stats.binom.isf(1e-6, 30, 0.2)
@@ -246,7 +246,7 @@ def many_in_one_buffer():
         pytest.param(filled_list, 2, marks=pytest.mark.slow),
     ],
 )
-def test_a_function_that_fills_the_same_array_again_is_as_good_as_one_that_does_not(make, n_jobs):
+def test_function_that_reuses_its_array_is_consistent(make, n_jobs):
     result = audit(make(), PAIR, claim=PureDP(1.0), trials=2_000, seed=0, n_jobs=n_jobs, confidence=BUILD)
     assert result.verdict is Verdict.CONSISTENT
     assert result.bound.epsilon > 0.4
@@ -312,7 +312,7 @@ def test_the_same_memory_is_known_when_the_function_is_audited_again():
     assert [(result.verdict, result.p_value) for result in results] == [(Verdict.DEPENDENT, 1.0)] * 2
 
 
-def test_a_function_without_noise_is_a_violation_with_a_warning_that_it_never_varies():
+def test_function_without_noise_is_a_violation_with_a_warning():
     result = audit(lambda data, rng: sum(data), PAIR, claim=PureDP(1.0), trials=1_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
     assert "the given rng was never drawn from" in result.warnings[0]
@@ -331,7 +331,7 @@ def test_assert_private_raises_where_there_is_no_verdict():
         assert_private(slow_noise(), PAIR, claim=PureDP(1.0), trials=2_000, seed=0)
 
 
-def test_dependent_trials_are_seen_where_the_audit_may_stop_at_any_time():
+def test_dependent_trials_are_detected_if_the_audit_may_stop_at_any_time():
     result = audit(slow_noise(), PAIR, claim=PureDP(0.1), trials=2_000, seed=0, stop="anytime")
     assert result.verdict is Verdict.DEPENDENT
 

@@ -36,20 +36,19 @@ def owner():
 
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_function_that_restarts_its_generator_in_every_call_is_a_violation(n_jobs):
+def test_generator_restarted_in_every_call_is_a_violation(n_jobs):
     result = audit(restarts, PAIR, **OPTIONS, n_jobs=n_jobs)
     assert (result.verdict.value, result.refuted_by) == ("violation", "bound")
 
 
-def test_a_function_that_restarts_its_generator_in_every_process_is_refused():
+def test_generator_restarted_in_every_process_is_refused():
     with pytest.raises(ReleaseError, match=r"the runs of .*restarts_later.* repeat each other"):
         audit(restarts_later(), PAIR, **OPTIONS)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_function_with_a_generator_of_its_own_is_audited_in_one_process(n_jobs):
-    results = [audit(owner(), PAIR, **OPTIONS, n_jobs=n_jobs) for _ in range(2)]
-    assert [result.verdict.value for result in results] == ["consistent"] * 2
+    assert audit(owner(), PAIR, **OPTIONS, n_jobs=n_jobs).verdict.value == "consistent"
 
 
 def carries(seed):
@@ -65,7 +64,7 @@ def test_a_generator_in_a_closure_stays_in_one_process_and_is_named():
 
 @pytest.mark.parametrize("mechanism", [Laplace(epsilon=1.0), KAryRandomizedResponse(epsilon=1.0, k=50)])
 def test_honest_mechanisms_are_never_refused(mechanism):
-    for seed in range(20):
+    for seed in range(5):
         audit(mechanism, trials=3_000, seed=seed, bound="clopper-pearson")
 
 
@@ -77,7 +76,7 @@ def test_honest_runs_of_a_lopsided_law_are_never_refused(rare):
         repeats.check(Chunk(Stage.EVALUATION, 0, index, 0, 64), {"signature": signature(outputs)})
 
 
-def test_an_even_coin_that_restarts_is_seen():
+def test_even_coin_that_restarts_has_a_signature():
     flips = Outputs(np.tile([0.0, 1.0], 32))
     assert len(signature(flips)) == 16
 

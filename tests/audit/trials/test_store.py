@@ -171,8 +171,8 @@ def test_an_atomic_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_differences_name_the_leaf():
-    found, wanted = {"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 1, "c": 4}, "e": 5}
-    assert list(differences(found, wanted)) == [
+    stored, wanted = {"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 1, "c": 4}, "e": 5}
+    assert list(differences(stored, wanted)) == [
         "a.c: the store has 2, this run has 4",
         "d: the store has 3, this run has none",
         "e: not in the store, this run has 5",

@@ -122,11 +122,11 @@ def test_threads_of_the_linear_algebra_do_not_change_the_bytes():
     records = RNG.normal(size=(600, 300)), RNG.integers(0, 10, 600)
     network = MultiLayerPerceptron(n_features=300, hidden=(128,), n_outputs=10)
     learner = DPSGD(network, steps=3, noise_multiplier=1.0, sampling="full-batch", batch_size=300, learning_rate=0.5)
-    found = []
+    log_probabilities = []
     for threads in (1, 2):
         with threadpool_limits(limits=threads):
-            found.append(train_shadows(learner, records, 2, seed=0).log_probabilities)
-    np.testing.assert_array_equal(*found)
+            log_probabilities.append(train_shadows(learner, records, 2, seed=0).log_probabilities)
+    np.testing.assert_array_equal(*log_probabilities)
 
 
 @pytest.mark.parametrize(("make", "n_models"), MAKERS)

@@ -36,7 +36,7 @@ def owner(shared):
     return process
 
 
-def test_semaphores_of_a_killed_owner_are_removed_and_those_of_others_are_not(shared):
+def test_only_semaphores_of_dead_owners_are_removed(shared):
     dead, alive = owner(shared), owner(shared)
     (shared / "sem.loky-1-abc").write_bytes(b"")  # of another program
     dead.send_signal(signal.SIGKILL)
@@ -55,7 +55,7 @@ def test_semaphores_of_a_killed_owner_are_removed_and_those_of_others_are_not(sh
     assert not (shared / f"dpassay-workers-{alive.pid}").exists()
 
 
-def test_a_link_in_the_place_of_an_owner_or_of_what_it_kept_is_not_followed(shared, tmp_path_factory):
+def test_links_in_place_of_files_of_an_owner_are_not_followed(shared, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (outside / "mine").write_bytes(b"")
     (shared / "dpassay-workers-77").symlink_to(outside / "mine")

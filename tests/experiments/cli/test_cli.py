@@ -67,7 +67,7 @@ PAIR = ("--d0", "[1, 0]", "--d1", "[1, 0, 1]")
         (("--attack", "Clasifier"), "Did you mean 'classifier'?\n  `dpassay list attacks` lists them."),
     ],
 )
-def test_a_message_names_options_of_the_command_line_and_no_arguments_of_python(call, arguments, said):
+def test_messages_name_options_of_the_command_line_not_arguments(call, arguments, said):
     done = call("check", "counting.py:release", "--epsilon", 1, *PAIR, *arguments)
     assert done.exit_code == 2
     assert said in done.stderr
@@ -101,7 +101,7 @@ def test_a_check_may_stop_as_soon_as_the_claim_is_refuted(call):
     assert 'stop must be None or "anytime"' in refused.stderr
 
 
-def test_a_claim_that_is_broken_exits_with_1_and_writes_what_it_is_asked_to(call):
+def test_a_broken_claim_exits_with_1_and_writes_the_requested_files(call):
     done = call(
         "check",
         "counting.py:release",

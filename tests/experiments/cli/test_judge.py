@@ -31,7 +31,7 @@ def judge(*words):
     return CliRunner().invoke(app, ["judge", *map(str, words)])
 
 
-def test_a_file_of_a_pair_is_judged_with_exit_code_table_and_what_it_rests_on(tmp_path):
+def test_a_file_of_a_pair_gives_exit_code_table_and_assumption(tmp_path):
     file, kept = tmp_path / "scores.csv", tmp_path / "result.json"
     pair().to_csv(file, index=False)
     refuted = judge(file, "--epsilon", 0.5, "--confidence", 0.95, "--json", kept)
@@ -161,7 +161,7 @@ def test_out_holds_numbers_figures_and_a_report_for_every_kind_of_evidence(kind,
     assert (tmp_path / "b" / "results.json").read_bytes() == (out / "results.json").read_bytes()
 
 
-def test_out_takes_the_same_question_again_and_no_other_one_and_no_foreign_folder(tmp_path):
+def test_out_accepts_the_same_request_again_and_no_other_folder(tmp_path):
     file, out = tmp_path / "scores.csv", tmp_path / "out"
     pair(200).to_csv(file, index=False)
     assert judge(file, "--epsilon", 4, "--out", out).exit_code == 0
@@ -255,7 +255,7 @@ def test_numbers_of_every_width_and_byte_order_are_the_same_scores(name, tmp_pat
     assert found.in_.tolist() == list(range(1, 40, 2))
 
 
-def test_an_archive_that_does_not_fit_into_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_an_archive_larger_than_memory_is_refused_before_reading(tmp_path, monkeypatch):
     (tmp_path / "bomb.npz").write_bytes(dict(crafted())["bomb.npz"])
     monkeypatch.setattr(array_files, "available_memory", lambda: 2**20)
     with pytest.raises(ParameterError, match=r"its arrays take 38\.1 MiB, but 1\.0 MiB of memory are available"):

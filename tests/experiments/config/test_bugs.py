@@ -84,7 +84,7 @@ def answered(task, trials, seed=1):
     return few.answer(n_hypotheses=len(tasks()), n_jobs=1, store=None, progress=False)
 
 
-def test_every_bug_has_rows_for_its_broken_form_and_its_twin_or_a_test_of_its_numbers():
+def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():
     assert len(ROWS.keys() | PINS.keys()) == N_BUGS
     names = [name for rows in ROWS.values() for name in rows]
     assert {*names} >= WASTEFUL

@@ -236,7 +236,7 @@ def test_an_unknown_configuration_lists_the_nearest(name, message, write):
     assert message in str(caught.value)
 
 
-def test_without_a_delta_a_config_takes_the_one_that_the_noise_was_calibrated_to(write):
+def test_the_default_delta_of_a_config_is_that_of_the_calibration(write):
     gaussian = GOOD.replace('"laplace"', '"gaussian"').replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-5")
     (question,) = plan_tasks(*Config.load(write(gaussian.replace("delta = 0.0\n", ""))))
     assert question.mechanism.guarantee().default_delta == 1e-5

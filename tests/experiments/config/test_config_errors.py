@@ -98,7 +98,7 @@ def pointed(error, text=LEARNING, table="mechanism", **settings):
     return str(caught.value)
 
 
-def test_the_line_follows_from_the_argument_of_an_error_whatever_its_words_are():
+def test_the_line_follows_from_the_argument_of_an_error_not_its_words():
     wordless = ParameterError("no.", argument="steps")
     assert pointed(wordless) == f"made.toml:{line_of(LEARNING, 'steps')}: [mechanism] no."
     elsewhere = ParameterError("steps, 'steps' and the steps of 'dp-sgd' are fine.")
@@ -144,13 +144,13 @@ def test_what_a_table_inside_lacks_points_at_its_line(text, message):
 # --- what is set on top -----------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_value_that_is_set_is_blamed_on_the_setting_whatever_is_swept():
+def test_a_wrong_set_value_is_blamed_on_the_setting_not_on_the_sweep():
     assert refused(LEARNING, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
     swept = LEARNING + '[sweep]\n"mechanism.name" = ["dp-sgd"]\n'
     assert refused(swept, **{"mechanism.view": "last"}).startswith("--set mechanism.view: [mechanism] unknown view")
 
 
-def test_parts_that_no_longer_fit_are_blamed_on_the_setting_that_the_error_names():
+def test_incompatible_parts_are_blamed_on_the_setting_in_the_error():
     assert refused(LEARNING, **{"mechanism.view": "noisy_gradients"}).startswith(
         "--set mechanism.view: [neighbours] d0 and d1 differ in an example, whose gradient changes with the parameters"
     )

@@ -1,4 +1,4 @@
-"""Configurations of strangers: every key is found on its line, and a broken text is a refused, never a traceback."""
+"""Untrusted configurations: every key is found on its line, and a broken text is a refused, never a traceback."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def error_or_config(text: str) -> str:
     return ""
 
 
-def test_a_broken_text_is_a_config_error_with_its_line_and_never_another_error():
+def test_a_broken_text_raises_a_config_error_with_its_line():
     rng, said = random.Random(3), 0
     texts = [(CONFIGS / f"{name}.toml").read_text("utf-8") for name in shipped()]
     for turn in range(1_200):

@@ -44,7 +44,7 @@ def test_classes_are_renumbered_in_the_order_given():
     np.testing.assert_array_equal(X[y == 1], full[labels == 3])
 
 
-def test_scaled_columns_span_the_unit_interval_and_scaled_records_the_unit_ball():
+def test_scaled_columns_span_the_unit_interval_and_records_the_unit_ball():
     X, _ = section(name="breast-cancer", target="target", scale="columns")
     assert X.min(axis=0).tolist() == [0] * 30
     assert X.max(axis=0).tolist() == [1] * 30

@@ -25,7 +25,7 @@ def test_shares_of_endlessly_many_calls_add_up_to_the_whole_budget():
 
 
 @given(st.floats(1e-14, 0.25))
-def test_confidence_never_spends_more_than_the_share_and_wastes_one_float_at_most(significance):
+def test_confidence_spends_the_share_up_to_one_float_and_never_more(significance):
     confidence = confidence_at(significance)
     assert 1.0 - confidence <= significance
     assert 1.0 - math.nextafter(confidence, 0.0) > significance

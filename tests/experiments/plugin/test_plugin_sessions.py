@@ -21,7 +21,7 @@ KEPT = """
     import pytest
     from releases import noisy_count
 
-    pytestmark = pytest.mark.dp(d0=[1, 2, 3], d1=[1, 2, 3, 4], relation="add_remove", attack="threshold", trials=20_000)
+    pytestmark = pytest.mark.dp(d0=[1, 2, 3], d1=[1, 2, 3, 4], relation="add_remove", attack="threshold", trials=4_000)
 
     @pytest.mark.dp(epsilon=1.0)
     def test_count(dp_audit):
@@ -49,7 +49,7 @@ BROKEN = """
     import pytest
     from releases import leaky_count, noisy_count
 
-    @pytest.mark.dp(epsilon=1.0, d0=[1, 2], d1=[1, 2, 3], relation="add_remove", attack="threshold", trials=20_000)
+    @pytest.mark.dp(epsilon=1.0, d0=[1, 2], d1=[1, 2, 3], relation="add_remove", attack="threshold", trials=4_000)
     def test_leak(dp_audit):
         dp_audit(noisy_count)
         dp_audit(leaky_count)
@@ -214,11 +214,11 @@ class TestDeterminism:
         assert spread.section("test_leak")[-12:] == session.section("test_leak")[-12:]
 
     def test_a_selection_keeps_the_trials_and_gets_larger_shares(self, project, session):
-        alone = project.run("test_kept.py::test_count", "--dp-seed=0").checks["test_kept.py::test_count", 1]
-        together = session.checks["test_kept.py::test_count", 1]
-        assert alone["seed"] == together["seed"]
-        assert alone["significance"] == pytest.approx(N_TESTS * together["significance"])
-        assert alone["bound"] > together["bound"]
+        selected = project.run("test_kept.py::test_count", "--dp-seed=0").checks["test_kept.py::test_count", 1]
+        all_tests = session.checks["test_kept.py::test_count", 1]
+        assert selected["seed"] == all_tests["seed"]
+        assert selected["significance"] == pytest.approx(N_TESTS * all_tests["significance"])
+        assert selected["bound"] > all_tests["bound"]
 
     def test_another_seed_gives_other_trials(self, project, session):
         other = project.run("test_kept.py::test_count", "--dp-seed=1").checks["test_kept.py::test_count", 1]
@@ -282,7 +282,7 @@ def misused(tmp_path_factory):
             from dpassay.audit import PrivacyViolation
 
             with pytest.raises(PrivacyViolation, match="1 is claimed"):
-                dp_audit(leaky_count, epsilon=1.0, attack="threshold", trials=20_000, **PAIR)
+                dp_audit(leaky_count, epsilon=1.0, attack="threshold", trials=4_000, **PAIR)
     """
     return Project(tmp_path_factory.mktemp("misuse")).write(releases=RELEASES, test_misuse=text).run()
 
@@ -358,7 +358,7 @@ class TestUnderpowered:
 
 
 class TestCost:
-    def test_a_session_without_privacy_tests_imports_nothing_but_the_plugin(self, tmp_path):
+    def test_a_session_without_privacy_tests_imports_only_the_plugin(self, tmp_path):
         text = """
             import sys
 
@@ -373,14 +373,14 @@ class TestCost:
         assert "privacy checks" not in session.output
 
 
-def test_checks_stop_as_soon_as_they_fail_where_that_is_asked_for(tmp_path):
+def test_dp_stop_ends_failing_checks_early(tmp_path):
     project = Project(tmp_path).write(
         releases=RELEASES,
         test_broken="""
             import pytest
             from releases import leaky_count
 
-            pytestmark = pytest.mark.dp(d0=[1, 2], d1=[1, 2, 3], relation="add_remove", epsilon=1.0, trials=20_000)
+            pytestmark = pytest.mark.dp(d0=[1, 2], d1=[1, 2, 3], relation="add_remove", epsilon=1.0, trials=4_000)
 
             def test_by_option(dp_audit):
                 dp_audit(leaky_count, stop="anytime", attack="threshold")
@@ -398,10 +398,10 @@ def test_checks_stop_as_soon_as_they_fail_where_that_is_asked_for(tmp_path):
         assert session.code == 1
         trials[arguments] = [session.checks[key]["trials"] for key in sorted(session.checks)]
         assert all(check["verdict"] == "violation" for check in session.checks.values())
-    by_option, by_session, other_bound = trials["--dp-stop", "anytime"]
-    assert by_option < 1_000
-    assert by_session < 1_000
-    assert other_bound == 20_000
-    assert trials[()][1:] == [20_000, 20_000]
+    with_option, with_session_option, other_bound = trials["--dp-stop", "anytime"]
+    assert with_option < 1_000
+    assert with_session_option < 1_000
+    assert other_bound == 4_000
+    assert trials[()][1:] == [4_000, 4_000]
     project.write(pytest_ini="[pytest]\ndp_stop = soon\n")
     assert "dp_stop must be anytime" in project.run().output

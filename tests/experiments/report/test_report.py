@@ -249,7 +249,7 @@ def test_a_warning_is_shown_once_with_how_many_audits_it_belongs_to(tmp_path: Pa
     assert content(sweep_of([{}], [warned])).notes == ("Warning: the trials lean on the weather.",)
 
 
-def test_a_claim_refuted_at_another_delta_is_shown_everywhere_with_the_place(tmp_path: Path) -> None:
+def test_refutation_at_another_delta_is_shown_with_its_delta(tmp_path: Path) -> None:
     place = "at epsilon = 0.3 the claim promises delta <= 0.1, but these trials show delta >= 0.2"
     sweep = sweep_of(
         [{"case": {"name": "elsewhere"}}, {"case": {"name": "sound"}}], [elsewhere_result(), coin_result()]
@@ -287,7 +287,7 @@ def test_the_answer_stands_before_the_question_in_full(violation: tuple[str, str
 # Markdown
 
 
-def test_the_summary_of_a_violation_holds_the_verdict_and_ten_lines_of_evidence(violation: tuple[str, str]) -> None:
+def test_the_summary_of_a_violation_has_ten_lines_of_evidence(violation: tuple[str, str]) -> None:
     lines = violation[1].splitlines()
     assert lines[0] == "## ✖ Violation: Laplace, sensitivity forgotten"
     blocks = re.findall(r"```text\n(.*?)\n```", violation[1], re.DOTALL)
@@ -348,7 +348,7 @@ def test_the_gap_under_the_claim_is_explained_where_it_can_be() -> None:
     assert _reading(verdict=Verdict.VIOLATION, **_bound(1.2)).startswith("Refuted")
 
 
-def test_an_attack_that_had_nothing_to_go_on_is_told_from_too_few_trials() -> None:
+def test_an_uninformative_attack_is_distinguished_from_too_few_trials() -> None:
     result = dataclasses.replace(laplace_result(), unseen=0.97, verdict=Verdict.UNDERPOWERED, **_bound(0.0))
     result.check()
     sweep = sweep_of([{}], [result])
@@ -378,7 +378,7 @@ def test_a_p_value_below_the_level_is_never_printed_as_the_level() -> None:
     assert "epsilon is at least 1.0004, but at most 1 is claimed" in answer(sweep)
 
 
-def test_a_violation_that_chance_gives_often_says_how_often_and_a_clear_one_does_not() -> None:
+def test_only_a_violation_that_chance_often_gives_states_how_often() -> None:
     slight = dataclasses.replace(laplace_result(), p_value=0.02, verdict=Verdict.VIOLATION, **_bound(1.01))
     often = "1 in 20 experiments with true claims only also reports a violation"
     assert often in answer(sweep_of([{"k": 1}, {"k": 2}], [slight, laplace_result(n=500)]))
@@ -444,7 +444,7 @@ def test_the_ledger_says_each_look_once_and_where_it_was_taken() -> None:
     assert len(rows) == len(set(rows)) == 5
 
 
-def test_entries_of_the_ledger_that_differ_in_numbers_only_are_one_row_with_ranges() -> None:
+def test_ledger_entries_that_differ_only_in_numbers_share_a_row() -> None:
     ledgers = [
         (LedgerEntry("family", "GaussianDP for some mu", f"fixed by the claim; mu >= {mu}"), LedgerEntry("k", *own))
         for mu, own in ((0.25, ("1,000 x", "y")), (1.75, ("20 x", "y")), (0, ("3 z", "y")))

@@ -1,4 +1,4 @@
-"""`dpassay calibrate`: files that a stranger can read, and an exit code that a build can."""
+"""`dpassay calibrate`: the written files and the exit code."""
 
 import csv
 import math

@@ -171,7 +171,7 @@ def test_wrong_canaries_are_refused_with_their_place(wrong, by, message):
     assert "small.toml" in str(caught.value)
 
 
-def test_worst_case_initial_parameters_are_trained_on_the_records_that_are_left_over():
+def test_worst_case_initial_parameters_are_trained_on_the_other_records():
     from dpassay.experiments.data.datasets import load
 
     text = SMALL.replace("steps = 5", 'steps = 5\ninitial = { name = "worst-case", margin = 3.0, steps = 20 }')
@@ -221,7 +221,7 @@ def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
     assert [rung.name for rung in ladder.rungs] == ["weak", "strong"]
     assert ladder.rungs[1].shown == done.result.points[1].result.bound.epsilon
     assert ladder.rungs[1].without == done.result.points[1].result.bounds[1].epsilon
-    assert ladder.assumed
+    assert ladder.assumes_family
 
 
 # --- the figure ------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_a_claim_that_is_exceeded_is_the_headline():
 def test_without_a_family_there_is_one_bound():
     free = replace(made(1.0), bounds=(LowerBound(2.0, 1e-5, 0.95, "joint-exact", 10, 5.0),))
     ladder = LadderPlot.of([("only", free, Verdict.CONSISTENT)])
-    assert not ladder.assumed
+    assert not ladder.assumes_family
     assert "family" not in ladder.caption
     assert [bar.get_width() for bar in ladder.plot().patches] == [2.0]
 
@@ -269,7 +269,7 @@ def test_without_a_family_there_is_one_bound():
 
 
 @pytest.mark.slow
-def test_worst_case_initial_parameters_show_at_least_twice_as_much_as_ordinary_ones():
+def test_worst_case_initial_parameters_leak_at_least_twice_as_much():
     """Black box, full batch, 400 digits, epsilon 10, 1,000 runs a side (published on MNIST: 7.21, ordinary 3.41)."""
     shown = {}
     for name, question in shipped().items():
@@ -319,7 +319,7 @@ def test_the_bound_from_noisy_gradients_comes_close_to_theory(sampling, epsilon,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["full-batch", "poisson"])
-def test_the_bound_from_noisy_gradients_exceeds_theory_no_more_often_than_it_may(sampling):
+def test_the_bound_from_noisy_gradients_rarely_exceeds_theory(sampling):
     """At significance 0.2, with the data, the canary and the pilot of an audit."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 4)), rng.integers(0, 2, 20)

@@ -43,7 +43,7 @@ def test_a_size_that_no_machine_holds_is_refused_with_its_key(what, tmp_path):
     assert f"{key.removeprefix('sweep.')} = {np.max(value):,}" in message
 
 
-def test_an_allocation_beyond_what_is_available_is_refused_before_it_is_used(config, monkeypatch):
+def test_an_allocation_beyond_the_available_memory_is_refused(config, monkeypatch):
     """Else the system grants it, and ends the process later."""
     monkeypatch.setattr(memory, "available_memory", lambda: 2**28)
     with (
@@ -91,7 +91,7 @@ class Kept(Silent):
         self.said.append(text)
 
 
-def test_time_left_is_extrapolated_from_the_first_chunks_and_announced_once(monkeypatch):
+def test_remaining_time_is_extrapolated_and_announced_once(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("dpassay.audit.trials.progress.time.monotonic", lambda: now[0])
     reporter, first = Kept(), Chunk(Stage.EVALUATION, 0, 0, 0, 10)

@@ -288,13 +288,13 @@ def finished_run(config, one_picture, without_pixels, monkeypatch):
     return again
 
 
-def test_a_finished_run_is_answered_from_its_files_and_touches_none_of_them(finished_run):
+def test_a_finished_run_is_read_from_its_files_without_changing_them(finished_run):
     before = {path: path.stat().st_mtime_ns for path in Path("runs/mine").rglob("*")}
     assert finished_run() == []
     assert {path: path.stat().st_mtime_ns for path in Path("runs/mine").rglob("*")} == before
 
 
-def test_figures_and_reports_that_are_not_as_they_were_drawn_are_drawn_again_from_the_numbers(finished_run):
+def test_changed_figures_and_reports_are_drawn_again_from_the_numbers(finished_run):
     page, figure = Path("runs/mine/report.html"), next(Path("runs/mine/figures").iterdir())
     whole = page.read_bytes()
     page.unlink()
@@ -388,7 +388,7 @@ def test_a_report_of_nothing_is_refused(tmp_path):
 
 
 @pytest.mark.usefixtures("without_pictures")
-def test_a_sweep_whose_correction_leaves_no_power_is_underpowered_not_consistent(tmp_path):
+def test_a_sweep_without_power_after_correction_is_underpowered(tmp_path):
     question = tmp_path / "blind.toml"
     question.write_text(
         'title = "x"\n[mechanism]\nname = "randomized-response"\nepsilon = 50.0\n'

@@ -69,7 +69,7 @@ def nonadaptive(eta, count, epsilon):
 
 
 @pytest.mark.parametrize(("eta", "count"), [(0.1, 30), (1.0, 3), (4.0, 5)])
-def test_composition_lies_between_what_is_attained_and_what_pure_privacy_allows(eta, count):
+def test_composition_lies_between_nonadaptive_and_pure_composition(eta, count):
     claim = BoundedRangeComposition(eta, count=count)
     for epsilon in np.array([0.0, 0.2, 0.5]) * eta * count:
         attained = nonadaptive(eta, count, epsilon)
@@ -112,8 +112,8 @@ def test_composition_of_one_is_the_guarantee_itself():
 def test_renyi_divergence_covers_every_interval_and_stays_below_an_eighth(eta, share, order):
     p, q = two_outputs(eta, np.array(share * eta))
     divergence = to_renyi(BoundedRange(eta), orders=[order]).divergences[0]
-    seen = to_renyi(ExactDP([q, 1 - q], [p, 1 - p]), orders=[order]).divergences[0] if 0 < p < 1 else 0.0
-    assert seen <= divergence * (1 + 1e-9) + 1e-13
+    attained = to_renyi(ExactDP([q, 1 - q], [p, 1 - p]), orders=[order]).divergences[0] if 0 < p < 1 else 0.0
+    assert attained <= divergence * (1 + 1e-9) + 1e-13
     assert divergence <= to_concentrated(BoundedRange(eta)).rho * order * (1 + 1e-12)
 
 

@@ -29,14 +29,14 @@ class Coin(PureMechanism, FiniteMechanism):
         return Neighbours(0, 1, self.relation)
 
 
-def test_claim_and_exact_curve_are_inherited_and_agree_for_randomized_response():
+def test_inherited_claim_and_curve_of_randomized_response_agree():
     coin = Coin(1.5)
     assert (coin.guarantee().epsilon(0.0), coin.guarantee().relation) == (1.5, Relation.REPLACE_ONE)
     for delta in (0.0, 0.1, 0.3):
         assert coin.exact_guarantee().epsilon(delta) == pytest.approx(coin.guarantee().epsilon(delta), rel=1e-12)
 
 
-def test_density_is_the_log_probability_and_minus_infinity_for_impossible_outputs():
+def test_inherited_density_is_minus_infinity_for_impossible_outputs():
     coin = Coin(1.0)
     assert coin.output_law() is coin
     density = coin.log_density(Outputs(np.array([0.0, 1.0, 2.0, -1.0, 0.5, np.nan])), 1)

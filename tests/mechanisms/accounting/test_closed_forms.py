@@ -57,7 +57,7 @@ def test_guessing_accuracy_under_pure_dp(epsilon, accuracy):
     assert_allclose(0.5 * (1.0 + PureDP(epsilon).delta(0.0)), accuracy, atol=5e-6)
 
 
-def test_approximate_promises_no_epsilon_below_its_delta():
+def test_approximate_guarantees_no_epsilon_below_its_delta():
     claim = ApproximateDP(1.0, 1e-5)
     assert_allclose(claim.epsilon([0.0, 0.99e-5, 1e-5]), [math.inf, math.inf, 1.0])
     assert claim.delta(math.inf) == claim.delta(1.0) == 1e-5
@@ -87,11 +87,6 @@ def test_laplace_profile_is_the_integral_of_the_hockey_stick(nominal, epsilon):
     kink = 0.5 * (1.0 + epsilon / nominal)
     integral, _ = integrate.quad(excess, -60 * scale, 60 * scale, points=[0.0, min(1.0, kink), 1.0], limit=500)
     assert_allclose(LaplaceDP(nominal).delta(epsilon), integral, atol=1e-9)
-
-
-def test_laplace_profile_known_answer():
-    """1 - e^((t - epsilon) / 2) at epsilon 1, t 0.5."""
-    assert_allclose(LaplaceDP(1.0).delta(0.5), 0.2211992, atol=5e-8)
 
 
 @pytest.mark.parametrize("nominal", [0.2, 1.0, 4.0])
@@ -190,12 +185,6 @@ def test_tight_conversion_lies_between_the_gaussian_curve_and_the_textbook(rho):
     assert (tight >= GaussianDP(math.sqrt(2.0 * rho)).epsilon(deltas)).all()
 
 
-def test_tight_conversion_is_worth_having():
-    """At rho 1/2, delta 1e-5: 4.73, where the textbook says 5.30 and the Gaussian curve 4.38."""
-    claim = ConcentratedDP(0.5)
-    assert_allclose([claim.epsilon(1e-5), claim.textbook_epsilon(1e-5)], [4.7284, 5.2985], atol=6e-5)
-
-
 @pytest.mark.parametrize(("delta", "rho"), [(1e-6, 0.0174689), (1e-5, 0.0208199)])
 def test_rho_for_a_budget(delta, rho):
     """Known answers of sqrt(rho) = sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)) at epsilon 1."""
@@ -247,14 +236,14 @@ def test_sampled_gaussian_divergence_is_the_integral(order, q, z):
         return math.exp(order * log_ratio + stats.norm.logpdf(x, scale=z))
 
     moment, _ = integrate.quad(integrand, -20 * z, order + 20 * z, limit=500, points=[0, order])
-    found = RenyiDP.gaussian(z, sampling_probability=q, orders=[float(order)]).divergences[0]
-    assert_allclose(found, math.log(moment) / (order - 1), rtol=1e-7)
+    divergence = RenyiDP.gaussian(z, sampling_probability=q, orders=[float(order)]).divergences[0]
+    assert_allclose(divergence, math.log(moment) / (order - 1), rtol=1e-7)
 
 
 @pytest.mark.parametrize(
     ("q", "z"), [(0.01, 0.5713), (0.05, 0.9033), (0.5, 2.0), (0.9, 0.8), (0.3, 0.05), (1e-4, 20.0)]
 )
-def test_sampled_gaussian_divergence_is_never_above_that_of_dp_accounting_and_equal_at_whole_orders(q, z):
+def test_sampled_gaussian_divergence_is_at_most_that_of_dp_accounting(q, z):
     """Its series for other orders overestimates, and is infinite where it does not converge."""
     orders = [order for order in rdp_privacy_accountant.DEFAULT_RDP_ORDERS if order < 80]
     mine = np.array(RenyiDP.gaussian(z, sampling_probability=q, orders=orders).divergences)
@@ -286,5 +275,5 @@ def test_renyi_of_infinite_order_is_pure_dp():
 def test_best_order_is_the_one_that_attains():
     claim = RenyiDP.gaussian(4.0, sampling_probability=0.01, steps=10_000)
     at = claim.orders.index(claim.best_order(1e-5))
-    alone = RenyiDP((claim.orders[at],), (claim.divergences[at],))
-    assert alone.epsilon(1e-5) == claim.epsilon(1e-5)
+    single = RenyiDP((claim.orders[at],), (claim.divergences[at],))
+    assert single.epsilon(1e-5) == claim.epsilon(1e-5)

@@ -28,7 +28,7 @@ from dpassay.mechanisms.accounting.kinds.two_laws import TwoCauchysDP, TwoGaussi
 from dpassay.mechanisms.core.errors import AccountingError, ParameterError
 from dpassay.mechanisms.synthetic_data.deniability import DeniabilityDP
 
-EPSILONS = (1e-6, 1e-3, 1.0, 50.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e4, 1e6)
+EPSILONS = (1e-6, 1.0, 349.0, 351.0, 709.0, 711.0, 745.0, 1e6)
 DELTAS = np.array([0.0, 1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.9])
 LEVELS = np.array([0.0, 1e-3, 1.0, 50.0, 300.0, 700.0, 720.0, 1e4, 1e6, 1e7, 1e300, np.inf])
 RATES = np.array([0.0, 1e-300, 1e-9, 1e-3, 0.5, 0.9, 1.0])
@@ -83,10 +83,10 @@ def test_all_views_are_numbers_and_monotone(kind):
 @pytest.mark.parametrize("epsilon", [711.0, 1e4, 1e6])
 def test_privacy_losses_of_weak_noise_fit_a_grid_and_err_on_the_safe_side(epsilon):
     laplace, gaussian = PrivacyLossDP.laplace(epsilon), PrivacyLossDP.gaussian(1.0 / math.sqrt(2.0 * epsilon))
-    for found, exact in ((laplace, LaplaceDP(epsilon)), (gaussian, GaussianDP(math.sqrt(2.0 * epsilon)))):
+    for on_grid, exact in ((laplace, LaplaceDP(epsilon)), (gaussian, GaussianDP(math.sqrt(2.0 * epsilon)))):
         for delta in (1e-9, 1e-3, 0.5):
-            shown, true = found.epsilon(delta), exact.epsilon(delta)
-            assert true - 1e-6 <= shown <= true * (1.0 + 1e-4)
+            bound, true = on_grid.epsilon(delta), exact.epsilon(delta)
+            assert true - 1e-6 <= bound <= true * (1.0 + 1e-4)
     twice = compose([response(epsilon), PureDP(epsilon)], accounting="privacy-loss")
     assert 2.0 * epsilon - 1e-6 <= twice.epsilon(1e-12) <= 2.0 * epsilon * (1.0 + 1e-4)
     assert to_privacy_loss(BoundedRange(epsilon), interval=1.0).epsilon(1e-9) >= BoundedRange(epsilon).epsilon(1e-9)

@@ -133,7 +133,7 @@ def test_claim_pair_and_exact_guarantee_are_what_was_given():
     assert mechanism.worst_case() is PAIR
     assert mechanism.exact_guarantee() is None
     assert mechanism.workers is wrap(many_runs).workers is Workers.PROCESSES
-    assert wrap(own_randomness).workers is Workers.HERE
+    assert wrap(own_randomness).workers is Workers.THIS_PROCESS
     assert "0x" not in str(mechanism.name)
 
 

@@ -93,7 +93,7 @@ def test_an_estimator_without_a_random_state_runs_on_one_worker():
             return self
 
     mechanism = PrivateEstimator(Unseeded(), PAIR, relation="replace_one", attributes=["coef_"])
-    assert mechanism.workers is Workers.HERE
+    assert mechanism.workers is Workers.THIS_PROCESS
     assert (draw(mechanism).values != draw(mechanism).values).all()
 
 

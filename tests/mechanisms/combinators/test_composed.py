@@ -296,8 +296,6 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
         ),
         (lambda: Parallel([]), "bases must be"),
         (lambda: Parallel().parts([[2, 1.0]]), "part numbers from 0 to 1"),
-        (lambda: BrokenParallel(violation="none"), "violation"),
-        (lambda: BrokenParallel(correct=1), "correct must be"),
         (lambda: FixedSample(n_records=15), "multiple of 10"),
         (lambda: PostProcessed(Laplace(1.0), "cube"), "function"),
         (lambda: PostProcessed(Laplace(1.0), 3), "function must be"),
@@ -308,7 +306,6 @@ def test_pairs_of_users_differ_in_one_user_with_all_records():
         (lambda: UserLevel().bounded((np.zeros(2), np.zeros(3))), "the same length"),
         (lambda: remove_user((np.zeros(2), np.zeros(2)), 3), "owns none"),
         (lambda: replace_user((np.zeros(2), np.zeros(2)), 0, [1.0]), "each of the 2 records"),
-        (lambda: NaiveBayesCounts(relation="zero_out"), "add_remove or replace_one"),
         (lambda: NaiveBayesCounts().answers([[0, 0, 3]]), "whole numbers"),
     ],
 )

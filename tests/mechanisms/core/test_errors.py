@@ -48,7 +48,7 @@ def test_an_error_is_the_same_in_another_process(kind):
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
-def test_a_value_that_cannot_travel_stays_behind():
+def test_value_that_cannot_be_pickled_becomes_an_ellipsis():
     again = pickle.loads(pickle.dumps(ParameterError(argument="function", value=lambda: 0, allowed="be a Mechanism")))
     assert again.value is ...
     assert str(again).startswith("function must be a Mechanism, but is <function")
@@ -93,9 +93,9 @@ def test_a_check_says_what_it_checked_and_what_it_allows(check, value, allowed):
 
 def test_of_many_names_the_nearest_five_are_shown_whatever_their_case():
     known = [f"attack-{i}" for i in range(100)]
-    said = unknown_name_message("attack", "attack-7x", known)
-    assert said.count("'attack-") == 6  # the unknown one, and five
-    assert "Known" not in said
+    message = unknown_name_message("attack", "attack-7x", known)
+    assert message.count("'attack-") == 6  # the unknown one, and five
+    assert "Known" not in message
     assert unknown_name_message("attack", "ATTACK_7", known) == "unknown attack 'ATTACK_7'. Did you mean 'attack-7'?"
     assert "The nearest of 100 names: attack-" in unknown_name_message("attack", "zzz", known)
 
@@ -104,6 +104,6 @@ def test_of_few_names_all_are_shown():
     assert unknown_name_message("side", "IN", ["in", "out"]) == "unknown side 'IN'. Did you mean 'in'? Known: in, out."
 
 
-@pytest.mark.parametrize(("n", "said"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1000, "1,000 runs")])
-def test_one_is_counted_in_the_singular(n, said):
-    assert plural(n, "run") == said
+@pytest.mark.parametrize(("n", "message"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1000, "1,000 runs")])
+def test_one_is_counted_in_the_singular(n, message):
+    assert plural(n, "run") == message

@@ -43,7 +43,7 @@ def test_the_fingerprint_sees_data():
     assert digest(frame) != digest(frame.assign(a=x + 1))
 
 
-def test_closures_and_defaults_count():
+def test_closures_and_defaults_change_the_fingerprint():
     def adder(n):
         return lambda x, k=n: x + k
 
@@ -60,13 +60,13 @@ def test_the_fingerprint_does_not_depend_on_hash_randomisation():
         "from dpassay.mechanisms.core.fingerprint import *; "
         "print(fingerprint(describe([lambda x: x in {'a','b','c','d'}, float('inf'), {'k': (1, 2)}])))"
     )
-    seen = {
+    fingerprints = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
         ).stdout
         for seed in "01"
     }
-    assert len(seen) == 1
+    assert len(fingerprints) == 1
 
 
 def test_labels_are_short_and_leave_defaults_out():
@@ -151,17 +151,17 @@ def test_whatever_holds_a_number_differs_from_its_twin(make):
         (1.0, 1.0 + 1e-15),
     ],
 )
-def test_things_that_print_or_are_called_alike_have_fingerprints_of_their_own(one, other):
+def test_things_with_equal_names_or_text_have_different_fingerprints(one, other):
     assert identity(one) != identity(other)
     assert identity(one) == identity(copy.deepcopy(one) if not callable(one) else one)
 
 
-def test_a_ufunc_of_a_function_that_it_hides_is_opaque():
+def test_ufuncs_of_python_functions_are_opaque():
     assert opaque(describe(np.frompyfunc(lambda x: x + 1, 1, 1)))
     assert not opaque(describe(np.exp))
 
 
-def test_globals_and_helpers_count(monkeypatch):
+def test_globals_and_helpers_change_the_fingerprint(monkeypatch):
     before = digest(reads_a_global)
     assert digest(reads_a_global) == before
     monkeypatch.setitem(globals(), "SCALE", 0.1)
@@ -171,7 +171,7 @@ def test_globals_and_helpers_count(monkeypatch):
     assert len({before, changed, digest(reads_a_global)}) == 3
 
 
-def test_methods_of_a_class_of_ones_own_count():
+def test_methods_of_a_local_class_change_the_fingerprint():
     def version(factor):
         class Own:
             def release(self):
@@ -183,7 +183,7 @@ def test_methods_of_a_class_of_ones_own_count():
     assert digest(version(1)) != digest(version(2))
 
 
-def test_what_hides_its_contents_is_said_to(tmp_path):
+def test_opaque_contents_are_reported(tmp_path):
     with (tmp_path / "x").open("w") as file:
         assert opaque(describe([1, {"a": file}])) == ["_io.TextIOWrapper"]
     assert opaque(describe([1, {"a": release}])) == []

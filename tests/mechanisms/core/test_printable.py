@@ -1,4 +1,4 @@
-"""Text of strangers: nothing in it reaches a terminal, a spreadsheet, a page or a drawing as a command."""
+"""Untrusted text: nothing in it reaches a terminal, a spreadsheet, a page or a drawing as a command."""
 
 import csv
 import io

@@ -72,7 +72,7 @@ def test_equal_datasets_are_no_neighbours(name, relation):
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
-def test_two_changes_are_one_too_many(name):
+def test_two_changed_records_are_refused(name):
     removed = remove_record(remove_record(COLLECTIONS[name], 0).d0, 0).d0
     with pytest.raises(NeighboursError, match="2 of d1 not in d0"):
         check_records(Neighbours(removed, COLLECTIONS[name], "add_remove"))
@@ -82,7 +82,7 @@ def test_two_changes_are_one_too_many(name):
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
-def test_building_leaves_the_dataset_alone(name):
+def test_building_a_pair_leaves_the_dataset_unchanged(name):
     before = repr(COLLECTIONS[name])
     remove_record(COLLECTIONS[name], 0)
     replace_record(COLLECTIONS[name], 0, NEW[name])
@@ -95,7 +95,7 @@ def test_order_does_not_matter_when_records_are_added():
     check_records(Neighbours(TABLE.iloc[[2, 0]], TABLE, "add_remove"))
 
 
-def test_copies_are_counted():
+def test_equal_records_are_counted():
     check_records(Neighbours([1, 1], [1, 1, 1], "add_remove"))
     with pytest.raises(NeighboursError):
         check_records(Neighbours([1, 1], [1, 2, 2], "add_remove"))
@@ -123,7 +123,7 @@ def test_the_message_says_how_many_and_what_to_do():
         check_records(Neighbours([5, 2], [1, 2], "zero_out"))
 
 
-def test_label_and_row_travel_together():
+def test_label_and_row_are_one_record():
     X, y = COLLECTIONS["X and y"]
     with pytest.raises(NeighboursError):
         check_records(Neighbours((X[1:], y[:2]), (X, y), "add_remove"))

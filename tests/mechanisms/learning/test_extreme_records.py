@@ -128,7 +128,7 @@ def test_an_extreme_gradient_record_leaves_the_outputs_ordinary(value, clipping)
 
 @pytest.mark.parametrize("kind", [OutputPerturbation, ObjectivePerturbation])
 @pytest.mark.parametrize("record", ["largest", "smallest", "both", "square"])
-def test_rows_beyond_the_norm_that_a_trainer_needs_are_refused_on_either_side(kind, record):
+def test_rows_of_norm_above_one_are_refused_on_either_side(kind, record):
     mechanism, X = kind(1.0), 0.1 * EXAMPLES
     far = X.copy()
     far[2] = RECORDS[record]

@@ -30,11 +30,11 @@ HEAD = DPSGD(
 DIGITS = FineTuning(HEAD, public=X[800:])
 
 
-def test_features_are_unit_coordinates_along_principal_components_of_the_public_records():
-    found = DIGITS.encoded((X[:50], y[:50])).X
+def test_features_are_normalised_principal_components():
+    features = DIGITS.encoded((X[:50], y[:50])).X
     expected = PCA(12, svd_solver="full").fit(X[800:]).transform(X[:50])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)
+    np.testing.assert_allclose(np.abs(features), np.abs(expected), atol=1e-9)
 
 
 def test_no_private_record_moves_the_features_of_another():
@@ -55,11 +55,11 @@ def test_the_head_is_that_of_dp_sgd_on_features():
 
 def test_a_mislabelled_digit_shows_in_the_loss_of_the_head(without_power):
     stage, pair = Mislabelled().stage((X[:150], y[:150]), DIGITS)
-    found = audit(stage, pair, attack=CanaryLoss(), trials=300, delta=1e-5, bound="accountant-family", seed=0)
-    assert 0.1 < found.bound.epsilon < found.claim
+    result = audit(stage, pair, attack=CanaryLoss(), trials=300, delta=1e-5, bound="accountant-family", seed=0)
+    assert 0.1 < result.bound.epsilon < result.claim
 
 
-def test_components_that_saw_the_private_records_are_caught_and_public_ones_are_not_on_the_same_pair(without_power):
+def test_components_of_private_records_are_caught_and_public_ones_are_not(without_power):
     broken = EncoderOfPrivateRecords()
     options = {"trials": 1_000, "delta": 1e-5, "confidence": 0.9999, "seed": 0}
     assert audit(broken, **options).verdict is Verdict.VIOLATION

@@ -49,7 +49,7 @@ def gradient_pair(without, having, relation="replace_one", data=None):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("canary", [Dirac(unit=1), RandomDirection()])
-def test_a_leak_along_another_direction_than_the_default_is_found(canary, relation):
+def test_leaks_along_other_directions_than_the_default_are_detected(canary, relation):
     mechanism = observed(relation=relation)
     pair = canary.pair(records(), mechanism)
     assert audit(mechanism, pair, claim=GaussianDP(0.2, relation=relation), **QUICK).verdict is Verdict.VIOLATION
@@ -58,7 +58,7 @@ def test_a_leak_along_another_direction_than_the_default_is_found(canary, relati
     assert 0.5 * honest.claim < honest.bound.epsilon < honest.claim
 
 
-def test_the_default_directions_stay_where_they_see_the_whole_difference():
+def test_default_directions_are_kept_if_they_show_the_whole_difference():
     mechanism = observed()
     assert mechanism.bind(mechanism.worst_case()) is mechanism
     opposite = observed(relation="replace_one")
@@ -87,19 +87,19 @@ def test_the_direction_is_that_of_the_clipped_gradients(clipping):
         batch_size=1,
     )
     pair = gradient_pair(small, large, data=(np.empty((0, 4)), np.empty(0)))
-    seen = mechanism.bind(pair)
-    out, in_ = (seen.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
+    bound = mechanism.bind(pair)
+    out, in_ = (bound.release(pair.side(side), 1, rng).values[0, 0, 0] for side in (0, 1))
     start = np.zeros((1, model.n_parameters))
     each = [mechanism.clipped_gradient(pair.side(side), start)[0] for side in (0, 1)]
     assert in_ - out == pytest.approx(np.linalg.norm(each[1] - each[0]) / 0.5, rel=1e-9)  # nothing is left outside
 
 
-def test_what_wraps_it_is_fitted_to_the_pair_too_and_has_a_law_where_it_has_one():
+def test_wrapped_mechanisms_observe_along_the_pair_and_keep_the_law():
     base = observed()
     pair = Dirac(unit=1).pair(records(), base)
-    wanted = gradient_direction(base.recipe, pair)
-    assert np.array_equal(GroupPrivacy(base, size=2).bind(pair).base.seen_directions, wanted[None])
-    assert np.array_equal(twice(base).bind(pair).base.seen_directions, wanted[None])
+    direction = gradient_direction(base.recipe, pair)
+    assert np.array_equal(GroupPrivacy(base, size=2).bind(pair).base.seen_directions, direction[None])
+    assert np.array_equal(twice(base).bind(pair).base.seen_directions, direction[None])
     assert audit(twice(base), pair, claim=GaussianDP(0.2), **QUICK).verdict is Verdict.VIOLATION
     for wrapped in (alone(base), twice(base)):
         assert wrapped.bind(base.worst_case()) is wrapped
@@ -127,12 +127,12 @@ def test_directions_at_right_angles_to_what_differs_are_refused(wrap):
     with pytest.raises(NeighboursError, match=r"3 observed direction.s. are at right angles .* Leave directions out"):
         audit(elsewhere, pair, **QUICK)
     slanted = np.sqrt([0.5, 0.5]) @ AXES[[2, 7]]
-    found = audit(wrap(observed(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
-    assert found.verdict is Verdict.VIOLATION
+    result = audit(wrap(observed(directions=slanted)), pair, claim=GaussianDP(0.2), **QUICK)
+    assert result.verdict is Verdict.VIOLATION
 
 
 @pytest.mark.parametrize("options", [{}, {"directions": AXES[:2]}])
-def test_examples_are_refused_and_the_advice_finds_the_leak(options):
+def test_examples_are_refused_and_the_advised_view_detects_the_leak(options):
     mechanism = observed(**options)
     pair = Mislabelled().pair(records(), observed(view="final"))
     with pytest.raises(NeighboursError, match="view='trajectory', which attack='gradient-product' reads"):
@@ -140,8 +140,8 @@ def test_examples_are_refused_and_the_advice_finds_the_leak(options):
     with pytest.raises(NeighboursError, match="view='trajectory'"):
         Mislabelled().stage(records(), mechanism)
     advised = replace(mechanism, view="trajectory", directions=None)
-    found = audit(advised, pair, attack="gradient-product", claim=GaussianDP(0.2), **QUICK)
-    assert found.verdict is Verdict.VIOLATION
+    result = audit(advised, pair, attack="gradient-product", claim=GaussianDP(0.2), **QUICK)
+    assert result.verdict is Verdict.VIOLATION
 
 
 def test_gradients_that_clipping_makes_equal_are_refused():

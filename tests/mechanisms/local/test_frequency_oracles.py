@@ -130,7 +130,7 @@ def test_values_collide_as_often_as_stated():
 
 
 @pytest.mark.parametrize("mechanism", [LocalHashing(1.0, 10**6), HadamardResponse(1.0, 900), SubsetSelection(1.0, 40)])
-def test_many_values_are_told_apart_too(mechanism):
+def test_many_values_are_distinguished_too(mechanism):
     value = mechanism.k - 1
     sent = mechanism.release(value, 20_000, np.random.default_rng(3))
     losses = mechanism.log_density(sent, value) - mechanism.log_density(sent, 0)

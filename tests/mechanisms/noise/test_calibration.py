@@ -54,7 +54,7 @@ def test_budget_of_concentrated_dp_keeps_the_wanted_epsilon(epsilon, delta):
 
 
 def test_queries_with_this_noise_keep_the_wanted_epsilon_together():
-    """By the whole law of the composition, which shows that this conversion gives away nearly half."""
+    """By the whole law of the composition, in which this conversion loses nearly half."""
     scale = laplace_scale(1.0, 1e-3, 20, composition="concentrated")
     together = Repeated(Laplace(1.0 / scale), 20, accounting="privacy-loss").guarantee().epsilon(1e-3)
     assert 0.5 < together <= 1.0

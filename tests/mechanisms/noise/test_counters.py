@@ -21,7 +21,7 @@ def test_shares_add_up_to_the_claim():
     assert counters.deviations[1] == 0.0
 
 
-def test_a_counter_that_never_moves_takes_the_noise_from_all_where_it_is_broken(without_power):
+def test_broken_counters_lose_all_noise_to_one_of_sensitivity_zero(without_power):
     broken = ZeroSensitivityCounters(0.5)
     outputs = broken.release([3.0, 4.0], 5, np.random.default_rng(0))
     assert (outputs.values == [3.0, 4.0]).all()
@@ -38,7 +38,7 @@ def test_noise_has_its_deviation():
     assert values.std(axis=0) == pytest.approx(counters.deviations, rel=0.02)
 
 
-def test_what_does_not_fit_is_refused():
+def test_wrong_sensitivities_counters_and_pairs_are_refused():
     with pytest.raises(ParameterError):
         GaussianCounters(1.0, sensitivities=(0.0,))
     with pytest.raises(ParameterError):

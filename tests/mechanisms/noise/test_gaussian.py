@@ -111,7 +111,7 @@ def test_gaussian_noise_is_not_pure():
     assert mechanism.guarantee().epsilon(0.0) == math.inf
 
 
-def test_two_ways_to_give_the_noise_are_the_same():
+def test_with_noise_multiplier_equals_the_constructor():
     assert Gaussian.with_noise_multiplier(2.0, sensitivity=3.0) == Gaussian(noise_multiplier=2.0, sensitivity=3.0)
 
 
@@ -131,13 +131,6 @@ def test_sensitivity_is_measured_in_the_l2_norm():
         ({"epsilon": 1.0}, "give epsilon and delta"),
         ({"epsilon": 1.0, "delta": 1e-5, "noise_multiplier": 1.0}, "not both"),
         ({"epsilon": 1.0, "delta": 0.0}, "private at no epsilon with delta 0"),
-        ({"epsilon": 1.0, "delta": 1.0}, r"delta must lie in \[0, 1\)"),
-        ({"epsilon": -1.0, "delta": 0.1}, "epsilon must be"),
-        ({"epsilon": math.nan, "delta": 0.1}, "epsilon must be"),
-        ({"noise_multiplier": 0.0}, "noise_multiplier must be"),
-        ({"noise_multiplier": math.inf}, "noise_multiplier must be"),
-        ({"epsilon": 1.0, "delta": 1e-5, "calibration": "clasic"}, "Did you mean 'classic'"),
-        ({"epsilon": 1.0, "delta": 1e-5, "sensitivity": -1.0}, "sensitivity must be"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -145,7 +138,7 @@ def test_bad_options_are_refused(options, message):
         Gaussian(**options)
 
 
-def test_the_claim_is_quoted_at_the_delta_that_the_noise_was_calibrated_to():
+def test_claim_is_quoted_at_the_delta_of_its_calibration():
     claim = Gaussian(1.0, 1e-5).guarantee()
     plain = GaussianDP(claim.mu, claim.relation)
     assert (claim.default_delta, plain.default_delta) == (1e-5, None)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.mechanisms.noise.frequencies import p_value_of
 
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import ParameterError
@@ -19,17 +20,6 @@ def law(epsilon: float, sensitivity: int, answer: int, outputs: np.ndarray) -> n
     return (1 - a) / (1 + a) * a ** np.abs(outputs - answer)
 
 
-def chi_square(values: np.ndarray, outputs: np.ndarray, expected: np.ndarray) -> float:
-    """p-value of the outputs' counts, the values beyond the listed ones lumped."""
-    counts = np.array([np.count_nonzero(values == y) for y in outputs])
-    rest = 1.0 - expected.sum()
-    if rest > 1e-9:
-        counts, expected = np.append(counts, len(values) - counts.sum()), np.append(expected, rest)
-    else:
-        assert counts.sum() == len(values)
-    return stats.chisquare(counts, expected / expected.sum() * len(values)).pvalue
-
-
 def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     return max(np.maximum(p - math.exp(epsilon) * q, 0).sum(), np.maximum(q - math.exp(epsilon) * p, 0).sum())
 
@@ -39,7 +29,7 @@ def test_noise_has_the_geometric_law(epsilon, sensitivity):
     values = Geometric(epsilon, sensitivity=sensitivity).release(5, 200_000, np.random.default_rng(1)).values
     assert values.dtype == np.int64
     outputs = np.arange(0, 11)
-    assert chi_square(values, outputs, law(epsilon, sensitivity, 5, outputs)) > FALSE_ALARM
+    assert p_value_of(values, outputs, law(epsilon, sensitivity, 5, outputs)) > FALSE_ALARM
 
 
 def test_variance_is_the_known_one():
@@ -60,19 +50,13 @@ def test_truncated_noise_has_its_log_probability_as_law(lower, upper, answer):
     probability = np.exp(mechanism.log_density(Outputs(outputs), answer))
     assert probability.sum() == pytest.approx(1.0, abs=1e-9)
     values = mechanism.release(answer, 100_000, np.random.default_rng(3)).values
-    common = probability > 1e-3
-    assert chi_square(values, outputs[common], probability[common]) > FALSE_ALARM
+    assert p_value_of(values, outputs, probability) > FALSE_ALARM
 
 
 def test_log_density_refuses_what_cannot_happen():
     outputs = Outputs(np.array([-1.0, 0.0, 0.5, 3.0, 4.0]))
-    assert np.isneginf(Geometric(1.0, lower=0, upper=3).log_density(outputs, 1)).tolist() == [
-        True,
-        False,
-        True,
-        False,
-        True,
-    ]
+    truncated = Geometric(1.0, lower=0, upper=3)
+    assert np.isneginf(truncated.log_density(outputs, 1)).tolist() == [True, False, True, False, True]
     assert np.isneginf(Geometric(1.0).log_density(outputs, 1)).tolist() == [False, False, True, False, False]
 
 
@@ -122,9 +106,6 @@ def test_frequent_event_has_the_known_probabilities():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be"),
-        ({"epsilon": 1.0, "sensitivity": 1.5}, "sensitivity must be a whole number"),
-        ({"epsilon": 1.0, "sensitivity": 0}, "sensitivity must be a whole number >= 1"),
         ({"epsilon": 1.0, "lower": 0.5}, "lower must be a whole number"),
         ({"epsilon": 1.0, "sensitivity": 3, "lower": 0, "upper": 2}, "upper - lower must be at least sensitivity = 3"),
     ],

@@ -1,4 +1,4 @@
-"""Laplace noise on a grid: exact sums, steps between answers, and nothing that one answer alone can give."""
+"""Laplace noise on a grid: exact sums, steps between answers, and equal sets of outputs."""
 
 import numpy as np
 import pytest

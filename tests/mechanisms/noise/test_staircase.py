@@ -53,12 +53,12 @@ def test_expected_size_is_that_of_the_noise():
 
 
 @pytest.mark.parametrize("shift", [1e-6, 0.3, 0.5, 1.0])
-def test_no_shift_up_to_the_sensitivity_moves_the_density_by_more_than_epsilon(shift):
+def test_no_shift_within_the_sensitivity_has_a_loss_above_epsilon(shift):
     mechanism = Staircase(1.3, gamma=0.3)
     y = Outputs(np.random.default_rng(2).uniform(-8, 8, size=20_000))
-    moved = np.abs(mechanism.log_density(y, 0.0) - mechanism.log_density(y, shift))
-    assert moved.max() <= 1.3 + 1e-12
-    assert shift < 1e-3 or moved.max() > 1.3 - 1e-12
+    loss = np.abs(mechanism.log_density(y, 0.0) - mechanism.log_density(y, shift))
+    assert loss.max() <= 1.3 + 1e-12
+    assert shift < 1e-3 or loss.max() > 1.3 - 1e-12
 
 
 def test_two_answers_that_share_the_move_would_lose_twice_epsilon():
@@ -77,15 +77,6 @@ def test_an_audit_does_not_flag_it_and_gets_close(without_power):
     assert 0.9 < result.bound.epsilon <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"epsilon": 0.0}, "epsilon must be"),
-        ({"epsilon": 701.0}, "epsilon must be at most 700"),
-        ({"epsilon": 1.0, "gamma": 1.0}, "gamma must lie strictly between"),
-        ({"epsilon": 1.0, "sensitivity": -1.0}, "sensitivity must be"),
-    ],
-)
-def test_bad_options_are_refused(options, message):
-    with pytest.raises(ParameterError, match=message):
-        Staircase(**options)
+def test_epsilon_above_700_is_refused():
+    with pytest.raises(ParameterError, match="epsilon must be at most 700"):
+        Staircase(701.0)

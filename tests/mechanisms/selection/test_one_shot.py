@@ -40,7 +40,7 @@ def test_what_is_no_set_in_increasing_order_has_probability_zero():
     assert np.isneginf(log_sets(LaplaceTopK(0.1, 4, 2, 1e-3), wrong, COUNTS)).all()
 
 
-def test_sets_of_many_candidates_are_told_apart():
+def test_sets_of_many_candidates_are_distinguished():
     """Too many for one number a set."""
     mechanism = LaplaceTopK(0.1, 60, 12, 1e-3)
     sets = mechanism.release(np.zeros(60), 40, np.random.default_rng(0)).values[:, :12].astype(int)

@@ -15,7 +15,7 @@ def test_every_record_is_published_once_in_n_runs():
     assert stats.chisquare(np.bincount(chosen.astype(int), minlength=5)).pvalue > 1e-6
 
 
-def test_target_is_seen_with_probability_one_over_n_and_never_without_it():
+def test_target_is_published_with_probability_one_over_n():
     mechanism = PublishRandomRecord(20)
     pair = mechanism.worst_case()
     target = Outputs(pair.d1[-1:])

@@ -56,7 +56,7 @@ def test_runs_are_candidates_and_their_losses_stay_within_the_claim(name, epsilo
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "top-k" in name or "peeling" in name])
-def test_utilities_that_a_distant_leader_would_round_away_are_told_apart_as_without_it(name):
+def test_a_distant_leader_does_not_round_away_other_gaps(name):
     """1e16 + 1 is 1e16 in floats: scores that are differences from the leader would lose who is second."""
     mechanism = KINDS[name](1.0)
     chosen = [

@@ -107,7 +107,6 @@ def test_a_table_has_as_many_rows_as_the_data_where_their_number_is_public():
         ({"view": "copies"}, "unknown view 'copies'"),
         ({"view": "table", "relation": "add_remove"}, "n_rows is missing"),
         ({"n_rows": 0}, "n_rows must be"),
-        ({"relation": "zero_out"}, "relation must be replace_one or add_remove"),
         ({"impossible": tuple((a, b) for a in (0, 1) for b in range(3))}, "impossible must leave at least two"),
         ({"impossible": ((0, 3),)}, "whole numbers from 0 to 2, in column 'race'"),
     ],

@@ -74,7 +74,7 @@ def test_number_of_records_is_the_best_unbiased_combination_of_the_sums():
     assert abs(total.var() / best - 1.0) < 5.0 * np.sqrt(2.0 / size)
 
 
-def test_number_of_records_is_told_where_it_is_public_and_estimated_where_not():
+def test_number_of_records_is_passed_on_or_estimated():
     data = records()
     rng = np.random.default_rng
     public = mechanism("table", "replace_one")
@@ -142,14 +142,14 @@ def test_an_audit_of_measurements_runs_what_measures(selection, attack, without_
     assert [one.verdict.value for one in found] == ["consistent", "violation"]
 
 
-def test_marginals_of_the_view_are_those_that_are_asked_for():
+def test_marginals_of_the_view_are_the_shown_ones():
     shown = mechanism("marginals", shown=(("b",),)).release(records(), 2, np.random.default_rng(0)).values
     assert shown.shape == (2, 3)
     assert mechanism("marginals").release(records(), 2, np.random.default_rng(0)).values.shape == (2, 10)
 
 
 @pytest.mark.parametrize(
-    ("marginals", "told"),
+    ("marginals", "message"),
     [
         ((), "is empty"),
         ((("a", "B"),), "attribute"),
@@ -158,14 +158,14 @@ def test_marginals_of_the_view_are_those_that_are_asked_for():
         ((("a", "b"), ("b", "a")), "twice"),
     ],
 )
-def test_lists_of_marginals_that_make_no_sense_are_refused(marginals, told):
-    with pytest.raises(ParameterError, match=told) as caught:
+def test_lists_of_marginals_that_make_no_sense_are_refused(marginals, message):
+    with pytest.raises(ParameterError, match=message) as caught:
         SelectMeasureGenerate(DOMAIN, FixedMarginals(marginals, standard_deviation=1.0), DirectGenerator())
     assert caught.value.argument == "marginals"
 
 
 @pytest.mark.parametrize(
-    ("dataset", "told"),
+    ("dataset", "message"),
     [
         (np.array([[0, 0]]), "shape"),
         (np.array([[0, 3, 0]]), "row 0"),
@@ -173,8 +173,8 @@ def test_lists_of_marginals_that_make_no_sense_are_refused(marginals, told):
         (np.array([[0.0, np.nan, 0.0]]), "missing"),
     ],
 )
-def test_tables_that_do_not_fit_the_domain_are_refused(dataset, told):
-    with pytest.raises(ParameterError, match=told):
+def test_tables_that_do_not_fit_the_domain_are_refused(dataset, message):
+    with pytest.raises(ParameterError, match=message):
         mechanism("table", n_rows=5).release(dataset, 2, np.random.default_rng(0))
 
 

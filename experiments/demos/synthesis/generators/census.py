@@ -20,7 +20,7 @@ from .....mechanisms.synthetic_data.generators import (
     GraphicalModel,
     LocalConsistency,
     RelaxedTable,
-    misfit,
+    marginal_loss,
 )
 from ....data.datasets import load
 
@@ -99,14 +99,14 @@ class CensusExplained:
 
     Args:
         seconds: CPU time of the fit, one thread.
-        misfit: half the squared error of the answers in units of the noise.
+        loss: half the squared error of the answers in units of the noise.
         errors: mean absolute error of a cell of each marginal of the fit, in records.
         table: errors of a synthetic table with as many records as the data.
         answers: errors of the noisy answers.
     """
 
     seconds: float
-    misfit: float
+    loss: float
     errors: tuple[float, ...]
     table: tuple[float, ...]
     answers: tuple[float, ...]
@@ -130,7 +130,7 @@ def _explained(table: CodedTable, measured: tuple[NoisyMarginal, ...], generator
     exact = [table.marginal(answer.attributes) for answer in measured]
     return CensusExplained(
         seconds,
-        float(misfit(fitted, measured)[0]),
+        float(marginal_loss(fitted, measured)[0]),
         tuple(float(np.abs(counts - truth).mean()) for counts, truth in zip(marginals, exact, strict=True)),
         tuple(float(np.abs(drawn.marginal(o.attributes) - t).mean()) for o, t in zip(measured, exact, strict=True)),
         tuple(float(np.abs(m.answers[0] - truth).mean()) for m, truth in zip(measured, exact, strict=True)),

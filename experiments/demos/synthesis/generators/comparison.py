@@ -28,7 +28,7 @@ from .....mechanisms.synthetic_data.generators import (
     GraphicalModel,
     LocalConsistency,
     RelaxedTable,
-    misfit,
+    marginal_loss,
 )
 from .....mechanisms.synthetic_data.generators.generator_network import Network
 from .....mechanisms.synthetic_data.generators.local_consistency import overlaps, project_onto_polytope
@@ -92,11 +92,11 @@ def frustrated_cube() -> list[NoisyMarginal]:
 
 
 @cache
-def least_misfit() -> tuple[Floats, Floats]:
-    """Return the smallest misfits on the noisy problems, `(N_PROBLEMS,)`, and on the unrealisable one, `(1,)`."""
+def least_loss() -> tuple[Floats, Floats]:
+    """Return the smallest losses on the noisy problems, `(N_PROBLEMS,)`, and on the unrealisable one, `(1,)`."""
     rng = np.random.default_rng(SEED)
     problems = (noisy_cube(), frustrated_cube())
-    noisy, frustrated = (misfit(EXACT.fit(CUBE, problem, rng), problem) for problem in problems)
+    noisy, frustrated = (marginal_loss(EXACT.fit(CUBE, problem, rng), problem) for problem in problems)
     return noisy, frustrated
 
 
@@ -107,9 +107,9 @@ class OnTheCube:
     Args:
         distance: largest error of a cell's share, over random distributions that are measured completely and without
             noise: about 0 if the search space includes the optimum (row 1).
-        spurious: smallest ratio of the misfit to that of the best distribution, over the unrealisable and the noisy
+        spurious: smallest ratio of the loss to that of the best distribution, over the unrealisable and the noisy
             problems: a value below 1 shows a fit that is not a distribution (row 2).
-        excess: largest ratio of the misfit to that of the best distribution on the noisy problems, minus 1: about 0 if
+        excess: largest ratio of the loss to that of the best distribution on the noisy problems, minus 1: about 0 if
             the problem is solved (row 4).
     """
 
@@ -124,8 +124,8 @@ class OnTheCube:
         whole = generator.fit(CUBE, [NoisyMarginal(CUBE.names, N_RECORDS * laws, 1e-3)], rng)
         distance = np.abs(whole.marginal(CUBE.names) / whole.total[:, None] - laws).max()
         noisy, frustrated = (
-            misfit(generator.fit(CUBE, problem, rng), problem) / least
-            for problem, least in zip((noisy_cube(), frustrated_cube()), least_misfit(), strict=True)
+            marginal_loss(generator.fit(CUBE, problem, rng), problem) / least
+            for problem, least in zip((noisy_cube(), frustrated_cube()), least_loss(), strict=True)
         )
         return cls(float(distance), float(min(noisy.min(), frustrated.min())), float(noisy.max() - 1.0))
 

@@ -36,14 +36,14 @@ def eight_cells(demo: Demo) -> tuple[dict[str, OnTheCube], dict[str, float]]:
     demo.say(
         """
         Distance: largest error of a share after a fit to a distribution that is measured without noise. Misfit:
-        smallest ratio to the misfit of the best distribution, over noisy and inconsistent answers; a value below 1
-        shows a fit that is not a distribution. Excess: largest relative excess over the best misfit. Above the chord:
+        smallest ratio to the loss of the best distribution, over noisy and inconsistent answers; a value below 1
+        shows a fit that is not a distribution. Excess: largest relative excess over the best loss. Above the chord:
         how often the loss at the midpoint of two points exceeds the mean of their losses; never, if the problem is
         convex.
         """
     )
     demo.table(
-        ["", "distance", "misfit", "excess", "above the chord"],
+        ["", "distance", "loss", "excess", "above the chord"],
         [
             [
                 name,
@@ -150,7 +150,7 @@ def main(out: Path | None = None) -> FiveGeneratorsFindings:
     demo.say(
         """
         If the measured marginals form a small junction tree, the graphical model is exact and has maximum entropy;
-        otherwise use a network or a relaxed table, and check its misfit. Locally consistent marginals are not
+        otherwise use a network or a relaxed table, and check its loss. Locally consistent marginals are not
         necessarily those of a dataset.
         """
     )

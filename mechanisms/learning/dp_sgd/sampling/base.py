@@ -50,15 +50,15 @@ class Sampling(Options):
     Attributes:
         relation: default relation of a trainer with this scheme.
         accountants: names of the accountants that cover the scheme, the default first.
-        rates: name -> default, None for none: the numbers that the guarantee depends on, in addition to noise and
-        steps. option_names: field -> name of the option in a configuration, for fields whose names differ.
+        rates: names of the numbers that the guarantee depends on, in addition to noise and steps.
+        option_names: field -> name of the option in a configuration, for fields whose names differ.
         ordered: whether the position of a record in the data determines its batch.
         same_batches: whether each step has the same batch in every run.
     """
 
     relation: ClassVar[Relation]
     accountants: ClassVar[tuple[str, ...]] = ("none",)
-    rates: ClassVar[Mapping[str, float | None]] = {}
+    rates: ClassVar[tuple[str, ...]] = ()
     option_names: ClassVar[Mapping[str, str]] = {}
     ordered: ClassVar[bool] = False
     same_batches: ClassVar[bool] = False

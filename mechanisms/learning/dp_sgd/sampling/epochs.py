@@ -7,7 +7,7 @@ ShuffledEpochs    a fresh random order each epoch, as the data loaders of most f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,7 +28,7 @@ class EpochSampling(BatchSampling):
     """Sampling scheme in which each record takes part once in an epoch; no amplification is claimed."""
 
     accountants: ClassVar[tuple[str, ...]] = ("gaussian",)
-    rates: ClassVar[Mapping[str, float | None]] = {"batches_per_epoch": None}
+    rates: ClassVar[tuple[str, ...]] = ("batches_per_epoch",)
     order: ClassVar[str]
     """The argument `order` of `deterministic_batches`."""
 
@@ -43,6 +43,12 @@ class EpochSampling(BatchSampling):
 
     def own_rates(self) -> dict[str, float]:
         return {"batches_per_epoch": -(-self.known_records() // self.batch_size)}
+
+    def draws(
+        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
+    ) -> Iterator[BatchDraw]:
+        members = Members.of(n_records, n_runs, inclusion)
+        return epochs(members, self.batch_size, rng if self.order == "shuffled" else None)
 
 
 def epochs(members: Members, size: int, rng: np.random.Generator | None) -> Iterator[BatchDraw]:
@@ -81,11 +87,6 @@ class CyclicBatches(EpochSampling):
     ordered: ClassVar[bool] = True
     same_batches: ClassVar[bool] = True
 
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
-        return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, None)
-
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
         """Return the log density of noisy sums, `(n_runs,)`, where every batch is known."""
         sums = np.add.reduceat(shifts, np.arange(0, len(shifts), self.batch_size), axis=0)
@@ -97,11 +98,6 @@ class ShuffledEpochs(EpochSampling):
     """Fresh random order of the records each epoch, cut into batches; the last batch of an epoch may be smaller."""
 
     order: ClassVar[str] = "shuffled"
-
-    def draws(
-        self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
-    ) -> Iterator[BatchDraw]:
-        return epochs(Members.of(n_records, n_runs, inclusion), self.batch_size, rng)
 
     def log_likelihood(self, values: Floats, shifts: Floats) -> Floats:
         """Return the log density: each epoch is a mixture over the batch that holds the differing record."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -14,7 +14,6 @@ from ....accounting.dp_sgd.fixed_size import fixed_size_gaussian
 from ....core.constraints import PositiveInt
 from ....core.errors import AccountingError, ParameterError, plural
 from ....core.relation import Relation
-from ....core.validation import whole
 from ...base import Floats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 
@@ -32,12 +31,11 @@ class BatchSampling(Sampling):
 
     _: KW_ONLY
     batch_size: PositiveInt
-    n_records: int | None = None
+    n_records: PositiveInt | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.n_records is not None:
-            whole(1, n_records=self.n_records)
             self._check_size(self.n_records)
 
     @property
@@ -135,7 +133,7 @@ class FixedSizeSampling(BatchSampling):
     """Uniformly random subset of `batch_size` records, without replacement, fresh in each step."""
 
     accountants: ClassVar[tuple[str, ...]] = ("renyi",)
-    rates: ClassVar[Mapping[str, float | None]] = {"sampling_probability": 1.0}
+    rates: ClassVar[tuple[str, ...]] = ("sampling_probability",)
 
     def draws(
         self, n_records: int, n_runs: int, inclusion: Mask | None, rng: np.random.Generator
@@ -180,10 +178,7 @@ def _subset_by_keys(counts: Rows, size: int, rng: np.random.Generator) -> Rows:
 
 
 def _subset_by_rejection(counts: Rows, size: int, rng: np.random.Generator) -> Rows:
-    """Return the first `size` distinct values of a sequence of uniform positions.
-
-    They are a uniform subset of range(counts[r]).
-    """
+    """Return the first `size` distinct values of uniform positions: a uniform subset of range(counts[r])."""
     spare = int(size * size / counts.min()) + 8
     drawn = rng.integers(0, counts[:, None], size=(len(counts), size + spare))
     while True:

@@ -13,11 +13,10 @@ import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
 from ....accounting.kinds.renyi import MomentsDP
-from ....core.constraints import Positive
+from ....core.constraints import Positive, PositiveProbability
 from ....core.errors import ParameterError, plural
 from ....core.guarantee import Guarantee
 from ....core.relation import Relation
-from ....core.validation import unit_interval
 from ...base import Floats
 from .base import BatchDraw, Mask, Rows, Sampling, gaussian_exponent
 from .full_batch import FullBatch
@@ -49,16 +48,12 @@ class PoissonSampling(Sampling):
 
     relation: ClassVar[Relation] = Relation.ADD_REMOVE
     accountants: ClassVar[tuple[str, ...]] = tuple(ACCOUNTANTS)
-    rates: ClassVar[Mapping[str, float | None]] = {"sampling_probability": 1.0}
+    rates: ClassVar[tuple[str, ...]] = ("sampling_probability",)
     option_names: ClassVar[Mapping[str, str]] = {"expected_batch_size": "batch_size"}
 
     _: KW_ONLY
-    sampling_probability: Positive
+    sampling_probability: PositiveProbability
     expected_batch_size: Positive
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        unit_interval(sampling_probability=self.sampling_probability)
 
     @property
     def divisor(self) -> float:
@@ -147,10 +142,7 @@ def successes(n: int, rate: float, rng: np.random.Generator) -> Rows:
 
 
 def _padded(positions: Rows, starts: Rows) -> BatchDraw:
-    """Return positions in the concatenated records of all runs as one row for each run.
-
-    The positions are increasing. Places beyond the sample of a run repeat record 0 and are not included.
-    """
+    """Return increasing positions in the records of all runs, one row for each run, padded by record 0."""
     counts = np.diff(np.searchsorted(positions, starts))
     included = np.arange(counts.max(initial=0)) < counts[:, None]
     rows = np.zeros(included.shape, dtype=np.intp)

@@ -45,8 +45,8 @@ def test_neighbours_are_those_of_loops_in_any_blocks(k, monkeypatch):
     monkeypatch.setattr(nearest_rows, "BLOCK", 70)
     rows, some = records(30, 0), records(11, 4)
     attack = SinglingOut(DOMAIN, ORDERED)
-    found = np.vstack([near for _, near in nearest_rows.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
-    assert [set(np.flatnonzero(one)) for one in found] == [slow_neighbours(r, rows, DOMAIN.names, k) for r in some]
+    observed = np.vstack([near for _, near in nearest_rows.neighbours(some, rows, attack.scales(DOMAIN.names), k)])
+    assert [set(np.flatnonzero(one)) for one in observed] == [slow_neighbours(r, rows, DOMAIN.names, k) for r in some]
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -54,18 +54,18 @@ def test_people_are_linked_as_loops_link_them(k):
     table, where = records(50, 0), scene()
     attack = Linkability(DOMAIN, ORDERED, first=["age", "place"], second=["job", "sex"], n_neighbours=k)
     first, second = attack.first, attack.second
-    wanted = []
+    expected = []
     for person in where.people:
         near = slow_neighbours(person, table, first, k)
         others = [near & slow_neighbours(other, table, second, k) for other in where.bystanders[:3]]
-        wanted.append(bool(near & slow_neighbours(person, table, second, k)) and not any(others))
+        expected.append(bool(near & slow_neighbours(person, table, second, k)) and not any(others))
     few = Scene(where.people, where.bystanders[:3], where.known)
-    assert attack.correct(table, few, np.random.default_rng(0)).tolist() == wanted
-    assert 0 < sum(wanted) < len(wanted)
+    assert attack.correct(table, few, np.random.default_rng(0)).tolist() == expected
+    assert 0 < sum(expected) < len(expected)
 
 
 @pytest.mark.parametrize("kind", ["univariate", "multivariate"])
-def test_descriptions_fit_one_row_and_whom_loops_say(kind):
+def test_descriptions_match_one_row_and_the_people_of_a_loop(kind):
     table, where, rng = records(12, 0), scene(), np.random.default_rng(0)
     table[3, 0] = 6
     attack = SinglingOut(DOMAIN, ORDERED, kind=kind, n_predicates=40, n_columns=2)
@@ -85,7 +85,7 @@ def pairs(made, i, people):
     return [(made.low[i], person, made.high[i]) for person in people]
 
 
-def test_rare_values_are_those_of_one_row_and_the_ends_of_what_has_an_order():
+def test_rare_values_and_extremes_are_those_of_one_row():
     table = np.array([[1, 0, 4, 0], [1, 0, 3, 0], [2, 0, 3, 0], [2, 0, 3, 0], [5, 0, 3, 0]])
     made = Predicates.rare(DOMAIN, table, [0, 3], 100, np.random.default_rng(0))
     ends = {
@@ -108,7 +108,7 @@ def test_random_descriptions_know_the_domain_only():
     assert abs(category.mean() - 0.5) < 0.05
 
 
-def test_a_person_is_singled_out_only_if_no_bystander_fits():
+def test_a_person_is_singled_out_only_if_no_bystander_matches():
     people = records(40, 1)
     attack = SinglingOut(DOMAIN, ORDERED, n_columns=4)
     alone = attack.correct(people, Scene(people, people[:0], people[:0]), np.random.default_rng(0))
@@ -117,7 +117,7 @@ def test_a_person_is_singled_out_only_if_no_bystander_fits():
     assert not beside_twins.any()
 
 
-def test_published_counts_are_of_descriptions_that_fit_one_record():
+def test_published_counts_are_of_descriptions_of_one_record():
     people = records(40, 1)
     attack = SinglingOut(DOMAIN, n_columns=4, n_predicates=30)
     where = Scene(people, people[:0], people[:0])
@@ -126,7 +126,7 @@ def test_published_counts_are_of_descriptions_that_fit_one_record():
     assert not attack.published_correct(people, twins, np.random.default_rng(0)).any()
 
 
-def test_linking_everybody_with_everybody_links_nobody():
+def test_linking_all_records_links_none():
     where = scene()
     attack = Linkability(DOMAIN, first=["age"], second=["place"])
     one_row, rng = records(1, 0), np.random.default_rng(0)
@@ -135,7 +135,7 @@ def test_linking_everybody_with_everybody_links_nobody():
     assert abs(np.mean([attack.baseline_correct(scene(40, 3), rng).mean() for _ in range(100)]) - 0.25) < 0.05
 
 
-def test_a_value_is_that_of_most_nearest_rows():
+def test_the_guess_is_the_most_frequent_value_of_the_nearest_rows():
     table = np.array([[0, 0, 0, 1], [0, 0, 0, 2], [0, 0, 0, 2], [6, 1, 1, 3]])
     attack = AttributeDisclosure(DOMAIN, ORDERED, secret="job")
     people = np.array([[0, 0, 0, 2], [1, 0, 0, 2], [6, 1, 1, 0], [0, 0, 0, 1]])
@@ -145,7 +145,7 @@ def test_a_value_is_that_of_most_nearest_rows():
     assert near.correct(table, where, np.random.default_rng(0)).tolist() == [True, True, False, True]
 
 
-def test_other_attacks_on_tables_and_baselines_are_used_as_they_are():
+def test_other_attacks_and_baselines_can_be_used():
     where = scene()
     table = np.vstack([where.people, where.known])
     attack = AttributeDisclosure(DOMAIN, secret="job", attack=CorrectAttribution(), baseline=Majority())
@@ -173,7 +173,7 @@ def test_other_attacks_on_tables_and_baselines_are_used_as_they_are():
         (lambda: AttributeDisclosure({"a": 2, "b": 1}, secret="b"), "secret"),
     ],
 )
-def test_wrong_options_are_named(make, named):
+def test_invalid_options_are_refused(make, named):
     with pytest.raises(ParameterError) as caught:
         make()
     assert caught.value.argument == named

@@ -51,7 +51,7 @@ def unique_by_hand(table, columns):
 
 
 class TestUniqueness:
-    def test_87_percent_is_the_place_of_average_size_and_what_counting_by_pigeonholes_says(self, equal):
+    def test_published_87_percent_are_reproduced(self, equal):
         # Sweeney (2000): 87.1 % of Americans live where ZIP code, birth date and sex may tell all apart
         assert unique_share(equal, TRIPLE) == pytest.approx(0.86, abs=0.01)
         sizes, possible = place_sizes(29_343), np.diff(BANDS) * 730
@@ -67,7 +67,7 @@ class TestUniqueness:
         assert pigeonhole_share(table, ["zip", "band"], limits) == pytest.approx(expected)
         assert 0.0 < expected < 1.0
 
-    def test_most_people_live_in_large_places_so_that_fewer_are_unique_than_may_be(self, skewed):
+    def test_fewer_people_are_unique_in_places_of_unequal_size(self, skewed):
         # Golle (2006) counts 61 % for 1990
         assert expected_unique_share(place_sizes(29_343), BIRTHS) == pytest.approx(0.689, abs=0.002)
         assert unique_share(skewed, TRIPLE) == pytest.approx(expected_unique_share(place_sizes(20), BIRTHS), abs=0.01)
@@ -94,7 +94,7 @@ class TestUniqueness:
 
 
 class TestRegisters:
-    def test_links_are_those_of_a_loop_and_right_where_the_register_is_complete(self):
+    def test_links_are_those_of_a_loop_and_correct_if_complete(self):
         register = people(n=4_000, seed=2)
         who = np.random.default_rng(0).permutation(4_000)[:300]
         visits = register.iloc[who][[*TRIPLE, "illness"]].reset_index(drop=True)
@@ -112,20 +112,20 @@ class TestRegisters:
         assert links.guessing_share > links.linked_share
         assert link(visits, register, ["zip"]).guessing_share < 0.001
 
-    def test_an_incomplete_register_makes_false_links_and_they_are_counted(self):
-        everybody = people(n=6_000, seed=4)
+    def test_false_links_of_an_incomplete_register_are_counted(self):
+        population_ = people(n=6_000, seed=4)
         rng = np.random.default_rng(1)
         listed = np.sort(rng.permutation(6_000)[:1_500])
         who = rng.permutation(6_000)[:400]
         place = np.full(6_000, -1)
         place[listed] = np.arange(1_500)
-        links = link(everybody.iloc[who], everybody.iloc[listed], TRIPLE)
+        links = link(population_.iloc[who], population_.iloc[listed], TRIPLE)
         right, named = links.correct(place[who]), links.match >= 0
         assert 0 < right.sum() < named.sum()
         assert not right[place[who] < 0].any()
 
     @pytest.mark.parametrize(
-        ("make", "argument", "said"),
+        ("make", "argument", "message"),
         [
             (lambda t: unique_share(t, ["zip", "height"]), "columns", "lacks 'height'"),
             (lambda t: unique_share(t, []), "columns", "at least one column"),
@@ -137,8 +137,8 @@ class TestRegisters:
             (lambda t: expected_unique_share([3], [0.2]), "probabilities", "sum to 1"),
         ],
     )
-    def test_bad_input_is_named(self, make, argument, said):
-        with pytest.raises(ParameterError, match=said) as caught:
+    def test_invalid_input_is_refused(self, make, argument, message):
+        with pytest.raises(ParameterError, match=message) as caught:
             make(people(n=20))
         assert caught.value.argument == argument
 
@@ -167,7 +167,7 @@ class TestRatings:
         match, ordered = attack.match(published, known), np.sort(scores)
         assert match.gap == pytest.approx((ordered[-1] - ordered[-2]) / scores.std())
 
-    def test_a_few_dated_ratings_name_nearly_everybody_with_wrong_items_among_them_too(self):
+    def test_a_few_dated_ratings_identify_nearly_all_people(self):
         rng = np.random.default_rng(0)
         who = rng.permutation(600)[:60]
         one, two, eight, noisy, undated = (
@@ -185,7 +185,7 @@ class TestRatings:
         assert noisy.correct.sum() >= 55
         assert eight.wrong.sum() == 0
 
-    def test_a_gap_that_is_fixed_on_others_keeps_false_matches_rare_and_the_published_one_does_not(self):
+    def test_a_gap_chosen_on_others_keeps_false_matches_rare(self):
         rng = np.random.default_rng(5)
         order = rng.permutation(600)
         first, second = (
@@ -198,13 +198,13 @@ class TestRatings:
         assert strict.correct.mean() > 0.9
         assert first.at(first.gap_for(0.0)).false.sum() == 0
 
-    def test_nobody_is_matched_where_nothing_stands_out(self):
+    def test_equal_records_are_not_matched(self):
         alike = pd.DataFrame({"person": [1, 2, 3], "item": 7, "stars": 4, "day": 10})
         match = ScoreboardRH(gap=0.0).match(Ratings.of(alike), alike.loc[:0, ["item", "stars", "day"]])
         assert match.person is None
         assert match.gap == 0.0
 
-    def test_taking_a_person_out_leaves_the_ratings_of_all_others(self):
+    def test_without_a_person_the_other_ratings_stay(self):
         without, rest = Ratings.of(FILMS).without(5), Ratings.of(FILMS[FILMS["person"] != 5])
         assert without.support.sum() == rest.support.sum() == (FILMS["person"] != 5).sum()
         known = BackgroundKnowledge(3).of(FILMS, 9, np.random.default_rng(1))
@@ -229,7 +229,7 @@ class TestRatings:
             ),
         ],
     )
-    def test_bad_input_is_named(self, make, argument):
+    def test_invalid_input_is_refused(self, make, argument):
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.argument == argument
@@ -247,7 +247,7 @@ DECADES = {"age": [30, 40, 50, 60, 70], "male": [0, 1, 2]}
 
 
 class TestGroups:
-    def test_knowing_that_rebecca_is_55_leaves_one_of_two_illnesses(self):
+    def test_a_group_with_two_illnesses_leaves_two(self):
         table = global_recoding(HOSPITAL, DECADES, "illness")
         rebecca = HOSPITAL[HOSPITAL["name"] == "Rebecca"]
         after = beliefs_from_groups([table], rebecca, prior_beliefs(HOSPITAL, "illness", rebecca))
@@ -255,7 +255,7 @@ class TestGroups:
         assert {after.values[i] for i in np.flatnonzero(after.possible[0])} == {"asthma", "ulcer"}
         assert not after.certain[0]
 
-    def test_a_group_with_one_illness_tells_it_of_everybody_in_it(self):
+    def test_a_group_with_one_illness_reveals_it(self):
         table = global_recoding(HOSPITAL, DECADES, "illness")
         assert (table.k, table.diversity, table.constant_groups.sum(), table.constant_share) == (2, 1, 1, 0.25)
         men = HOSPITAL[HOSPITAL["name"].isin(["Ted", "Tim"])]
@@ -271,7 +271,7 @@ class TestGroups:
         assert after.certain[0]
         assert after.guess[0] == "ulcer"
 
-    def test_beliefs_are_bayes_rule_by_hand_and_the_prior_where_a_table_says_nothing(self):
+    def test_beliefs_follow_bayes_rule(self):
         table = global_recoding(HOSPITAL, DECADES, "illness")
         someone = pd.DataFrame({"age": [52, 99], "male": [0, 0]})
         prior = prior_beliefs(HOSPITAL, "illness", someone)
@@ -280,7 +280,7 @@ class TestGroups:
         np.testing.assert_array_equal(after.weights[1], prior.weights[1])
         assert after.possible[1].all()
 
-    def test_people_alike_are_asked_where_there_are_some(self):
+    def test_prior_beliefs_come_from_matching_people(self):
         men = pd.DataFrame({"age": [1], "male": [1]})
         women = pd.DataFrame({"age": [1], "male": [0]})
         of = {name: prior_beliefs(HOSPITAL, "illness", one, ["male"]) for name, one in (("m", men), ("w", women))}
@@ -291,7 +291,7 @@ class TestGroups:
         assert of["w"].weights.sum() == pytest.approx(1.0)
 
     @pytest.mark.parametrize("epsilon", [0.5, 2.0])
-    def test_whoever_knows_everybody_else_reads_the_exact_likelihood_and_no_more_than_epsilon(self, epsilon):
+    def test_known_others_give_the_exact_likelihood_within_epsilon(self, epsilon):
         cells = GeneralizedCells(DECADES, "illness", tuple(sorted(set(HOSPITAL["illness"]))))
         mechanism, one = cells.mechanism(epsilon), HOSPITAL.iloc[[1]]
         outputs = mechanism.release(cells.records(HOSPITAL), 1, np.random.default_rng(0))
@@ -301,15 +301,15 @@ class TestGroups:
         ]
         law = np.array([mechanism.log_density(outputs, cells.records(each))[0] for each in candidates])
         without = cells.table(mechanism.answers(cells.records(HOSPITAL.drop(index=1))))
-        found = beliefs_from_counts(
+        posterior = beliefs_from_counts(
             [(cells.table(outputs.values[0]), mechanism.rate)],
             cells.cell(one),
             prior,
             others=[without[cells.cell(one)]],
         )
         expected = prior.weights[0] * np.exp(law - law.max())
-        np.testing.assert_allclose(found.weights[0], expected / expected.sum(), rtol=1e-9)
-        odds = found.weights[0] / prior.weights[0]
+        np.testing.assert_allclose(posterior.weights[0], expected / expected.sum(), rtol=1e-9)
+        odds = posterior.weights[0] / prior.weights[0]
         assert odds.max() / odds.min() <= math.exp(2 * epsilon) * (1 + 1e-9)  # another value: two counts move
 
     @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ class TestGroups:
             ),
         ],
     )
-    def test_bad_input_is_named(self, make, argument):
+    def test_invalid_input_is_refused(self, make, argument):
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.argument == argument
@@ -359,7 +359,7 @@ def attacked():
     return target, tables, prior_beliefs(rest, "illness", target, ["band", "sex"])
 
 
-def test_two_anonymous_tables_say_more_than_one_and_than_tables_without_the_person(attacked):
+def test_two_anonymous_tables_leak_more_than_one(attacked):
     target, tables, prior = attacked
     truth = target["illness"].to_numpy()
     published = [mondrian(table, ["zip", "age", "male"], "illness", k=4, diversity=2) for table in tables]

@@ -23,16 +23,16 @@ def test_two_normal_densities_one_apart_have_auc_0_7602(estimator):
     # Quantiles instead of draws: no noise from the records.
     quantiles = stats.norm.ppf((np.arange(400) + 0.5) / 400)[:, None]
     records = np.concatenate([quantiles + 1.0, quantiles])
-    found = DensityRatio(estimator=estimator).signals(table, records, Known.of(public, records))[0]
+    observed = DensityRatio(estimator=estimator).signals(table, records, Known.of(public, records))[0]
     # The log of the distance to the third nearest row is that of a gamma variable, of variance trigamma(3).
     noise = 2 * special.polygamma(1, NEIGHBOUR) if estimator == "nearest" else 0.0
     best = stats.norm.cdf(1 / np.sqrt(2 * (1 + noise)))
     assert noise or best == pytest.approx(0.7602, abs=1e-4)
-    assert auc(found[:400], found[400:]) == pytest.approx(best, abs=GAUSSIAN[estimator])
+    assert auc(observed[:400], observed[400:]) == pytest.approx(best, abs=GAUSSIAN[estimator])
 
 
 def test_the_density_alone_is_confounded_by_ordinary_records():
-    """Both kinds of records were in; those where everybody is look like members, unless the known records count."""
+    """Both kinds of records were in; ordinary ones look like members, unless the known records count."""
     rng = np.random.default_rng(1)
     table, public = drawn(2_000, 0.0, rng)[None], drawn(2_000, 0.0, rng)
     records = np.linspace(-2.5, 2.5, 101)[:, None]
@@ -81,13 +81,13 @@ def test_the_gaussian_estimate_is_a_normal_log_density():
     np.testing.assert_allclose(ESTIMATORS["gaussian"](tables, records, Known.of(public, records)), exact, rtol=1e-9)
 
 
-def test_cells_of_many_columns_are_told_apart():
+def test_cells_of_many_columns_are_distinguished():
     """2^100 cells: more than one number has room for."""
     rng = np.random.default_rng(4)
     table = rng.integers(0, 2, (1, 5_000, 100))
     records = np.concatenate([table[0, :20], 1 - table[0, :20]])
-    found = ESTIMATORS["histogram"](table, records, Known.of(records, records))
-    np.testing.assert_allclose(found[0], np.log(np.repeat([1.5, 0.5], 20) / 5_000))
+    observed = ESTIMATORS["histogram"](table, records, Known.of(records, records))
+    np.testing.assert_allclose(observed[0], np.log(np.repeat([1.5, 0.5], 20) / 5_000))
 
 
 @pytest.mark.parametrize("kind", ["codes", "real"])
@@ -110,17 +110,17 @@ def test_the_classifier_is_a_ridge_logistic_regression(kind):
     rows, made = terms(np.concatenate([table, public])), np.repeat([1, 0], [30, 60])
     weights = np.where(made == 1, 2.0, 1.0)  # both kinds count alike
     model = LogisticRegression(C=1.0, tol=1e-10, max_iter=1_000).fit(rows, made, sample_weight=weights)
-    found = DensityRatio(estimator="classifier").signals(table[None], records, known)[0]
-    np.testing.assert_allclose(found, model.decision_function(terms(records)), atol=1e-4)
+    observed = DensityRatio(estimator="classifier").signals(table[None], records, known)[0]
+    np.testing.assert_allclose(observed, model.decision_function(terms(records)), atol=1e-4)
 
 
-def test_a_threshold_at_the_median_assumes_that_half_of_the_records_were_in():
+def test_a_threshold_at_the_median_assumes_half_members():
     """With one member in ten, two of five non-members are called members, however well the score separates them."""
     rng = np.random.default_rng(6)
     table, public = drawn(2_000, -4.0, rng)[None], drawn(2_000, 4.0, rng)
     records = np.concatenate([drawn(900, 4.0, rng), drawn(100, -4.0, rng)])
-    found = DensityRatio(estimator="gaussian").signals(table, records, Known.of(public, records))[0]
-    assert auc(found[:900], found[900:]) > 0.999
-    called = found >= np.median(found)
+    observed = DensityRatio(estimator="gaussian").signals(table, records, Known.of(public, records))[0]
+    assert auc(observed[:900], observed[900:]) > 0.999
+    called = observed >= np.median(observed)
     assert called[900:].mean() == 1.0
     assert called[:900].mean() == pytest.approx(4 / 9, abs=0.01)

@@ -50,11 +50,6 @@ def test_a_real_column_is_cut_into_ten_bins():
     np.testing.assert_allclose(shares.reshape(40, 5, 10).sum(axis=2), 1.0)
 
 
-def test_unknown_statistics_are_named():
-    with pytest.raises(ParameterError, match="unknown statistics 'mean'"):
-        Groundhog(statistics="mean")
-
-
 def shadows(seed, n_models=12, n_records=6, leak=0.0):
     """Models in pairs, with four summaries, of which the first follows record 0, and one that does not vary."""
     rng = np.random.default_rng(seed)
@@ -78,7 +73,7 @@ def test_it_is_the_ridge_regression_of_each_record_on_the_references():
             assert scores[place, record] == pytest.approx(mine @ weights, abs=1e-12)
 
 
-def test_coins_of_a_target_and_of_its_complement_do_not_enter_its_scores():
+def test_scores_do_not_depend_on_the_bits_of_the_target_pair():
     made = shadows(1)
     before = GroundhogMembership().score(made)
     for model in range(0, len(made), 2):
@@ -90,13 +85,13 @@ def test_coins_of_a_target_and_of_its_complement_do_not_enter_its_scores():
         assert not np.allclose(after, before)
 
 
-def test_it_finds_the_record_that_a_summary_follows_and_no_other():
-    found = evaluate(shadows(2, n_models=80, leak=8.0), [GroundhogMembership()]).attacks[0].records
-    assert found.auc[0] > 0.95
-    assert found.exposed().tolist() == [0]
+def test_only_the_leaking_record_is_exposed():
+    result = evaluate(shadows(2, n_models=80, leak=8.0), [GroundhogMembership()]).attacks[0].records
+    assert result.auc[0] > 0.95
+    assert result.exposed().tolist() == [0]
 
 
-def test_tables_are_summarised_the_same_however_many_are_made_at_once(tmp_path):
+def test_summaries_do_not_depend_on_the_number_of_tables(tmp_path):
     records = np.random.default_rng(0).integers(0, 3, (30, 2))
     loose = NoisyHistogramTable(8.0, {"a": 3, "b": 3}, relation="add_remove", view="table", n_rows=40)
     tables = ShadowTables(loose, statistics="all")
@@ -110,12 +105,8 @@ def test_tables_are_summarised_the_same_however_many_are_made_at_once(tmp_path):
     assert whole.take([1, 4]).summaries.tolist() == whole.summaries[[1, 4]].tolist()
 
 
-def test_without_summaries_it_says_where_they_come_from():
+def test_missing_summaries_are_refused_with_advice():
     with pytest.raises(AttackError, match="statistics='all'"):
         GroundhogMembership().score(Shadows(np.ones((4, 2), bool), np.zeros(2)))
-    with pytest.raises(ParameterError, match="ridge"):
-        GroundhogMembership(ridge=0.0)
-    with pytest.raises(ParameterError, match="statistics"):
-        ShadowTables(NoisyHistogramTable(1.0, {"a": 2}), statistics="mean")
     with pytest.raises(ParameterError, match="summaries must have shape"):
         Shadows(np.ones((4, 2), bool), np.zeros(2), summaries=np.zeros((3, 5)))

@@ -31,7 +31,7 @@ def test_a_generator_that_copies_every_row_has_auc_one(score):
     assert in_.min() > out.max()
 
 
-def test_a_copy_with_probability_c_has_true_positive_rate_c_without_false_positives():
+def test_a_copy_with_probability_c_has_tpr_c_at_fpr_0():
     n = 4_000
     out, in_ = scores(ClosestRecord(), OneCopy(n_rows=3), n=n)
     assert out.max() < 0.0
@@ -57,13 +57,13 @@ def test_distances_are_those_of_a_loop(nominal, neighbour):
     rng = np.random.default_rng(0)
     tables, records, public = (rng.normal(size=shape).round(1) for shape in ((3, 10, 4), (6, 4), (20, 4)))
     known = Known.of(public, records, nominal)
-    found = ClosestRecord(neighbour=neighbour, nominal=nominal).signals(tables, records, known)
+    observed = ClosestRecord(neighbour=neighbour, nominal=nominal).signals(tables, records, known)
     codes = [nominal is not None and j in nominal for j in range(4)]
     naive = [
         [-sorted(naive_distances(table, record, codes, public.std(axis=0)))[neighbour - 1] for record in records]
         for table in tables
     ]
-    np.testing.assert_allclose(found, naive, rtol=1e-12)
+    np.testing.assert_allclose(observed, naive, rtol=1e-12)
     within = Neighbourhood(radius=1.5, nominal=nominal).signals(tables, records, known)
     near = [
         [np.mean(np.array(naive_distances(table, record, codes, public.std(axis=0))) <= 1.5) for record in records]
@@ -81,7 +81,7 @@ def test_scores_of_many_records_are_made_in_pieces(monkeypatch):
     assert np.array_equal(attack.in_pieces(tables, records, known), whole)
 
 
-def test_the_three_scores_rank_tables_alike_and_calibration_is_fair_to_outliers():
+def test_scores_rank_tables_alike_and_calibration_adjusts_for_outliers():
     rng = np.random.default_rng(2)
     public, records = rng.normal(size=(200, 3)), np.array([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]])
     known = Known.of(public, records)
@@ -92,7 +92,7 @@ def test_the_three_scores_rank_tables_alike_and_calibration_is_fair_to_outliers(
     )
     for other in (exponential, calibrated):
         assert np.array_equal(np.argsort(plain[:, 0]), np.argsort(other[:, 0]))
-    gap = [np.abs(np.diff(found.mean(axis=0)))[0] for found in (plain, calibrated)]
+    gap = [np.abs(np.diff(observed.mean(axis=0)))[0] for observed in (plain, calibrated)]
     assert gap[1] < 0.1 * gap[0]
 
 
@@ -102,10 +102,12 @@ def test_the_radius_is_the_median_of_the_smallest_distances():
     known = Known.of(public, public)
     closest = -ClosestRecord().signals(tables, public, known)
     for table, radius in zip(tables, np.median(closest, axis=1), strict=True):
-        found = Neighbourhood().signals(table[None], public, known)
-        np.testing.assert_allclose(found, Neighbourhood(radius=radius * (1 + 1e-9)).signals(table[None], public, known))
+        observed = Neighbourhood().signals(table[None], public, known)
+        np.testing.assert_allclose(
+            observed, Neighbourhood(radius=radius * (1 + 1e-9)).signals(table[None], public, known)
+        )
 
 
-def test_a_column_that_is_not_there_is_named():
+def test_an_unknown_column_is_refused():
     with pytest.raises(AttackError, match="nominal must name columns from 0 to 4"):
         scores(ClosestRecord(nominal=(7,)), OneCopy())

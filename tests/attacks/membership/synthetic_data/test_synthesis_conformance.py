@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
-from tests.attacks.attack_laws import auc
+from tests.attacks.attack_laws import auc, check_scorer
 from tests.attacks.table_laws import PAIR, PAIRS, TABLE, Bootstrap, Ignoring, OneCopy, Synthesiser, sides, target
 
 from dpassay.attacks.base import Target
@@ -38,7 +37,7 @@ def fitted(name: str, pair: Neighbours = PAIR):
 
 @every_attack
 @every_pair
-def test_a_bootstrap_is_seen_and_a_higher_score_means_side_1(name, pair):
+def test_a_bootstrap_is_detected_with_higher_scores_on_side_1(name, pair):
     """63 % of the tables hold the record at least once, 30 records and 20 rows: 1 - (29/30)^20 = 0.49."""
     scorer = fitted(name, pair)
     out, in_ = (scorer.score(tables) for tables in sides(Bootstrap(), pair, 400, seed=2))
@@ -57,27 +56,21 @@ def test_a_generator_that_ignores_the_data_has_auc_one_half(name):
 @every_attack
 def test_scores_do_not_depend_on_the_order_of_rows_nor_on_other_runs(name):
     scorer, tables = fitted(name), sides(Bootstrap(), n=9, seed=3)[1].values
-    whole = scorer.score(Outputs(tables))
-    assert whole.shape == (9,)
-    assert whole.dtype == np.float64
-    assert not np.isnan(whole).any()
+    check_scorer(scorer, tables, rtol=1e-9)
     shuffled = tables[:, np.random.default_rng(0).permutation(tables.shape[1])]
-    np.testing.assert_allclose(scorer.score(Outputs(shuffled)), whole, rtol=1e-9)
-    again = pickle.loads(pickle.dumps(scorer))
-    parts = [again.score(Outputs(part)) for part in (tables[:2], tables[2:], tables[:0])]
-    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-9)
+    np.testing.assert_allclose(scorer.score(Outputs(shuffled)), scorer.score(Outputs(tables)), rtol=1e-9)
 
 
 @every_attack
 @pytest.mark.parametrize("shape", [(40, 20), (40, 20, 4)], ids=["rows", "columns"])
-def test_outputs_that_are_no_tables_of_these_columns_are_refused(name, shape):
+def test_outputs_that_are_not_such_tables_are_refused(name, shape):
     bad = Outputs(np.zeros(shape))
     with pytest.raises(AttackError, match=r"outputs of shape \(size, n_rows, 5\).*but got shape"):
         catalogue.build(name).fit(target(), bad, bad, np.random.default_rng(0))
 
 
 @every_attack
-def test_datasets_that_are_no_tables_are_refused(name):
+def test_datasets_that_are_not_tables_are_refused(name):
     laplace = Laplace(epsilon=1.0)
     with pytest.raises(AttackError, match=r"datasets of shape \(n_records, d\)"):
         choose(name, Target(laplace, laplace.worst_case()))
@@ -95,7 +88,7 @@ def test_the_table_must_be_what_is_released(name):
         choose(name, target(synthesiser=Answers()))
 
 
-def test_auto_takes_the_generated_queries_where_a_mechanism_says_that_it_releases_tables():
+def test_auto_takes_generated_queries_for_declared_tables():
     class Tables(Bootstrap):
         domain = None
         view = "table"
@@ -118,13 +111,13 @@ class IndependentColumns(Synthesiser):
 
 def test_a_leaking_generator_passes_the_share_of_rows_closer_to_the_data(without_power):
     generator = IndependentColumns(n_rows=60)
-    strangers = np.random.default_rng(1).integers(0, 4, PEOPLE.shape)
+    non_members = np.random.default_rng(1).integers(0, 4, PEOPLE.shape)
     tables = generator.release(PEOPLE, 200, np.random.default_rng(2)).values
-    assert share_closer(tables, PEOPLE, strangers).mean() == pytest.approx(0.5, abs=0.06)
-    assert share_closer(PEOPLE[None], PEOPLE, strangers).mean() > 0.7
+    assert share_closer(tables, PEOPLE, non_members).mean() == pytest.approx(0.5, abs=0.06)
+    assert share_closer(PEOPLE[None], PEOPLE, non_members).mean() > 0.7
     attack = GeneratedQueries(n_queries=7, model="logistic")
-    found = audit(generator.released, PAIR, claim=PureDP(1.0), delta=0.0, attack=attack, trials=1_000, seed=0)
-    assert found.verdict is Verdict.VIOLATION
+    observed = audit(generator.released, PAIR, claim=PureDP(1.0), delta=0.0, attack=attack, trials=1_000, seed=0)
+    assert observed.verdict is Verdict.VIOLATION
 
 
 def test_the_share_of_rows_closer_to_the_data_is_that_of_a_loop():
@@ -144,8 +137,8 @@ def test_the_share_of_rows_closer_to_the_data_is_that_of_a_loop():
 def test_no_false_positive_is_no_infinite_epsilon(without_power):
     """A copy with probability 0.3 is (0, 0.3)-DP, while log(TPR / FPR) has no false positive to divide by."""
     released, options = OneCopy(n_rows=3).released, {"attack": ClosestRecord(), "trials": 2_000, "seed": 0}
-    found = audit(released, PAIR, claim=ApproximateDP(0.0, 0.3), delta=0.3, confidence=1 - 1e-6, **options)
-    assert found.verdict is not Verdict.VIOLATION
-    assert found.bound.epsilon == 0.0
+    observed = audit(released, PAIR, claim=ApproximateDP(0.0, 0.3), delta=0.3, confidence=1 - 1e-6, **options)
+    assert observed.verdict is not Verdict.VIOLATION
+    assert observed.bound.epsilon == 0.0
     at_zero = audit(released, PAIR, claim=PureDP(9.0), delta=0.0, **options)
     assert 0.0 < at_zero.bound.epsilon < math.log(2_000)

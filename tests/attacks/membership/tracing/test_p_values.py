@@ -37,12 +37,12 @@ def test_exact_p_values_are_those_of_all_rows(statistic):
     p = rng.uniform(0.1, 0.9, 12)
     linear = statistic.linear(p + 0.2 * rng.standard_normal(12), p)
     scores = linear.scores(rng.integers(0, 2, (200, 12)))
-    wanted = brute_force(linear, p, scores)
-    found = p_values.exact(scores, linear, p)
-    assert np.all(found >= wanted - 1e-12)
+    expected = brute_force(linear, p, scores)
+    observed = p_values.exact(scores, linear, p)
+    assert np.all(observed >= expected - 1e-12)
     # the shift of at most a few cells may take in a neighbouring row or two of the 4,096
-    assert np.quantile(found - wanted, 0.9) < 2e-3
-    assert np.all(p_values.chernoff(scores, linear, p) >= wanted - 1e-12)
+    assert np.quantile(observed - expected, 0.9) < 2e-3
+    assert np.all(p_values.chernoff(scores, linear, p) >= expected - 1e-12)
 
 
 def test_exact_p_values_are_close_to_the_binomial_tail_far_out():
@@ -51,24 +51,24 @@ def test_exact_p_values_are_close_to_the_binomial_tail_far_out():
     linear = InnerProduct().linear(p + 0.1, p)
     counts = np.array([600, 660, 700, 740, 760])
     rows = (np.arange(d) < counts[:, None]).astype(int)
-    found = p_values.exact(linear.scores(rows), linear, p)
-    wanted = stats.binom.sf(counts - 1, d, 0.3)
-    assert np.all(found >= wanted)
-    assert np.all(found <= wanted * 1.1 + 2e-13)
+    observed = p_values.exact(linear.scores(rows), linear, p)
+    expected = stats.binom.sf(counts - 1, d, 0.3)
+    assert np.all(observed >= expected)
+    assert np.all(observed <= expected * 1.1 + 2e-13)
     bound = p_values.chernoff(linear.scores(rows), linear, p)
-    assert np.all(bound >= wanted)
-    assert np.all(bound <= 25 * wanted)
+    assert np.all(bound >= expected)
+    assert np.all(bound <= 25 * expected)
 
 
-def test_the_normal_limit_is_too_sure_where_few_columns_have_most_of_the_weight():
+def test_the_normal_limit_fails_for_few_heavy_columns():
     """Rare ones: the tail is that of a count, far heavier than the normal one."""
     p = np.full(40, 0.02)
     linear = InnerProduct().linear(np.full(40, 0.1), p)
     scores = linear.scores(np.tri(41, 40, -1, dtype=int)[[4, 6]])
     exact, normal = p_values.exact(scores, linear, p), p_values.normal(scores, linear, p)
-    wanted = stats.binom.sf([3, 5], 40, 0.02)
-    np.testing.assert_allclose(exact, wanted, rtol=1e-6)
-    assert np.all(normal < 0.1 * wanted)
+    expected = stats.binom.sf([3, 5], 40, 0.02)
+    np.testing.assert_allclose(exact, expected, rtol=1e-6)
+    assert np.all(normal < 0.1 * expected)
 
 
 def test_empirical_p_values_count_the_reference_once():
@@ -78,22 +78,21 @@ def test_empirical_p_values_count_the_reference_once():
 
 
 def covered(p_values):
-    """Whether p-values of strangers, one a study, are at or below LEVEL no more often than they may be."""
+    """Whether p-values of non-members, one per study, are at or below LEVEL no more often than they may be."""
     n = len(p_values)
     return int((p_values <= LEVEL).sum()) <= stats.binom.isf(FALSE_ALARM, n, LEVEL)
 
 
-def strangers(how, seed=0, studies=400, n=40, d=300, population=None, m=60):
-    """p-values of one stranger in each of many studies, as `how(released, stranger, frequencies, reference, study)`
-    finds them."""
+def non_member_p_values(how, seed=0, studies=400, n=40, d=300, population=None, m=60):
+    """p-values of one non-member in each study, by `how(released, non_member, frequencies, reference, study)`."""
     population = Uniform(seed=1) if population is None else population
     p, rng = population.frequencies(d), np.random.default_rng(seed)
-    found = []
+    observed = []
     for _ in range(studies):
         people = population.people(n + m + 1, d, rng)
-        study, reference, stranger = people[:n], people[n : n + m], people[n + m :]
-        found.append(how(study.mean(axis=0), stranger, p, reference, study)[0])
-    return np.array(found)
+        study, reference, non_member = people[:n], people[n : n + m], people[n + m :]
+        observed.append(how(study.mean(axis=0), non_member, p, reference, study)[0])
+    return np.array(observed)
 
 
 def by_frequencies(null, statistic=None):
@@ -110,27 +109,27 @@ def by_reference(q, y, _p, reference, _study):
 @pytest.mark.parametrize(
     ("null", "statistic"), [("normal", InnerProduct()), ("chernoff", Homer()), ("exact", TracingLikelihoodRatio())]
 )
-def test_p_values_of_strangers_are_at_or_below_a_level_no_more_often_than_it(null, statistic):
-    assert covered(strangers(by_frequencies(null, statistic), studies=120 if null == "exact" else 300, d=40))
+def test_p_values_of_non_members_keep_their_level(null, statistic):
+    assert covered(non_member_p_values(by_frequencies(null, statistic), studies=120 if null == "exact" else 300, d=40))
 
 
 def test_p_values_from_people_of_reference_keep_their_level():
-    assert covered(strangers(by_reference))
+    assert covered(non_member_p_values(by_reference))
 
 
-def test_the_reference_used_twice_breaks_the_level():
-    """The same people for the frequencies and for the null: they are unlike their own mean less than strangers are."""
+def test_a_reference_used_twice_breaks_the_level():
+    """The same people for frequencies and null: they differ from their own mean less than non-members do."""
 
     def twice(q, y, _p, reference, _study):
         return trace(q, y, frequencies=reference.mean(axis=0), reference=reference).p_values
 
-    assert not covered(strangers(twice))
+    assert not covered(non_member_p_values(twice))
 
 
-def test_frequencies_from_data_with_the_person_hide_it():
+def test_frequencies_that_include_the_person_hide_the_person():
     """They draw the person's score down: members are no longer found (and it was no p-value before)."""
 
-    def found(with_person):
+    def observed(with_person):
         rng, p = np.random.default_rng(0), Uniform(seed=1).frequencies(600)
         named = 0
         for _ in range(40):
@@ -142,35 +141,35 @@ def test_frequencies_from_data_with_the_person_hide_it():
         assert len(p) == 600
         return named
 
-    assert found(with_person=False) > found(with_person=True) + 10
+    assert observed(with_person=False) > observed(with_person=True) + 10
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_nobody_scores_higher_than_a_person_of_reference_with_the_same_row(packed):
+def test_rounding_does_not_break_ties_with_the_reference(packed):
     """Sums of one row and of many are rounded differently, which must not decide who is higher."""
     rng = np.random.default_rng(5)
     for d in rng.integers(3, 400, 100):
         row, frequencies = rng.integers(0, 2, (1, d)), rng.uniform(0.1, 0.9, d)
         one = PackedPeople.of(row) if packed else row
-        found = trace(rng.random(d), one, frequencies=frequencies, reference=np.repeat(row, 19, axis=0))
-        assert found.p_values.tolist() == [1.0]
+        observed = trace(rng.random(d), one, frequencies=frequencies, reference=np.repeat(row, 19, axis=0))
+        assert observed.p_values.tolist() == [1.0]
 
 
-def test_linked_columns_break_the_normal_null_and_leave_the_empirical_one():
+def test_only_the_empirical_null_holds_for_linked_columns():
     genomes = Genomes(block=50, linkage=0.98)
-    assert not covered(strangers(by_frequencies("normal"), population=genomes, studies=250))
-    assert covered(strangers(by_reference, population=genomes, studies=150, d=200))
+    assert not covered(non_member_p_values(by_frequencies("normal"), population=genomes, studies=250))
+    assert covered(non_member_p_values(by_reference, population=genomes, studies=150, d=200))
 
 
-def test_members_of_a_study_are_named_and_of_strangers_none_too_many():
+def test_members_are_named_and_few_non_members():
     rng, population = np.random.default_rng(5), Tardos(seed=3)
     p, people = population.frequencies(4_000), population.people(600, 4_000, np.random.default_rng(6))
     released = people[:60].mean(axis=0) + 0.02 * rng.standard_normal(4_000)
-    found = trace(released, PackedPeople.of(people), frequencies=p)
-    assert found.null == "exact"
-    assert (found.holm()[:60] <= 0.01).all()
-    assert (found.holm()[60:] > 0.01).all()
-    named = found.benjamini_hochberg() <= 0.2
+    observed = trace(released, PackedPeople.of(people), frequencies=p)
+    assert observed.null == "exact"
+    assert (observed.holm()[:60] <= 0.01).all()
+    assert (observed.holm()[60:] > 0.01).all()
+    named = observed.benjamini_hochberg() <= 0.2
     assert named[:60].all()
     assert named[60:].sum() <= stats.binom.isf(FALSE_ALARM, 540, 0.04)
 
@@ -184,7 +183,7 @@ def test_holm_and_benjamini_hochberg_are_those_of_a_loop():
     np.testing.assert_allclose(benjamini_hochberg(p)[order], np.minimum(1.0, up))
 
 
-def test_what_was_left_out_clipped_or_estimated_is_said():
+def test_notes_state_left_out_clipped_and_estimated_data():
     rng = np.random.default_rng(0)
     people = rng.integers(0, 2, (3, 40))
     p = np.where(np.arange(40) < 5, 0.0, 0.5)
@@ -212,7 +211,7 @@ PEOPLE = np.eye(3, dtype=int)
         ({"frequencies": [0.5] * 2}, "released"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options, argument):
+def test_inconsistent_options_are_refused(options, argument):
     with pytest.raises(ParameterError) as caught:
         trace([0.4, 0.5, 0.6], PEOPLE, **options)
     assert argument in np.ravel(caught.value.argument)

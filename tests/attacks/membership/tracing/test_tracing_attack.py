@@ -1,11 +1,11 @@
 """Tracing on a pair of studies: scores, what it refuses, and bounds that stay below the claim."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.attacks.attack_laws import check_scorer
 
 from dpassay.attacks.base import Target
 from dpassay.attacks.catalogue import choose
@@ -41,14 +41,9 @@ def test_members_score_higher(statistic, kind):
 
 
 @every_statistic
-def test_a_run_is_scored_alike_in_any_company_and_by_a_pickled_scorer(statistic):
-    scorer = pickle.loads(pickle.dumps(fitted(PRIVATE, statistic=statistic)))
+def test_scorers_score_each_run_independently(statistic):
     values = PRIVATE.release(PRIVATE.worst_case().d0, 7, np.random.default_rng(0)).values
-    values.flags.writeable = False
-    whole = scorer.score(Outputs(values))
-    assert whole.dtype == np.float64
-    parts = [scorer.score(Outputs(part)) for part in (values[:3], values[3:], values[:0])]
-    np.testing.assert_allclose(whole, np.concatenate(parts), rtol=1e-12)
+    check_scorer(fitted(PRIVATE, statistic=statistic), values, rtol=1e-12)
 
 
 def test_the_exact_ratio_is_what_auto_takes():
@@ -60,8 +55,8 @@ def test_the_exact_ratio_is_what_auto_takes():
 
 
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 3.0])
-def test_measured_z_is_never_above_mu_even_for_a_person_who_is_the_rule_s_worst(multiplier):
-    """Nearly no strangers: the pair of the claim, but for one stranger."""
+def test_measured_z_never_exceeds_mu(multiplier):
+    """Nearly no non-members: the pair of the claim, except for one non-member."""
     runs = 2_000
     for n, value in ((2, 0.5), (50, 0.5), (50, 0.02)):
         means = ColumnMeans(n, 100, noise_multiplier=multiplier, population=ConstantFrequencies(value=value))
@@ -86,7 +81,7 @@ def test_exact_and_rounded_means_are_refuted_as_private_ones(decimals, without_p
     assert result.attack == "tracing"
 
 
-def test_rounded_means_give_away_less_than_exact_ones(without_power):
+def test_rounded_means_leak_less_than_exact_ones(without_power):
     bounds = [
         audit(
             ColumnMeans(50, 150, noise="none", decimals=decimals, population=Uniform()),
@@ -108,7 +103,7 @@ def test_rounded_means_give_away_less_than_exact_ones(without_power):
         Neighbours(Study([0.5]), Study([0.5]), "replace_one"),
         Neighbours(Study([0.5], [1]), Study([0.5]), "replace_one"),
     ],
-    ids=["numbers", "nobody", "nobody on side 1"],
+    ids=["numbers", "no person", "no person on side 1"],
 )
 def test_a_pair_without_a_person_on_side_1_is_refused(pair):
     target = Target(ColumnMeans(5, 1, scale=0.1), pair)

@@ -39,14 +39,14 @@ def test_differencing_is_wrong_as_often_as_the_formula_says(deviation, repeats, 
     formula = stats.norm.cdf(-math.sqrt(repeats) / (2 * math.sqrt(2) * deviation))
     assert formula == pytest.approx(wrong, abs=6e-4)
     bits = columns(3)
-    found = Differencing(repeats).attack(desk(bits, noise=Gaussian(noise_multiplier=deviation)))
-    wrong_bits = np.count_nonzero(found.bits[:, 0] != bits[:, 0])
+    decoded = Differencing(repeats).attack(desk(bits, noise=Gaussian(noise_multiplier=deviation)))
+    wrong_bits = np.count_nonzero(decoded.bits[:, 0] != bits[:, 0])
     limits = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], RUNS, formula)
     assert limits[0] <= wrong_bits <= limits[1]
 
 
 @pytest.mark.parametrize(("memory", "shrinks"), [("fresh", True), ("sticky", False)])
-def test_the_mean_of_100_answers_is_ten_times_as_good_unless_noise_sticks(memory, shrinks):
+def test_the_mean_of_100_answers_is_ten_times_as_accurate_unless_sticky(memory, shrinks):
     """epsilon 1, K = 100: standard deviation sqrt(2) / 10 = 0.14142."""
     counts = Averaging(100).count(desk(np.ones((RUNS, 3)), noise=Laplace(1.0), memory=memory), np.ones(3))
     expected = math.sqrt(2.0) / (10.0 if shrinks else 1.0)
@@ -63,31 +63,31 @@ def test_the_median_is_the_better_average_of_laplace_answers():
     assert median < 0.9 * mean
 
 
-def test_sticky_noise_is_the_same_for_the_same_set_and_independent_for_another():
+def test_sticky_noise_depends_on_the_set_only():
     sticky = desk(np.zeros((RUNS, 6)), noise=Laplace(1.0), memory="sticky")
     first, other, again = (sticky.ask(s) for s in ([1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0]))
     np.testing.assert_array_equal(first, again)
     assert abs(np.corrcoef(first, other)[0, 1]) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(RUNS)
-    elsewhere = desk(np.zeros((RUNS, 6)), seed=1, noise=Laplace(1.0), memory="sticky").ask([1, 1, 0, 0, 0, 0])
-    assert not np.array_equal(first, elsewhere)
+    other_seed = desk(np.zeros((RUNS, 6)), seed=1, noise=Laplace(1.0), memory="sticky").ask([1, 1, 0, 0, 0, 0])
+    assert not np.array_equal(first, other_seed)
     assert stats.kstest(first, "laplace").pvalue > FALSE_ALARM
 
 
-def test_a_budget_is_spent_and_then_nothing_is_answered():
-    paid = desk([1, 0, 1], noise=Laplace(0.5), budget=1.5)
-    answers = paid.ask_again([1, 1, 1], 5)[0]
+def test_no_query_is_answered_after_the_budget():
+    limited = desk([1, 0, 1], noise=Laplace(0.5), budget=1.5)
+    answers = limited.ask_again([1, 1, 1], 5)[0]
     assert np.isnan(answers).tolist() == [False] * 3 + [True] * 2
-    assert paid.spent == 1.5
+    assert limited.spent == 1.5
     sticky = desk([1, 0, 1], noise=Laplace(0.5), budget=0.5, memory="sticky")
     assert not np.isnan(sticky.ask_again([1, 1, 1], 5)).any()
     assert np.isnan(sticky.ask([1, 1, 0])).all()
     assert sticky.n_asked == 6
 
 
-def test_differencing_without_answers_has_no_opinion():
-    found = Differencing().attack(desk([1, 0, 1], noise=Laplace(0.5), budget=2.0))
-    assert (found.values[0, 2:] == 0.5).all()
-    assert found.notes[0] == "no answer about 1 of 3 records"
+def test_differencing_without_answers_gives_no_guess():
+    decoded = Differencing().attack(desk([1, 0, 1], noise=Laplace(0.5), budget=2.0))
+    assert (decoded.values[0, 2:] == 0.5).all()
+    assert decoded.notes[0] == "no answer about 1 of 3 records"
 
 
 def test_small_answers_are_suppressed():
@@ -106,7 +106,7 @@ def test_small_answers_are_suppressed():
         ({"suppressed_below": -1.0}, "suppressed_below"),
     ],
 )
-def test_wrong_options_are_named(options, argument):
+def test_invalid_options_are_refused(options, argument):
     with pytest.raises(ParameterError) as error:
         desk([1, 0], **options)
     assert error.value.argument == argument
@@ -131,10 +131,10 @@ def test_floor_subsets_are_those_of_the_formula_one_by_one():
 
 
 @pytest.mark.parametrize("decoder", [L1Decoding(), BoxedLeastSquares()], ids=["l1", "least-squares"])
-def test_subset_queries_take_a_column_through_sticky_noise_and_suppression(decoder):
+def test_subset_queries_recover_a_column_despite_sticky_noise(decoder):
     """Noise of standard deviation 4 is kept on 1,250 answers: 73 people, as in the smallest part of the challenge."""
     bits = columns(73, runs=1)
     sticky = desk(bits, noise=Gaussian(noise_multiplier=4.0), memory="sticky", suppressed_below=4)
-    found = SubsetQueryAttack(decoder=decoder).attack(sticky, np.arange(2000, 2073))
+    decoded = SubsetQueryAttack(decoder=decoder).attack(sticky, np.arange(2000, 2073))
     assert sticky.n_asked == 1250
-    assert found.accuracy(bits)[0] >= 0.9
+    assert decoded.accuracy(bits)[0] >= 0.9

@@ -65,7 +65,7 @@ def test_a_decoder_guesses_a_column_from_counts_and_nothing_else(name):
 @pytest.mark.parametrize(
     "mechanism", [BoundedNoiseSubsetCounts(1, N, 60), RoundedSubsetCounts(3, N, 60)], ids=["bounded", "rounded"]
 )
-def test_answers_that_are_off_by_one_give_the_column_away(name, mechanism):
+def test_answers_that_are_off_by_one_reveal_the_column(name, mechanism):
     """60 counts of 8 bits: bounded noise, and rounding without any noise."""
     scores = played(mechanism, name, 6)
     right = np.count_nonzero((scores.scores > 0) == scores.bits)
@@ -84,7 +84,7 @@ def test_an_exceptional_output_has_no_guess():
 
 @pytest.mark.parametrize("mechanism", PRIVATE, ids=lambda mechanism: type(mechanism).__name__)
 @pytest.mark.parametrize("attack", ["maximum-likelihood", "least-squares"])
-def test_private_answers_stay_below_the_level_that_the_claim_allows(mechanism, attack, without_power):
+def test_private_answers_stay_below_the_level_of_the_claim(mechanism, attack, without_power):
     """No rule tells two equally probable values apart more often than (1 + D) / 2, where D is their total variation
     distance, at most delta(0): e^epsilon / (1 + e^epsilon) under pure DP."""
     scores = played(mechanism, attack, 600)
@@ -105,7 +105,7 @@ def test_the_best_attack_on_single_bits_reaches_what_laplace_noise_leaves():
 
 
 @pytest.mark.parametrize("attack", ["auto", "least-squares", "l1-decoding"])
-def test_a_budget_that_nobody_added_up_is_a_violation_and_the_right_one_is_not(attack, without_power):
+def test_only_an_uncomposed_budget_is_a_violation(attack, without_power):
     broken, right = (kind(0.5, 40, 200) for kind in (UncomposedSubsetCounts, LaplaceSubsetCounts))
     result = audit_scores(played(broken, attack, 5), mechanism=broken, delta=0.0)
     assert result.verdict is Verdict.VIOLATION
@@ -113,7 +113,7 @@ def test_a_budget_that_nobody_added_up_is_a_violation_and_the_right_one_is_not(a
     assert audit_scores(played(right, attack, 5), mechanism=right, delta=0.0).verdict is not Verdict.VIOLATION
 
 
-def test_auto_takes_least_squares_where_there_are_too_many_bits_to_compare_all_columns():
+def test_auto_takes_least_squares_for_many_bits():
     assert choose("auto", target(LaplaceSubsetCounts(1.0, N, 6)))[0] == "maximum-likelihood"
     assert choose("auto", target(LaplaceSubsetCounts(1.0, 40, 6), n=40))[0] == "least-squares"
 
@@ -133,7 +133,7 @@ def test_l1_decoding_is_as_accurate_as_published(cell):
     assert abs(right.mean() - PUBLISHED[cell]) <= 3.0 * error
 
 
-def test_least_squares_is_at_least_as_accurate_as_l1_decoding_under_gaussian_noise():
+def test_least_squares_beats_l1_decoding_under_gaussian_noise():
     """On the same rounds: the mean of the difference, in standard errors."""
     mechanism = GaussianSubsetCounts(60, 300, standard_deviation=4.0)
     shares = []
@@ -144,7 +144,7 @@ def test_least_squares_is_at_least_as_accurate_as_l1_decoding_under_gaussian_noi
     assert gain.mean() > 3.0 * gain.std(ddof=1) / math.sqrt(30)
 
 
-def test_integer_programme_is_no_worse_than_rounded_l1_decoding_in_its_own_objective():
+def test_integer_programme_minimises_its_objective_as_well_as_l1_decoding():
     mechanism = LaplaceSubsetCounts(60.0, 12, 40)
     bits = np.random.default_rng(0).integers(0, 2, 12)
     answers = mechanism.release(bits, 1, np.random.default_rng(1)).values

@@ -29,7 +29,7 @@ EVERY = (
 each = pytest.mark.parametrize("decoder", EVERY, ids=lambda decoder: type(decoder).__name__)
 
 
-def asked(n, m, runs=1, noise=0.0, seed=0):
+def problem(n, m, runs=1, noise=0.0, seed=0):
     """Random queries, columns, and answers with Gaussian noise."""
     rng = np.random.default_rng([seed, n, m])
     queries, bits = rng.integers(0, 2, (m, n)), rng.integers(0, 2, (runs, n))
@@ -43,18 +43,18 @@ def fewest_right(share, n):
 
 @each
 def test_exact_answers_to_enough_queries_give_every_bit(decoder):
-    queries, bits, answers = asked(10, 30, runs=4)
-    found = decoder.decode(queries, answers)
-    np.testing.assert_array_equal(found.bits, bits)
-    assert found.values.min() >= 0.0
-    assert found.values.max() <= 1.0
-    assert set(found.status) <= {DecodingStatus.OPTIMAL, DecodingStatus.LOCAL}
-    assert found.accuracy(bits).tolist() == [1.0] * 4
+    queries, bits, answers = problem(10, 30, runs=4)
+    decoded = decoder.decode(queries, answers)
+    np.testing.assert_array_equal(decoded.bits, bits)
+    assert decoded.values.min() >= 0.0
+    assert decoded.values.max() <= 1.0
+    assert set(decoded.status) <= {DecodingStatus.OPTIMAL, DecodingStatus.LOCAL}
+    assert decoded.accuracy(bits).tolist() == [1.0] * 4
 
 
 @each
-def test_runs_are_decoded_as_if_each_were_alone(decoder):
-    queries, _, answers = asked(6, 20, runs=3, noise=1.0)
+def test_runs_are_decoded_independently(decoder):
+    queries, _, answers = problem(6, 20, runs=3, noise=1.0)
     answers[1, 4] = np.nan
     together = decoder.decode(queries, answers)
     for run in range(3):
@@ -64,8 +64,8 @@ def test_runs_are_decoded_as_if_each_were_alone(decoder):
 
 
 @each
-def test_a_query_without_an_answer_is_one_that_was_not_asked(decoder):
-    queries, _, answers = asked(6, 20, noise=1.0)
+def test_an_unanswered_query_has_no_effect(decoder):
+    queries, _, answers = problem(6, 20, noise=1.0)
     answers[0, [3, 7]] = np.nan
     kept = np.delete(np.arange(20), [3, 7])
     fewer = decoder.decode(queries[kept], answers[:, kept])
@@ -73,35 +73,35 @@ def test_a_query_without_an_answer_is_one_that_was_not_asked(decoder):
 
 
 @each
-def test_a_record_that_no_query_counts_has_no_guess_and_the_note_says_so(decoder):
-    queries, bits, _ = asked(6, 20)
+def test_a_record_that_no_query_counts_has_no_guess_but_a_note(decoder):
+    queries, bits, _ = problem(6, 20)
     queries[:, 2] = 0
-    found = decoder.decode(queries, bits @ queries.T)
-    assert found.values[0, 2] == 0.5
-    assert "no query counts record 2" in found.notes[0]
-    np.testing.assert_array_equal(np.delete(found.bits, 2, axis=1), np.delete(bits, 2, axis=1) == 1)
+    decoded = decoder.decode(queries, bits @ queries.T)
+    assert decoded.values[0, 2] == 0.5
+    assert "no query counts record 2" in decoded.notes[0]
+    np.testing.assert_array_equal(np.delete(decoded.bits, 2, axis=1), np.delete(bits, 2, axis=1) == 1)
     nothing = decoder.decode(queries, np.full(20, np.nan))
     assert (nothing.values == 0.5).all()
     assert "nothing is known" in nothing.notes[0]
 
 
 @each
-def test_too_few_queries_say_what_they_fix(decoder):
-    queries, _bits, answers = asked(8, 3)
-    found = decoder.decode(queries, answers)
-    assert "3 queries fix 3 combinations of 8 bits" in found.notes[0]
-    assert np.abs(found.values[0] @ queries.T - answers[0]).max() < 0.01 or isinstance(decoder, GaussianLikelihood)
+def test_notes_state_what_too_few_queries_determine(decoder):
+    queries, _bits, answers = problem(8, 3)
+    decoded = decoder.decode(queries, answers)
+    assert "3 queries fix 3 combinations of 8 bits" in decoded.notes[0]
+    assert np.abs(decoded.values[0] @ queries.T - answers[0]).max() < 0.01 or isinstance(decoder, GaussianLikelihood)
 
 
 @each
 @pytest.mark.parametrize("bit", [0, 1])
-def test_a_constant_column_is_found(decoder, bit):
-    queries, _, _ = asked(8, 30)
+def test_a_constant_column_is_recovered(decoder, bit):
+    queries, _, _ = problem(8, 30)
     assert decoder.decode(queries, queries.sum(axis=1) * bit).bits.tolist() == [[bool(bit)] * 8]
 
 
 @pytest.mark.parametrize(
-    ("queries", "answers", "said"),
+    ("queries", "answers", "message"),
     [
         ([1, 0], [1], "shape"),
         ([[2, 0]], [1], "0 and 1"),
@@ -109,8 +109,8 @@ def test_a_constant_column_is_found(decoder, bit):
         ([[1, 0]], [math.inf], "finite"),
     ],
 )
-def test_wrong_queries_and_answers_are_named(queries, answers, said):
-    with pytest.raises(ParameterError, match=said) as error:
+def test_invalid_queries_and_answers_are_refused(queries, answers, message):
+    with pytest.raises(ParameterError, match=message) as error:
         BoxedLeastSquares().decode(queries, answers)
     assert error.value.argument in {"queries", "answers"}
 
@@ -130,20 +130,16 @@ def test_columns_that_fit_all_subset_counts_are_at_most_4_errors_apart():
 
 
 def test_columns_that_fit_are_those_of_a_loop():
-    queries, _bits, answers = asked(5, 6, noise=0.7, seed=3)
+    queries, _bits, answers = problem(5, 6, noise=0.7, seed=3)
     for error in (0.3, 1.0, 2.0):
         loop = [z for z in all_columns(5) if all(abs(q @ z - a) <= error for q, a in zip(queries, answers[0]))]  # noqa: B905
         kept = Exhaustive(error=error).consistent(queries, answers)
         assert {tuple(z) for z in kept} == {tuple(z) for z in loop}
-        found = Exhaustive(error=error).decode(queries, answers)
-        expected = (
-            (DecodingStatus.INFEASIBLE, DecodingStatus.OPTIMAL)[min(len(loop), 1)]
-            if len(loop) < 2
-            else DecodingStatus.SEVERAL
-        )
-        assert found.status[0] is expected
+        decoded = Exhaustive(error=error).decode(queries, answers)
+        expected = (DecodingStatus.INFEASIBLE, DecodingStatus.OPTIMAL, DecodingStatus.SEVERAL)
+        assert decoded.status[0] is expected[min(len(loop), 2)]
         if loop:
-            np.testing.assert_allclose(found.values[0], np.mean(loop, axis=0))
+            np.testing.assert_allclose(decoded.values[0], np.mean(loop, axis=0))
 
 
 def test_exhaustive_refuses_more_than_16_records():
@@ -166,38 +162,38 @@ def primal(queries, answers, *, largest):
 
 @pytest.mark.parametrize("noise", [0.5, 3.0])
 @pytest.mark.parametrize(("n", "m"), [(12, 40), (20, 8)])
-def test_duals_have_the_optimum_of_the_programmes_as_they_are_written(n, m, noise):
-    queries, _, answers = asked(n, m, noise=noise)
+def test_duals_have_the_optimum_of_the_primal_programmes(n, m, noise):
+    queries, _, answers = problem(n, m, noise=noise)
     off = np.abs(L1Decoding().decode(queries, answers).values[0] @ queries.T - answers[0])
     assert off.sum() == pytest.approx(primal(queries, answers[0], largest=False), abs=1e-6)
     off = np.abs(LinearProgramme().decode(queries, answers).values[0] @ queries.T - answers[0])
     assert off.max() == pytest.approx(primal(queries, answers[0], largest=True), abs=1e-6)
 
 
-def test_infeasible_answers_say_the_smallest_error_that_fits():
-    queries, _, answers = asked(10, 60, noise=1.0)
+def test_notes_on_infeasible_answers_state_the_smallest_error():
+    queries, _, answers = problem(10, 60, noise=1.0)
     needed = primal(queries, answers[0], largest=True)
-    found = LinearProgramme(error=0.5 * needed).decode(queries, answers)
-    assert found.status == (DecodingStatus.INFEASIBLE,)
-    assert f"the smallest error that fits is {needed:.4g}" in found.notes[0]
+    decoded = LinearProgramme(error=0.5 * needed).decode(queries, answers)
+    assert decoded.status == (DecodingStatus.INFEASIBLE,)
+    assert f"the smallest error that fits is {needed:.4g}" in decoded.notes[0]
     assert LinearProgramme(error=1.001 * needed).decode(queries, answers).status == (DecodingStatus.OPTIMAL,)
     program = IntegerProgramme(error=0.5 * needed).decode(queries, answers)
     assert program.status == (DecodingStatus.INFEASIBLE,)
 
 
 @pytest.mark.parametrize("decoder", [L1Decoding, LinearProgramme, IntegerProgramme])
-def test_when_the_time_is_over_there_is_a_partial_result_that_says_so(decoder):
-    queries, bits, answers = asked(60, 400, noise=6.0)
-    found = decoder(time_limit=1e-4).decode(queries, answers)
-    assert found.status == (DecodingStatus.TIME_LIMIT,)
-    assert "0.0001 s" in found.notes[0]
-    assert found.accuracy(bits)[0] > 0.5
+def test_a_time_limit_gives_a_partial_result_with_a_note(decoder):
+    queries, bits, answers = problem(60, 400, noise=6.0)
+    decoded = decoder(time_limit=1e-4).decode(queries, answers)
+    assert decoded.status == (DecodingStatus.TIME_LIMIT,)
+    assert "0.0001 s" in decoded.notes[0]
+    assert decoded.accuracy(bits)[0] > 0.5
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
-def test_l1_decoding_survives_answers_that_are_wrong_by_any_amount_and_least_squares_does_not(share):
+def test_only_l1_decoding_survives_arbitrary_errors(share):
     """n = 100, m = 500; reference runs: 1.00 each, against 0.65, 0.61, 0.56."""
-    queries, bits, answers = asked(100, 500)
+    queries, bits, answers = problem(100, 500)
     rng = np.random.default_rng(1)
     wrong = rng.choice(500, int(share * 500), replace=False)
     answers[0, wrong] = rng.integers(0, 100, len(wrong))
@@ -211,20 +207,20 @@ def test_l1_decoding_survives_answers_that_are_wrong_by_any_amount_and_least_squ
 @pytest.mark.parametrize(("n", "m"), [(30, 120), (30, 33), (30, 20)])
 @pytest.mark.parametrize("noise", [0.5, 5.0])
 def test_least_squares_is_that_of_scipy(n, m, noise):
-    queries, _, answers = asked(n, m, runs=5, noise=noise)
-    found = BoxedLeastSquares().decode(queries, answers)
+    queries, _, answers = problem(n, m, runs=5, noise=noise)
+    decoded = BoxedLeastSquares().decode(queries, answers)
     for run in range(5):
         best = lsq_linear(queries.astype(float), answers[run], bounds=(0, 1), method="bvls")
-        cost = 0.5 * np.sum((queries @ found.values[run] - answers[run]) ** 2)
+        cost = 0.5 * np.sum((queries @ decoded.values[run] - answers[run]) ** 2)
         assert cost <= best.cost + 1e-4 * (1.0 + best.cost)
         if m > n + 10:
-            np.testing.assert_allclose(found.values[run], best.x, atol=1e-4)
+            np.testing.assert_allclose(decoded.values[run], best.x, atol=1e-4)
 
 
 @pytest.mark.parametrize("noise", [1.0, 2.0, 4.0, 8.0])
 def test_least_squares_is_as_accurate_as_the_formula_says(noise):
     """Phi(1 / (2 noise sqrt(4 / (m - n)))) without a box, at n = 100, m = 500: 1.00, 0.994, 0.894, 0.734."""
-    queries, bits, answers = asked(100, 500, runs=400, noise=noise)
+    queries, bits, answers = problem(100, 500, runs=400, noise=noise)
     predicted = least_squares_accuracy(100, 500, noise)
     right = BoxedLeastSquares().decode(queries, answers).accuracy(bits)
     error = right.std(ddof=1) / math.sqrt(400)
@@ -236,7 +232,7 @@ def test_least_squares_is_as_accurate_as_the_formula_says(noise):
 
 
 def test_knowing_the_noise_helps_where_queries_are_few():
-    queries, bits, answers = asked(100, 110, runs=2000, noise=8.0)
+    queries, bits, answers = problem(100, 110, runs=2000, noise=8.0)
     plain, drawn = (BoxedLeastSquares(noise=noise).decode(queries, answers).accuracy(bits) for noise in (0.0, 8.0))
     gain = drawn - plain
     assert gain.mean() > stats.norm.isf(FALSE_ALARM) * gain.std(ddof=1) / math.sqrt(2000)
@@ -253,18 +249,18 @@ def posterior(columns, queries, answers, noise, prior, power):
 
 
 @pytest.mark.parametrize("prior", [None, (0.1, 0.9, 0.5, 0.5, 0.3, 0.7, 0.2, 0.6)])
-def test_integer_programme_finds_the_best_of_all_columns_all_of_them(prior):
+def test_integer_programme_finds_all_best_columns(prior):
     columns = all_columns(8).astype(float)
     for seed in range(3):
-        queries, _, answers = asked(8, 9, noise=1.5, seed=seed)
+        queries, _, answers = problem(8, 9, noise=1.5, seed=seed)
         costs = posterior(columns, queries, answers[0], 2.0, prior or [0.5] * 8, 1)
         best = columns[costs <= costs.min() + 1e-9]  # sums of absolute differences are often equal
-        found = IntegerProgramme(scale=2.0, prior=prior, most_solutions=50).decode(queries, answers)
-        assert found.status == ((DecodingStatus.SEVERAL,) if len(best) > 1 else (DecodingStatus.OPTIMAL,))
-        np.testing.assert_allclose(found.values[0], best.mean(axis=0))
+        decoded = IntegerProgramme(scale=2.0, prior=prior, most_solutions=50).decode(queries, answers)
+        assert decoded.status == ((DecodingStatus.SEVERAL,) if len(best) > 1 else (DecodingStatus.OPTIMAL,))
+        np.testing.assert_allclose(decoded.values[0], best.mean(axis=0))
 
 
-def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran_out_of_time(monkeypatch):
+def test_a_best_column_is_not_called_unique_after_a_time_limit(monkeypatch):
     solve = likelihood._Programme.solve
 
     def second_runs_out(programme, without):
@@ -273,13 +269,13 @@ def test_a_best_column_is_not_called_the_only_one_when_the_search_for_others_ran
     queries, answers = [[1, 1, 0], [0, 1, 1]], [1, 1]
     assert IntegerProgramme().decode(queries, answers).status == (DecodingStatus.SEVERAL,)
     monkeypatch.setattr(likelihood._Programme, "solve", second_runs_out)
-    found = IntegerProgramme().decode(queries, answers)
-    assert found.status == (DecodingStatus.TIME_LIMIT,)
-    assert "it was not determined within" in found.notes[0]
+    decoded = IntegerProgramme().decode(queries, answers)
+    assert decoded.status == (DecodingStatus.TIME_LIMIT,)
+    assert "it was not determined within" in decoded.notes[0]
 
 
-def test_integer_programme_tells_when_several_columns_are_equally_good():
-    queries, _, answers = asked(5, 9)
+def test_integer_programme_reports_equally_good_columns():
+    queries, _, answers = problem(5, 9)
     rounded = answers + np.random.default_rng(5).integers(-1, 2, answers.shape)
     bounded = IntegerProgramme(error=1.0, most_solutions=40).decode(queries, rounded)
     kept = Exhaustive(error=1.0).consistent(queries, rounded)
@@ -291,20 +287,20 @@ def test_integer_programme_tells_when_several_columns_are_equally_good():
 @pytest.mark.parametrize("prior", [None, (0.1, 0.9, 0.5, 0.5, 0.3, 0.7, 0.2, 0.6)])
 def test_no_flip_of_two_bits_improves_the_gaussian_likelihood(prior):
     columns = all_columns(8).astype(float)
-    queries, _, answers = asked(8, 9, runs=50, noise=1.5)
-    found = GaussianLikelihood(noise=1.5, prior=prior).decode(queries, answers)
+    queries, _, answers = problem(8, 9, runs=50, noise=1.5)
+    decoded = GaussianLikelihood(noise=1.5, prior=prior).decode(queries, answers)
     best = 0
     for run in range(50):
         costs = posterior(columns, queries, answers[run], 1.5, prior or [0.5] * 8, 2)
-        mine = costs[(columns == found.values[run]).all(axis=1)][0]
-        near = np.abs(columns - found.values[run]).sum(axis=1) <= 2
+        mine = costs[(columns == decoded.values[run]).all(axis=1)][0]
+        near = np.abs(columns - decoded.values[run]).sum(axis=1) <= 2
         assert mine <= costs[near].min() + 1e-9
         best += mine <= costs.min() + 1e-9
     assert best >= 40
 
 
 def test_flips_never_make_the_rounded_least_squares_worse():
-    queries, _, answers = asked(40, 60, runs=20, noise=3.0)
+    queries, _, answers = problem(40, 60, runs=20, noise=3.0)
     start = BoxedLeastSquares().decode(queries, answers).bits.astype(float)
     better = flipped((queries.T @ queries).astype(float), answers @ queries, start)
     before, after = (((bits @ queries.T - answers) ** 2).sum(axis=1) for bits in (start, better))
@@ -313,10 +309,10 @@ def test_flips_never_make_the_rounded_least_squares_worse():
 
 
 def test_prior_decides_about_records_that_no_query_counts():
-    queries, bits, _ = asked(4, 20)
+    queries, bits, _ = problem(4, 20)
     queries[:, 1] = 0
     for decoder in (GaussianLikelihood, IntegerProgramme):
-        found = decoder(prior=(0.5, 0.8, 0.5, 0.5)).decode(queries, bits @ queries.T)
-        assert found.values[0, 1] == 0.8
+        decoded = decoder(prior=(0.5, 0.8, 0.5, 0.5)).decode(queries, bits @ queries.T)
+        assert decoded.values[0, 1] == 0.8
         with pytest.raises(ParameterError, match="each of the 4 records"):
             decoder(prior=(0.5,)).decode(queries, bits @ queries.T)

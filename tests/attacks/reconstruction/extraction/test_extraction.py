@@ -65,11 +65,11 @@ class TestGeneration:
 
     def test_a_beam_of_all_texts_finds_the_likeliest_and_its_probability(self):
         model = NGramModel.fit(["abcab", "cbacb", "aabbc"], 3, Alphabet("abc"))
-        texts, found = beam_search(model, 6, width=3**5, prompt="a")
+        texts, result = beam_search(model, 6, width=3**5, prompt="a")
         every = ["a" + "".join(symbols) for symbols in product("abc", repeat=5)]
         expected = np.array([model.conditional("a", [text[1:]])[0] for text in every])
         assert texts[0] == every[expected.argmax()]
-        np.testing.assert_allclose(found, np.sort(expected)[::-1], rtol=1e-9)
+        np.testing.assert_allclose(result, np.sort(expected)[::-1], rtol=1e-9)
 
     def test_a_prompt_that_fills_the_text_is_refused(self):
         model = NGramModel.fit(["abab"], 2)
@@ -97,12 +97,12 @@ class TestSignals:
         assert scores("zlib", model, [text])[0] == pytest.approx(bits / (-log_p.sum() / math.log(2)))
 
     @pytest.mark.parametrize("name", ["reference", "zlib", "lower-case"])
-    def test_what_was_learned_by_heart_scores_higher_than_what_was_not(self, models, name):
+    def test_memorised_texts_score_higher_than_others(self, models, name):
         unseen = [f"Hi Ada, the code of my door is {code:06d}. Ben\n" for code in range(111111, 999999, 80808)]
         seen, not_seen = (scores(name, models[0], texts, models[2]) for texts in (PLANTED, unseen))
         assert seen.min() > not_seen.max() if name == "reference" else seen.mean() > not_seen.mean()
 
-    def test_bad_input_is_named(self, models):
+    def test_invalid_input_is_refused(self, models):
         with pytest.raises(UnknownNameError, match="unknown signal"):
             scores("loss", models[0], ["Hi"])
         for arguments, argument in (
@@ -118,43 +118,45 @@ class TestSignals:
 
 
 class TestExtraction:
-    def test_codes_come_out_of_the_model_that_saw_them_and_of_no_other(self, models):
+    def test_codes_are_extracted_only_from_the_model_trained_on_them(self, models):
         attack = Extraction(TextSampling(45), n_texts=100, keep=30, rounds=5, stop="\n")
-        found, without = (attack.run(m, np.random.default_rng(1), reference=models[2]) for m in models[:2])
-        assert found.holds(CODES).mean() > 0.5
+        result, without = (attack.run(m, np.random.default_rng(1), reference=models[2]) for m in models[:2])
+        assert result.holds(CODES).mean() > 0.5
         assert not without.holds(CODES).any()
-        assert (np.diff(found.scores) <= 0).all()
-        assert found.n_written == 100 * found.n_rounds <= 500
+        assert (np.diff(result.scores) <= 0).all()
+        assert result.n_written == 100 * result.n_rounds <= 500
 
     def test_it_ends_when_the_best_stay(self):
         model = NGramModel.fit(["abababababab"], 3, smoothing=1e-6)
-        found = Extraction(TextSampling(6), n_texts=50, keep=2, signal="perplexity").run(
+        result = Extraction(TextSampling(6), n_texts=50, keep=2, signal="perplexity").run(
             model, np.random.default_rng(0)
         )
-        assert found.settled
-        assert found.n_rounds < 10
-        assert set(found.texts) == {"ababab", "bababa"}
+        assert result.settled
+        assert result.n_rounds < 10
+        assert set(result.texts) == {"ababab", "bababa"}
 
-    def test_bad_input_is_named(self, models):
+    def test_invalid_input_is_refused(self, models):
         with pytest.raises(ParameterError, match="stop must not end every text"):
             Extraction(TextSampling(4), n_texts=3, stop="H", prompt="Hi").run(
                 models[0], np.random.default_rng(0), reference=models[2]
             )
-        found = Extraction(TextSampling(4), n_texts=3, signal="zlib", rounds=1).run(models[0], np.random.default_rng(0))
+        result = Extraction(TextSampling(4), n_texts=3, signal="zlib", rounds=1).run(
+            models[0], np.random.default_rng(0)
+        )
         for wrong in ([], [""], "abc"):
             with pytest.raises(ParameterError, match="secrets must be"):
-                found.holds(wrong)
+                result.holds(wrong)
 
 
 class TestExposure:
-    def test_rank_one_of_1024_is_ten_bits_and_a_canary_that_was_never_there_1_443(self):
+    def test_exposure_of_known_and_of_uniform_ranks(self):
         assert exposure_of_rank(1, 1024) == 10.0
         for size in (1, 7, 1024):
             mean = exposure_of_rank(np.arange(1, size + 1), size).mean()
             assert mean_exposure_without(size) == pytest.approx(mean, abs=1e-12)
         assert mean_exposure_without(10**12) == pytest.approx(1 / math.log(2), abs=1e-9)
 
-    def test_ranks_count_what_is_at_least_as_likely(self):
+    def test_ranks_count_candidates_at_least_as_likely(self):
         assert ranks([3.0, 5.0, 3.0, 1.0], 0) == 3
         assert ranks([[0.0, 1.0], [1.0, 0.0]], [1, 1]).tolist() == [1, 2]
 
@@ -164,23 +166,23 @@ class TestExposure:
         with_it = NGramModel.fit([*mails(n=50).tolist(), canary], 6, models[1].alphabet)
         assert exposure(with_it, candidates, canary) == 6.0
         # never inserted: the rank is uniform over canaries drawn at random
-        found = [float(exposure(models[1], candidates, candidates[i])) for i in range(0, 64, 4)]
-        assert np.mean(found) < 4.0
+        result = [float(exposure(models[1], candidates, candidates[i])) for i in range(0, 64, 4)]
+        assert np.mean(result) < 4.0
 
     def test_a_skew_normal_law_goes_on_where_samples_end(self):
         rng = np.random.default_rng(0)
         law = stats.skewnorm(3.0, -50.0, 4.0)
         samples, canary = law.rvs(4_000, random_state=rng), law.isf(2.0**-14)
-        found = extrapolated_exposure(canary, samples)
-        assert found.sampled >= 10.0
-        assert found.limit == pytest.approx(math.log2(4_001))
-        assert found.value == pytest.approx(14.0, abs=1.0)
-        assert found.label.startswith("no coverage: ")
+        result = extrapolated_exposure(canary, samples)
+        assert result.sampled >= 10.0
+        assert result.limit == pytest.approx(math.log2(4_001))
+        assert result.value == pytest.approx(14.0, abs=1.0)
+        assert result.label.startswith("no coverage: ")
         middle = extrapolated_exposure(float(np.median(samples)), samples)
         assert middle.value == pytest.approx(1.0, abs=0.1)
         assert middle.sampled == pytest.approx(1.0, abs=0.01)
 
-    def test_the_ceiling_is_the_known_formula_for_pure_guarantees_and_lies_between_for_others(self):
+    def test_the_ceiling_of_pure_guarantees_is_the_known_formula(self):
         for epsilon, size in product((0.1, 1.0, 4.0), (2, 10, 1024)):
             known = math.exp(epsilon) / (math.exp(epsilon) + size - 1)
             assert most_often_first(PureDP(epsilon), size) == pytest.approx(known, rel=1e-9)
@@ -197,7 +199,7 @@ class TestExposure:
             (lambda: extrapolated_exposure(0.0, [1.0, 2.0]), "samples"),
         ],
     )
-    def test_bad_input_is_named(self, make, argument):
+    def test_invalid_input_is_refused(self, make, argument):
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.argument == argument
@@ -213,25 +215,25 @@ def target(epsilon, relation="replace_one", candidates=COLOURS, **options):
 
 
 class TestSecretSharer:
-    def test_a_private_model_obeys_the_ceiling_and_one_without_noise_breaks_it(self):
+    def test_only_a_model_without_noise_exceeds_the_ceiling(self):
         size, n_rounds = len(COLOURS), 3_000
         firsts = {}
         for epsilon in (2.0, 400.0):
-            found = canary_ranks(target(epsilon), n_rounds, np.random.default_rng(1))
-            firsts[epsilon] = int((found == 1).sum())
+            result = canary_ranks(target(epsilon), n_rounds, np.random.default_rng(1))
+            firsts[epsilon] = int((result == 1).sum())
         ceiling = most_often_first(PureDP(2.0), size)
         assert stats.binomtest(firsts[2.0], n_rounds, ceiling, alternative="greater").pvalue > FALSE_ALARM
         assert firsts[2.0] > n_rounds / size * 1.3  # and it is an attack
         assert stats.binomtest(firsts[400.0], n_rounds, ceiling, alternative="greater").pvalue < FALSE_ALARM
         assert firsts[400.0] == n_rounds
 
-    def test_ranks_within_r_give_a_bound_below_the_claim_and_above_it_without_noise(self):
+    def test_ranks_within_r_exceed_the_claim_only_without_noise(self):
         bound, statement = Reconstruction(candidates=len(COLOURS)), Statement(PureDP(2.0, "replace_one"), delta=0.0)
         fixed = bound.fix(statement, None, (2_000,))
         shown = {}
         for epsilon in (2.0, 400.0):
-            found = canary_ranks(target(epsilon), 2_000, np.random.default_rng(2))
-            successes = Successes(int((found <= 4).sum()), 2_000, 4 / len(COLOURS))
+            result = canary_ranks(target(epsilon), 2_000, np.random.default_rng(2))
+            successes = Successes(int((result <= 4).sum()), 2_000, 4 / len(COLOURS))
             shown[epsilon] = fixed.lower_bound(successes).epsilon
         assert 0.0 < shown[2.0] <= 2.0 < shown[400.0]
 
@@ -239,39 +241,39 @@ class TestSecretSharer:
         one = target(5.0)
         outputs = one.mechanism.release(one.secret.candidates[3], 200, np.random.default_rng(0))
         guesses = SecretSharer().fit(one, np.random.default_rng(0)).guess(outputs)
-        found = SecretSharer().ranker(one).scores(outputs)
-        assert guesses.tolist() == found.argmax(axis=1).tolist()
-        assert found.shape == (200, len(COLOURS))
+        result = SecretSharer().ranker(one).scores(outputs)
+        assert guesses.tolist() == result.argmax(axis=1).tolist()
+        assert result.shape == (200, len(COLOURS))
 
     def test_a_canary_that_is_cut_off_by_the_contribution_has_a_uniform_rank(self):
         long = [f"red red red red red red {text}" for text in COLOURS]
-        found = canary_ranks(target(400.0, candidates=long), 3_000, np.random.default_rng(3))
-        first = int((found == 1).sum())
+        result = canary_ranks(target(400.0, candidates=long), 3_000, np.random.default_rng(3))
+        first = int((result == 1).sum())
         assert stats.binomtest(first, 3_000, 1 / len(COLOURS), alternative="greater").pvalue > FALSE_ALARM
 
-    def test_the_reconstruction_game_plays_it_and_it_is_right_no_more_often_than_the_best_guess(self):
+    def test_secret_sharer_is_at_most_as_successful_as_maximum_likelihood(self):
         one = target(4.0)
-        found = {
+        result = {
             name: reconstruction_game(one.mechanism, one.secret, attack=name, n_rounds=2_000, seed=4)
             for name in ("secret-sharer", "maximum-likelihood")
         }
-        rates = {name: successes.n_success / 2_000 for name, successes in found.items()}
+        rates = {name: successes.n_success / 2_000 for name, successes in result.items()}
         limit = most_often_first(one.mechanism.guarantee(), len(COLOURS))
         spread = math.sqrt(2 * 0.1 * 0.9 / 2_000)
         assert 2 / len(COLOURS) < rates["secret-sharer"] < rates["maximum-likelihood"] + 5 * spread
         assert rates["maximum-likelihood"] < limit
-        assert found["secret-sharer"].prior_success == pytest.approx(1 / len(COLOURS))
+        assert result["secret-sharer"].prior_success == pytest.approx(1 / len(COLOURS))
 
-    def test_where_it_cannot_be_used_it_says_why(self):
+    def test_unusable_targets_are_refused_with_the_reason(self):
         attack, texts = SecretSharer(), ["red blue", ""]
         counts = NGramCounts(1.0, n=2, alphabet=WORDS)
-        for wrong, said in (
+        for wrong, message in (
             (SecretTarget(Laplace(1.0), OneOf((0, 1))), "NGramCounts"),
             (SecretTarget(counts, FairBits.column(3)), "FairBits"),
             (SecretTarget(counts, OneOf((texts, texts[::-1]))), "known record"),
             (SecretTarget(counts, OneOf.in_record(texts, 1, ["red", ""])), "empty"),
         ):
-            with pytest.raises(AttackError, match=said):
+            with pytest.raises(AttackError, match=message):
                 attack.fit(wrong, np.random.default_rng(0))
         uneven = OneOf.in_record(texts, 1, ["red blue", "blue red"], prior=[0.9, 0.1])
         with pytest.raises(AttackError, match="equally probable"):

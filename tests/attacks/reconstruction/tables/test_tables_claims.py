@@ -54,13 +54,13 @@ def test_claims_are_certain_impossible_or_open_as_every_block_in_turn_says(numbe
 
 @pytest.mark.parametrize("number", SOME)
 def test_certain_people_are_those_who_are_in_every_block(number):
-    found = certain_people(PublishedTables.about(TABLES, BLOCKS[number]))
+    result = certain_people(PublishedTables.about(TABLES, BLOCKS[number]))
     in_all = np.minimum.reduce([SMALL.histogram(block) for block in same_tables(BLOCKS[number])])
-    np.testing.assert_array_equal(SMALL.histogram(found.people), in_all)
-    assert not len(found.open)
+    np.testing.assert_array_equal(SMALL.histogram(result.people), in_all)
+    assert not len(result.open)
 
 
-def test_everybody_in_the_block_of_seven_is_certain_and_a_widow_of_84_is_not_there():
+def test_all_people_of_the_block_of_seven_are_certain():
     published = seven()
     assert len(certain_people(published).people) == 7
     assert decide(published, at_least_one(group(sex="male", race="Black", ages=84))) == "certain"
@@ -69,8 +69,8 @@ def test_everybody_in_the_block_of_seven_is_certain_and_a_widow_of_84_is_not_the
 
 def test_claims_in_words():
     women = group(sex="female", ages=(0, 17))
-    said = [str(c) for c in (at_least_one(women), count_is(2, women), none_of(women), Claim(women, 1, 3))]
-    assert said == [
+    texts = [str(c) for c in (at_least_one(women), count_is(2, women), none_of(women), Claim(women, 1, 3))]
+    assert texts == [
         "at least 1 female aged 0 to 17",
         "exactly 2 female aged 0 to 17",
         "no person female aged 0 to 17",
@@ -80,7 +80,7 @@ def test_claims_in_words():
         Claim(women)
 
 
-def test_nothing_is_concluded_from_tables_that_contradict_themselves_or_when_time_runs_out():
+def test_contradictions_and_time_limits_decide_no_claim():
     impossible = PublishedTables.of(SMALL, {GroupCount(): 3, GroupCount(WOMEN): 4})
     with pytest.raises(AttackError, match="every claim would hold: they contradict each other"):
         decide(impossible, at_least_one(WOMEN))
@@ -92,13 +92,13 @@ def test_nothing_is_concluded_from_tables_that_contradict_themselves_or_when_tim
         certain_people(published, seconds=1e-9)
 
 
-def test_people_of_whom_time_does_not_allow_to_say_it_are_left_open(monkeypatch):
+def test_people_undecided_at_the_time_limit_are_left_open(monkeypatch):
     clock = iter(np.arange(0.0, 1000.0, 0.5))
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    found = certain_people(seven(), seconds=4.0)
-    assert len(found.open) > 0
-    assert len(found.people) + len(found.open) <= 7
-    assert len(found.block) == 7
+    result = certain_people(seven(), seconds=4.0)
+    assert len(result.open) > 0
+    assert len(result.people) + len(result.open) <= 7
+    assert len(result.block) == 7
 
 
 CONTRADICTIONS = [
@@ -113,26 +113,26 @@ CONTRADICTIONS = [
 def test_a_conflict_is_minimal_and_no_block_has_it(cells):
     """Of all blocks with 2 to 5 people none has the cells, and some block has all but any one."""
     published = PublishedTables.of(SMALL, cells)
-    found = conflict(published)
-    assert found.minimal
-    assert set(found.cells) <= set(published.cells)
+    result = conflict(published)
+    assert result.minimal
+    assert set(result.cells) <= set(published.cells)
 
     def possible(cells):
         return not cells or any(published.keeping(list(cells)).fit(blocks).any() for blocks in UP_TO_FIVE)
 
-    assert not possible(found.cells)
-    for left_out in range(len(found.cells)):
-        assert possible(found.cells[:left_out] + found.cells[left_out + 1 :]), str(found)
+    assert not possible(result.cells)
+    for left_out in range(len(result.cells)):
+        assert possible(result.cells[:left_out] + result.cells[left_out + 1 :]), str(result)
 
 
 def test_tables_of_a_block_have_no_conflict():
     assert conflict(PublishedTables.about(TABLES, BLOCKS[11])) is None
 
 
-def test_a_conflict_says_with_how_many_people_and_whether_time_ran_out(monkeypatch):
+def test_a_conflict_states_its_people_and_its_time_limit(monkeypatch):
     published = PublishedTables.of(SMALL, {GroupCount(WOMEN): 3, MeanAge(WOMEN): 23.0}, n_people=2)
-    found = conflict(published)
-    assert str(found).splitlines()[:2] == [
+    result = conflict(published)
+    assert str(result).splitlines()[:2] == [
         "With 2 people, these published cells contradict each other:",
         "  the number of female is 3",
     ]

@@ -34,13 +34,13 @@ SECRET = OneOf.in_record(PEOPLE, 1, CANDIDATES)
 
 def test_decoded_block_fits_as_well_as_the_best_of_all_blocks():
     blocks = every_block(SMALL, 3)
-    exact = np.array([NOISY.counts(block) for block in blocks])
+    exact = np.array([NOISY.answers(block) for block in blocks])
     for noisy in NOISY.release(blocks[700], 10, np.random.default_rng(0)).values:
-        found = decode(NOISY, noisy, n_people=3)
-        assert found.optimal
-        assert found.residual == np.abs(exact - noisy).sum(axis=1).min()
-        assert np.abs(NOISY.counts(found.block) - noisy).sum() == found.residual
-        assert len(found.block) == 3
+        result = decode(NOISY, noisy, n_people=3)
+        assert result.optimal
+        assert result.residual == np.abs(exact - noisy).sum(axis=1).min()
+        assert np.abs(NOISY.answers(result.block) - noisy).sum() == result.residual
+        assert len(result.block) == 3
 
 
 def test_the_likeliest_block_is_the_one_with_the_largest_probability():
@@ -52,7 +52,7 @@ def test_the_likeliest_block_is_the_one_with_the_largest_probability():
         assert NOISY.log_density(outputs, block)[run] == pytest.approx(logs[:, run].max())
 
 
-def test_decoding_refuses_another_number_of_counts_and_says_when_time_ran_out():
+def test_decoding_checks_the_number_of_counts_and_the_time_limit():
     with pytest.raises(ParameterError, match="noisy must be 4 counts"):
         decode(NOISY, [1, 2], n_people=2)
     with pytest.raises(AttackError, match="no block was found within 1e-09 seconds"):
@@ -67,19 +67,19 @@ def rate(mechanism, secret, n, **options):
     return float(np.mean(runs))
 
 
-def test_exact_tables_show_who_was_drawn():
+def test_exact_tables_reveal_the_drawn_person():
     exact = SwappedTables(NOISY.tables, share=0.0)
     assert rate(exact, SECRET, 2) == 1.0
 
 
-def test_a_reader_who_knows_nobody_finds_a_person_next_to_whom_there_is_no_other():
-    """Two people in block A, one of whom is known to nobody: tables of the block tell both."""
+def test_exact_tables_reveal_a_person_without_background_knowledge():
+    """Two people in block A, one of whom is unknown: the tables of the block reveal both."""
     tables = TableSet(SMALL, rows_of([group(block="A"), group(sex="female", block="A")]))
     alone = OneOf.in_record(PEOPLE[1:], 0, CANDIDATES)
     assert rate(SwappedTables(tables, share=0.0), alone, 2, others_known=False) == 1.0
 
 
-def test_success_under_noise_is_that_of_the_likeliest_candidate_and_below_the_ceiling():
+def test_success_under_noise_is_optimal_and_below_the_ceiling():
     """The guess with the largest probability of the output: worked out by sums over all outputs."""
     a = math.exp(-2.0 / NOISY.sensitivity)
     z = np.arange(-60, 61)
@@ -92,7 +92,7 @@ def test_success_under_noise_is_that_of_the_likeliest_candidate_and_below_the_ce
     assert rate(NOISY, SECRET, n) < math.exp(2.0) / (math.exp(2.0) + 3)
 
 
-def test_what_swapping_does_is_learned_better_than_the_nearest_tables_say():
+def test_the_discriminant_beats_the_nearest_tables_under_swapping():
     rng = np.random.default_rng(0)
     n = 30
     block = np.column_stack([rng.integers(20, 24, n), rng.integers(0, 2, n), np.arange(n) % 2])
@@ -112,7 +112,7 @@ def test_what_swapping_does_is_learned_better_than_the_nearest_tables_say():
     assert learned > np.mean(nearest) - 0.02
 
 
-def test_under_noise_a_reader_who_knows_nobody_is_at_most_as_good_as_one_who_knows_the_others():
+def test_background_knowledge_never_reduces_success_under_noise():
     unknown, known = rate(NOISY, SECRET, 12, others_known=False), rate(NOISY, SECRET, 2000)
     assert unknown <= known + stats.norm.isf(FALSE_ALARM) * math.sqrt(0.25 / 48)
 
@@ -120,33 +120,33 @@ def test_under_noise_a_reader_who_knows_nobody_is_at_most_as_good_as_one_who_kno
 def test_other_secrets_and_mechanisms_are_refused():
     with pytest.raises(AttackError, match="needs noisy-tables or swapped-tables, but the mechanism is Laplace"):
         TablesReconstructor().fit(SecretTarget(Laplace(1.0), SECRET), np.random.default_rng(0))
-    with pytest.raises(AttackError, match="guesses one person, but the secret is not a record with candidates"):
+    with pytest.raises(AttackError, match="candidates for a known record, but the secret is FairBits"):
         TablesReconstructor().fit(SecretTarget(NOISY, FairBits(PEOPLE, PEOPLE[::-1])), np.random.default_rng(0))
 
 
-def test_the_list_that_knows_the_population_only_finds_the_most_of_all_lists():
+def test_the_expected_block_has_the_most_expected_matches():
     """Every list of three people in a world of eight types, over all blocks of three and their probabilities."""
     domain = CensusDomain({"sex": ("female", "male")}, ages=(30, 31))
     law = np.array([0.55, 0.2, 0.15, 0.1])
     blocks = every_block(domain, 3)
     weights = np.array([stats.multinomial.pmf(domain.histogram(block), 3, law) for block in blocks])
     assert weights.sum() == pytest.approx(1.0)
-    found = [np.sum(weights * [matched(domain, b, guess).sum() for b in blocks]) for guess in blocks]
-    assert np.sum(weights * [matched(domain, b, expected_block(domain, law, 3)).sum() for b in blocks]) == max(found)
+    result = [np.sum(weights * [matched(domain, b, guess).sum() for b in blocks]) for guess in blocks]
+    assert np.sum(weights * [matched(domain, b, expected_block(domain, law, 3)).sum() for b in blocks]) == max(result)
     with pytest.raises(ParameterError, match="population must be 4 probabilities"):
         expected_block(domain, [0.5, 0.5], 3)
 
 
-def test_who_is_found_in_exact_tables_stands_beside_who_is_guessed_anyway():
+def test_people_found_in_tables_are_compared_with_the_baselines():
     domain = CensusDomain({"sex": ("female", "male")}, ages=(20, 50))
     block = domain.people([(21, "female"), (33, "female"), (50, "male")])
-    found = identify_people(
+    result = identify_people(
         TableSet(domain, rows_of([Group(), group(sex="female")])),
         block,
         np.full(domain.n_types, 1 / domain.n_types),
         without_person=True,
     )
-    assert found.finished
-    assert found.certain.tolist() == found.likely.tolist() == [True, True, True]
-    assert found.without_release.tolist() == [True, False, False]  # of equal types the list has the first: 20, 21, 22
-    assert not found.without_person.any()
+    assert result.finished
+    assert result.certain.tolist() == result.likely.tolist() == [True, True, True]
+    assert result.without_release.tolist() == [True, False, False]  # of equal types the list has the first: 20, 21, 22
+    assert not result.without_person.any()

@@ -33,7 +33,7 @@ def beside(women, *others):
 def by_hand():
     """Blocks of seven with the tables of the four larger groups, nested loops and no programme; which of these have
     the median age 51 of Black people, the median 36 and the mean 36.7 of Black women."""
-    found = []
+    solutions = []
     ages = np.arange(111)
     x, y = (part.ravel() for part in np.meshgrid(ages, ages, indexing="ij"))
     for white_woman in range(73):
@@ -51,11 +51,11 @@ def by_hand():
             ok &= np.median(beside(women, white_woman, white_man, other, black_man), axis=1) == 30
             black = np.median(beside(women, black_man), axis=1) == 51
             middle, total = women[:, 1] == 36, women.sum(axis=1) == 110
-            found += [(bool(b), bool(m), bool(t)) for b, m, t in zip(black[ok], middle[ok], total[ok], strict=True)]
-    return np.array(found)
+            solutions += [(bool(b), bool(m), bool(t)) for b, m, t in zip(black[ok], middle[ok], total[ok], strict=True)]
+    return np.array(solutions)
 
 
-def test_block_of_seven_has_as_many_solutions_as_loops_find_and_as_are_known():
+def test_block_of_seven_has_the_known_number_of_solutions():
     """Counts 1, 25 and 2: Black men and women apart, nothing about marriage. 62 is in the slow test."""
     black, middle, total = by_hand().T
     assert (black & middle & total).sum() == 1
@@ -69,16 +69,16 @@ def test_block_of_seven_has_as_many_solutions_as_loops_find_and_as_are_known():
 
 @pytest.mark.slow
 def test_all_62_blocks_of_seven_are_found_where_all_three_are_withheld():
-    found = solve(seven((BLACK, MedianAge), *WITHHELD))
-    assert found.complete
-    assert len(keys(found)) == len(found) == 62
+    solutions = solve(seven((BLACK, MedianAge), *WITHHELD))
+    assert solutions.complete
+    assert len(keys(solutions)) == len(solutions) == 62
 
 
-def test_the_unique_block_of_seven_is_named_with_who_is_married():
-    found = solve(seven(married=True))
-    assert found.unique
-    assert str(found) == "exactly 1 block has these tables: every person in it is revealed"
-    people = found.domain.shown(found.blocks[0])
+def test_marital_status_makes_the_block_of_seven_unique():
+    solutions = solve(seven(married=True))
+    assert solutions.unique
+    assert str(solutions) == "exactly 1 block has these tables: every person in it is revealed"
+    people = solutions.domain.shown(solutions.blocks[0])
     known = ["8 female Black single", "36 female Black married", "66 female Black married", "24 female White single"]
     known += ["84 male Black married", "18 male White single", "30 male White married"]
     assert sorted(people) == sorted(known)
@@ -89,7 +89,7 @@ def test_the_unique_block_of_seven_is_named_with_who_is_married():
     [(BLACK, MedianAge), (BLACK_WOMEN, MedianAge), pytest.param((BLACK_WOMEN, MeanAge), marks=pytest.mark.slow)],
     ids=str,
 )
-def test_any_one_statistic_alone_may_be_withheld_of_the_block_of_seven(withheld):
+def test_block_of_seven_stays_unique_without_any_one_statistic(withheld):
     assert solve(seven(withheld, married=True), limit=2).unique
 
 
@@ -125,14 +125,14 @@ def test_solutions_are_the_blocks_of_a_small_world_that_have_the_tables(name, bl
         expected = blocks[published.fit(blocks)]
         if name != "rounded in a way unknown":
             assert len(expected) == sizes[pattern] == (which.ravel() == pattern).sum()
-        found = solve(published, limit=min(30, len(expected) + 1))
-        assert set(keys(found)) <= set(keys(expected))
-        assert max(keys(found).values()) == 1
-        assert found.complete == (len(expected) < 30)
-        assert len(found) == min(30, len(expected))
+        solutions = solve(published, limit=min(30, len(expected) + 1))
+        assert set(keys(solutions)) <= set(keys(expected))
+        assert max(keys(solutions).values()) == 1
+        assert solutions.complete == (len(expected) < 30)
+        assert len(solutions) == min(30, len(expected))
 
 
-def test_a_number_rounded_in_a_way_unknown_is_within_half_a_step():
+def test_an_unknown_rounding_rule_allows_half_a_step():
     """Ends included; a whole step apart is another number, whatever the rule."""
     rounding = Rounding(0, rule="unknown")
     published = PublishedTables.of(SMALL, {GroupCount(): 1, MedianAge(YOUNG, rounding=rounding): 21.0})
@@ -143,15 +143,15 @@ def test_a_number_rounded_in_a_way_unknown_is_within_half_a_step():
     assert keys(solve(published, limit=2000)) == keys(FOUR[published.fit(FOUR)])
 
 
-def test_blocks_of_different_sizes_are_different_blocks_where_the_number_of_people_is_open():
+def test_blocks_of_different_sizes_are_different_solutions():
     men = group(sex="male")
     cells = {GroupCount(WOMEN): 2, MeanAge(WOMEN): 20.5, GroupCount(men): None, MeanAge(): 22.0}
     published = PublishedTables.of(SMALL, cells, threshold=2)
     blocks = [block for n in (2, 3) for block in every_block(SMALL, n) if published.hold_for(block)]
-    found = solve(published)
-    assert found.complete
-    assert keys(found) == keys(blocks)
-    assert {len(block) for block in found} == {3}
+    solutions = solve(published)
+    assert solutions.complete
+    assert keys(solutions) == keys(blocks)
+    assert {len(block) for block in solutions} == {3}
     either = PublishedTables.of(SMALL, {GroupCount(WOMEN): 2, MeanAge(WOMEN): 20.5, GroupCount(men): None}, threshold=2)
     blocks = [block for n in (2, 3) for block in every_block(SMALL, n) if either.hold_for(block)]
     assert keys(solve(either)) == keys(blocks)
@@ -159,18 +159,18 @@ def test_blocks_of_different_sizes_are_different_blocks_where_the_number_of_peop
 
 
 def test_no_block_has_impossible_tables():
-    found = solve(PublishedTables.of(SMALL, {GroupCount(): 3, GroupCount(WOMEN): 4}))
-    assert found.inconsistent
-    assert "no block has these tables: they contradict each other" in str(found)
+    solutions = solve(PublishedTables.of(SMALL, {GroupCount(): 3, GroupCount(WOMEN): 4}))
+    assert solutions.inconsistent
+    assert "no block has these tables: they contradict each other" in str(solutions)
 
 
-def test_a_limit_gives_a_lower_bound_and_says_so():
-    found = solve(PublishedTables.of(SMALL, {GroupCount(): 4}), limit=7)
-    assert (len(found), found.complete, found.ended) == (7, False, "limit")
-    assert str(found).startswith("at least 7 blocks have these tables: the search stopped at the limit")
+def test_a_limit_gives_a_lower_bound():
+    solutions = solve(PublishedTables.of(SMALL, {GroupCount(): 4}), limit=7)
+    assert (len(solutions), solutions.complete, solutions.ended) == (7, False, "limit")
+    assert str(solutions).startswith("at least 7 blocks have these tables: the search stopped at the limit")
 
 
-def test_time_that_runs_out_gives_what_was_found_until_then(monkeypatch):
+def test_a_time_limit_gives_the_solutions_so_far(monkeypatch):
     nothing = solve(seven(), seconds=1e-9)
     assert (len(nothing), nothing.ended) == (0, "time limit")
     assert "before a block was found: nothing is known" in str(nothing)
@@ -182,7 +182,7 @@ def test_time_that_runs_out_gives_what_was_found_until_then(monkeypatch):
     assert "time ran out" in str(some)
 
 
-def test_too_few_statistics_are_named():
+def test_too_few_statistics_are_refused():
     with pytest.raises(
         AttackError, match="too few statistics: no count bounds the number of people, for instance of '20 male'"
     ):
@@ -194,7 +194,7 @@ def test_too_few_statistics_are_named():
         solve(PublishedTables.of(SMALL, {GroupCount(): 4, MedianAge(WOMEN): 22.0}))
 
 
-def test_a_median_needs_no_count_where_other_cells_give_the_size_of_its_group():
+def test_a_median_needs_no_count_if_other_cells_give_the_group_size():
     tables = TableSet(SMALL, (GroupCount(), GroupCount(group(sex="male")), MedianAge(WOMEN)))
     block = SMALL.people([(20, "female"), (25, "female"), (26, "male")])
     published = PublishedTables.about(tables, block)
@@ -212,7 +212,7 @@ def test_a_median_needs_no_count_where_other_cells_give_the_size_of_its_group():
         ({GroupShare(WOMEN): 130.0}, "the percentage of female among all people must lie from 0 to 100"),
     ],
 )
-def test_values_that_nobody_could_publish_are_refused(cell, message):
+def test_impossible_published_values_are_refused(cell, message):
     with pytest.raises(ParameterError, match=message):
         PublishedTables.of(SMALL, cell)
 

@@ -3,13 +3,22 @@
 Those of pairs: test_certificate.py.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from tests.audit import asked
-from tests.audit.one_run_laws import bit_misses, response
+from tests.audit.one_run_laws import bit_misses, check_p_value, random_game, response
 
+from dpassay.audit.bounds.bits.one_run import OneRun
+from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
 from dpassay.audit.bounds.catalogue import build, catalogue
+from dpassay.audit.bounds.families import family_of
 from dpassay.audit.evidence.scores import BitScores
+from dpassay.mechanisms.accounting import GaussianDP, LaplaceDP
+
+GAUSSIAN = family_of(GaussianDP(1.0))
 
 every = pytest.mark.parametrize("name", [name for name in catalogue if catalogue.get(name).reads is BitScores])
 
@@ -22,7 +31,7 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(name, epsilon)
 
 
 @every
-def test_a_perfect_attack_reaches_the_ceiling_and_a_random_one_shows_nothing(name):
+def test_perfect_attack_reaches_the_ceiling_and_a_random_one_gives_0(name):
     bits = np.arange(400)[None, :] % 2 == 1
     perfect = asked.lower_bound(build(name), BitScores(bits, np.where(bits, 1.0, -1.0)), delta=0.0, confidence=0.95)
     assert perfect.epsilon == pytest.approx(perfect.ceiling, rel=1e-6)
@@ -31,14 +40,55 @@ def test_a_perfect_attack_reaches_the_ceiling_and_a_random_one_shows_nothing(nam
     assert asked.lower_bound(build(name), blind, delta=0.0, confidence=0.95).epsilon == 0.0
 
 
-@every
-@pytest.mark.parametrize("epsilon", [0.5, 1.5])
-def test_p_value_is_where_the_bound_passes_the_claim(name, epsilon):
-    (scores,) = response(2.0).draws(1, (1, 100), seed=3)
-    p = asked.p_value(build(name), scores, epsilon=epsilon, delta=0.0)
-    assert 1e-9 < p < 0.2
-    above, below = (
-        asked.lower_bound(build(name), scores, delta=0.0, confidence=1 - p * factor).epsilon
-        for factor in (1.001, 0.999)
-    )
-    assert below <= epsilon * (1 + 1e-6) <= above * (1 + 2e-6)
+BOUNDS = [
+    OneRun(),
+    OneRun(guesses=50),
+    OneRun(guesses=(0.1, 0.5), negatives=0.0),
+    OneRun(delta_term="published"),
+    OneRunFDP(curve_family=GAUSSIAN),
+    OneRunFDP(curve_family=GAUSSIAN, guesses=(0.1, 0.5), negatives=0.0),
+    OneRunFDP(curve_family=family_of(LaplaceDP(1.0)), guesses=50),
+]
+options = pytest.mark.parametrize("bound", BOUNDS, ids=lambda b: f"{b.name}-{BOUNDS.index(b)}")
+
+
+@options
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
+def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
+    scores, alpha = random_game(seed), 10**-exponent
+    lower_bound = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
+    at_higher_confidence = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step)
+    assert 0.0 <= at_higher_confidence.epsilon <= lower_bound.epsilon + 1e-6
+    at_larger_delta = asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha)
+    assert at_larger_delta.epsilon <= lower_bound.epsilon + 1e-9
+    assert lower_bound.epsilon <= lower_bound.ceiling + 1e-6
+
+
+@options
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6))
+def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
+    scores = random_game(seed, n_runs=2)
+    epsilon = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
+    order = np.random.default_rng(seed).permutation(scores.n_bits)
+    for other in (
+        BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
+        BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
+        BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
+    ):
+        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
+    swapped = replace(bound, negatives=1 - bound.negatives)
+    mirrored = BitScores(~scores.bits, -scores.scores)
+    assert asked.lower_bound(swapped, mirrored, delta=1e-6, confidence=0.9).epsilon == epsilon
+
+
+@options
+def test_p_value_is_where_the_bound_passes_epsilon(bound):
+    for epsilon in (0.4, 1.3) if isinstance(bound, OneRunFDP) else (0.0, 0.4, 1.3):  # 0 is not in the family
+        check_p_value(bound, epsilon)
+
+
+def test_sizes_in_a_list_become_a_tuple():
+    assert build("one-run", guesses=[0.1, 0.5]) == OneRun(guesses=(0.1, 0.5))
+    assert build("one-run-fdp", guesses=[0.1, 50]) == OneRunFDP(guesses=(0.1, 50))

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy import special, stats
 from tests.audit import asked
 from tests.audit.one_run_laws import (
     bit_misses,
-    check_p_value,
     gaussian,
     gaussian_together,
     hesitant_response,
@@ -28,7 +27,6 @@ from dpassay.audit import AuditResult, audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun, guess_p_value, least_epsilon
-from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.evidence.scores import BitScores, PairScores
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.core.errors import ParameterError
@@ -44,13 +42,6 @@ def game(n_correct, n_guesses, n_bits):
 
 
 # --- the game --------------------------------------------------------------------------------------------------------
-
-
-def test_bits_and_scores_keep_their_shape_and_type():
-    one = BitScores([[1, 0, 1], [0, 0, 1]], [[1, 2, 3], [4, 5, np.inf]])
-    assert (one.n_runs, one.n_canaries, one.n_bits) == (2, 3, 6)
-    assert one.bits.dtype == np.bool_
-    assert one.scores.dtype == np.float64
 
 
 @pytest.mark.parametrize(
@@ -114,7 +105,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("mu", "vertices", "best", "expected"), GOLDEN)
 def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, expected):
     # jax_privacy tests/auditing_test.py (8967688c), to 1e-5: positive guesses, Bonferroni over the vertices of the ROC
-    # hull. The hull is found from the bits, which no union bound covers: arithmetic only.
+    # hull. The hull is computed from the bits, which no union bound covers: arithmetic only.
     hull = hull_vertices(quantile_scores(mu))
     level = {"delta": 1e-6, "significance": 0.05 / len(hull), "delta_term": "published"}
     assert len(hull) == vertices
@@ -177,13 +168,13 @@ def stein_factor(r, v, epsilon):
 
 
 @given(r=st.integers(2, 300), share=st.floats(0.5, 1.0), epsilon=st.floats(0.0, 4.0))
-def test_delta_term_is_the_largest_value_of_the_solution_of_steins_equation(r, share, epsilon):
+def test_delta_term_is_the_maximum_of_the_solution_of_steins_equation(r, share, epsilon):
     v = max(1, math.floor(share * r))
     tail = guess_p_value(r, r, v, epsilon=epsilon, delta=0.0)
     assume(1e-200 < tail < 0.999)
     delta = 1e-9 * tail
-    found = (guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
-    assert found == pytest.approx(stein_factor(r, v, epsilon), rel=1e-4)
+    term = (guess_p_value(r, r, v, epsilon=epsilon, delta=delta) - tail) / (r * delta)
+    assert term == pytest.approx(stein_factor(r, v, epsilon), rel=1e-4)
 
 
 @given(
@@ -202,7 +193,7 @@ def test_sharp_delta_term_is_at_most_half_the_published_one_below_one_half(r, ex
 
 
 @given(r=st.integers(1, 2000), share=st.floats(0.4, 1.0), delta=st.sampled_from([0.0, 1e-7, 1e-4, 0.02]))
-def test_p_value_never_falls_with_epsilon_so_that_bisection_finds_the_first_crossing(r, share, delta):
+def test_p_value_never_falls_with_epsilon(r, share, delta):
     v = max(1, math.ceil(share * r))
     values = [guess_p_value(2 * r, r, v, epsilon=e, delta=delta) for e in np.linspace(0.0, 12.0, 60)]
     assert np.all(np.diff(values) >= -1e-12)
@@ -219,27 +210,6 @@ def test_p_value_stays_finite_where_the_tails_underflow():
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
-BOUNDS = [OneRun(), OneRun(guesses=50), OneRun(guesses=(0.1, 0.5), negatives=0.0), OneRun(delta_term="published")]
-
-
-@pytest.mark.parametrize("bound", BOUNDS, ids=repr)
-@settings(max_examples=12)
-@given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
-def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
-    scores = random_game(seed)
-    alpha = 10**-exponent
-    lower_bound = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
-    assert (
-        0.0
-        <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon
-        <= lower_bound.epsilon + 1e-9
-    )
-    assert (
-        asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= lower_bound.epsilon + 1e-9
-    )
-    assert lower_bound.epsilon <= lower_bound.ceiling + 1e-9
-
-
 @given(m=st.integers(1, 500), r=st.integers(1, 500), v=st.integers(0, 499), delta=st.sampled_from([0.0, 1e-6, 1e-3]))
 def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v, delta):
     r, m = min(r, m), m
@@ -250,36 +220,15 @@ def test_bound_grows_with_right_guesses_and_falls_with_bits_that_abstain(m, r, v
     assert v > r / 2 or least_epsilon(m, r, v, **level) == 0.0
 
 
-@pytest.mark.parametrize("bound", BOUNDS, ids=repr)
-@settings(max_examples=12)
-@given(seed=st.integers(0, 10**6))
-def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
-    scores = random_game(seed, n_runs=2)
-    epsilon = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
-    order = np.random.default_rng(seed).permutation(scores.n_bits)
-    for other in (
-        BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
-        BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
-        BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
-    ):
-        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
-
-
 @given(seed=st.integers(0, 10**6))
 def test_bound_is_the_same_with_in_and_out_swapped(seed):
     scores = random_game(seed)
     swapped = BitScores(~scores.bits, -scores.scores)
-    for here, there in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
-        first = asked.lower_bound(OneRun(guesses=50, negatives=here), scores, **LEVEL)
-        assert asked.lower_bound(OneRun(guesses=50, negatives=there), swapped, **LEVEL).epsilon == first.epsilon
+    for negatives, mirrored in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
+        first = asked.lower_bound(OneRun(guesses=50, negatives=negatives), scores, **LEVEL)
+        assert asked.lower_bound(OneRun(guesses=50, negatives=mirrored), swapped, **LEVEL).epsilon == first.epsilon
     centred = asked.lower_bound(OneRun(guesses=50, center=0.75), scores, **LEVEL)
     assert asked.lower_bound(OneRun(guesses=50, center=-0.75), swapped, **LEVEL).epsilon == centred.epsilon
-
-
-@pytest.mark.parametrize("bound", BOUNDS[:3], ids=repr)
-@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.3])
-def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
-    check_p_value(bound, epsilon)
 
 
 def naive_right(scores, size, negatives):
@@ -314,12 +263,6 @@ def test_result_says_what_was_looked_at_and_survives_json():
     assert bound.n_trials == 800
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
     assert AuditResult.from_json(result.to_json()).bounds == (bound,)
-
-
-def test_catalogue_builds_it():
-    assert build("one-run") == OneRun()
-    assert build("one-run", guesses=[0.1, 0.5]) == OneRun(guesses=(0.1, 0.5))
-    assert OneRun.reads is BitScores
 
 
 @pytest.mark.parametrize(
@@ -369,11 +312,10 @@ COVERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
-def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
+def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case):
     bound, law, delta, shape = case
-    coverage = bit_misses(bound, law, shape=shape, repeats=2000, confidence=confidence, delta=delta)
+    coverage = bit_misses(bound, law, shape=shape, repeats=2000, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 

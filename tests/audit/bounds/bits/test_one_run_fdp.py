@@ -11,7 +11,6 @@ from scipy.special import ndtr, ndtri
 from tests.audit import asked
 from tests.audit.one_run_laws import (
     bit_misses,
-    check_p_value,
     gaussian,
     gaussian_together,
     hesitant_response,
@@ -29,9 +28,8 @@ from dpassay.audit.bounds.bits import one_run_fdp
 from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, curve_p_value, least_theta, refuted
-from dpassay.audit.bounds.catalogue import build
 from dpassay.audit.bounds.families import epsilon_of, family_of
-from dpassay.audit.evidence.scores import BitScores, PairScores
+from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.statement import Statement
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, LaplaceDP, PureDP
@@ -65,20 +63,20 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("mu", "best", "theta", "epsilon"), GOLDEN)
-def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, theta, epsilon):
+@pytest.mark.parametrize(("mu", "best", "expected_theta", "epsilon"), GOLDEN)
+def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, expected_theta, epsilon):
     # jax_privacy tests/auditing_test.py (8967688c), to 1e-5: positive guesses, Bonferroni over the vertices of the ROC
-    # hull. The hull is found from the bits, which no union bound covers: arithmetic only.
+    # hull. The hull is computed from the bits, which no union bound covers: arithmetic only.
     hull = hull_vertices(quantile_scores(mu))
     counts, level = [(x + y, y) for x, y in hull if x + y > 0], 0.05 / len(hull)
     if best is None:
         assert max(least_theta(GAUSSIAN, 20_000, *count, significance=level) for count in counts) == 0.0
         return
-    found = least_theta(GAUSSIAN, 20_000, *best, significance=level)
+    theta = least_theta(GAUSSIAN, 20_000, *best, significance=level)
     assert best in counts
-    assert found == pytest.approx(theta, abs=6e-7)
-    assert GaussianDP(found).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-5)
-    assert not any(_refuted(GaussianDP(found + 1e-7), 20_000, *count, level) for count in counts)
+    assert theta == pytest.approx(expected_theta, abs=6e-7)
+    assert GaussianDP(theta).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-5)
+    assert not any(_refuted(GaussianDP(theta + 1e-7), 20_000, *count, level) for count in counts)
 
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
@@ -106,7 +104,7 @@ def test_mean_on_gaussian_noise_is_as_simulated_elsewhere(mu, r, fdp, steinke):
 @pytest.mark.parametrize(
     ("m", "r", "v", "mu"), [(30, 30, 22, 0.5), (60, 15, 13, 1.0), (300, 20, 19, 1.0), (100, 30, 27, 1.0)]
 )
-def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m, r, v, mu):
+def test_p_value_covers_every_mechanism_with_the_curve(m, r, v, mu):
     claim = GaussianDP(mu)
     epsilons = np.linspace(0.0, 6.0 * mu, 40)
     largest = worst_probability(claim.delta(epsilons), m, r, v, epsilons)
@@ -150,14 +148,6 @@ def test_larger_alphabet_of_randomised_response_is_covered_by_its_own_law():
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
-BOUNDS = [
-    OneRunFDP(curve_family=GAUSSIAN),
-    OneRunFDP(curve_family=GAUSSIAN, guesses=(0.1, 0.5), negatives=0.0),
-    OneRunFDP(curve_family=LAPLACE, guesses=50),
-]
-NAMES = {"ids": lambda bound: f"{bound.guesses}-{bound.curve_family.title}"}
-
-
 @pytest.mark.parametrize("claim", [PureDP(1.0), GaussianDP(1.0), LaplaceDP(1.0), ApproximateDP(1.0, 1e-3)], ids=str)
 def test_the_claim_is_exceeded_where_the_bound_exceeds_its_epsilon(claim):
     stated, exceeded = Statement(claim, delta=1e-3), []
@@ -177,24 +167,6 @@ def test_the_curve_of_pure_privacy_is_the_same_for_one_number_as_for_many(epsilo
     assert one_by_one == pytest.approx(PureDP(epsilon).tradeoff(fpr), rel=1e-13, abs=0)
 
 
-@pytest.mark.parametrize("bound", BOUNDS, **NAMES)
-@settings(max_examples=10)
-@given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
-def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
-    scores = random_game(seed)
-    alpha = 10**-exponent
-    lower_bound = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
-    assert (
-        0.0
-        <= asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step).epsilon
-        <= lower_bound.epsilon + 1e-6
-    )
-    assert (
-        asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha).epsilon <= lower_bound.epsilon + 1e-9
-    )
-    assert lower_bound.epsilon <= lower_bound.ceiling + 1e-6
-
-
 @given(m=st.integers(2, 300), r=st.integers(2, 300), v=st.integers(0, 299))
 def test_parameter_grows_with_right_guesses(m, r, v):
     r = min(r, m)
@@ -202,31 +174,6 @@ def test_parameter_grows_with_right_guesses(m, r, v):
     less, more = (least_theta(GAUSSIAN, m, r, one, significance=0.05) for one in (v, v + 1))
     assert less <= more * (1 + 1e-8)
     assert v > r / 2 or less == 0.0
-
-
-@pytest.mark.parametrize("bound", BOUNDS, **NAMES)
-@settings(max_examples=10)
-@given(seed=st.integers(0, 10**6))
-def test_bound_depends_only_on_the_order_of_the_scores_and_on_which_side_is_which(bound, seed):
-    scores = random_game(seed, n_runs=2)
-    epsilon = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
-    order = np.random.default_rng(seed).permutation(scores.n_bits)
-    for other in (
-        BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
-        BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
-    ):
-        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
-    swapped = replace(bound, negatives=1 - bound.negatives)
-    assert (
-        asked.lower_bound(swapped, BitScores(~scores.bits, -scores.scores), delta=1e-6, confidence=0.9).epsilon
-        == epsilon
-    )
-
-
-@pytest.mark.parametrize("bound", BOUNDS, **NAMES)
-@pytest.mark.parametrize("epsilon", [0.4, 1.3])
-def test_p_value_is_where_the_bound_passes_epsilon(bound, epsilon):
-    check_p_value(bound, epsilon)
 
 
 def test_family_is_that_of_the_claim_and_no_other():
@@ -245,7 +192,7 @@ def test_family_is_that_of_the_claim_and_no_other():
     assert by_family[ApproximateDP(1.0, 1e-5)].epsilon == pytest.approx(general.epsilon, rel=0.05)
 
 
-def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
+def test_result_names_its_family_and_the_bound_without_it():
     scores = random_game(1, n_runs=4)
     bound = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
     assert bound.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
@@ -255,11 +202,6 @@ def test_result_names_its_family_shows_the_bound_without_it_and_survives_json():
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
     assert AuditResult.from_json(result.to_json()).bounds == (bound,)
-
-
-def test_catalogue_builds_it():
-    assert build("one-run-fdp", guesses=[0.1, 50]) == OneRunFDP(guesses=(0.1, 50))
-    assert OneRunFDP.reads is BitScores
 
 
 def test_what_cannot_be_answered_is_refused():
@@ -289,11 +231,10 @@ COVERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", COVERED, ids=lambda case: f"{case[1].name}-{case[0].guesses}-{case[3]}")
-def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case, confidence):
+def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(case):
     bound, law, delta, shape = case
-    coverage = bit_misses(bound, law, shape=shape, repeats=400, confidence=confidence, delta=delta)
+    coverage = bit_misses(bound, law, shape=shape, repeats=400, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 
@@ -314,14 +255,8 @@ class _Twin(asked.Own, OneRunFDP):
 
     def found(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
-        return LowerBound(
-            epsilon_of((self.curve_family or GAUSSIAN), theta, delta),
-            delta,
-            confidence,
-            "twin",
-            scores.n_bits,
-            math.inf,
-        )
+        epsilon = epsilon_of(self.curve_family or GAUSSIAN, theta, delta)
+        return LowerBound(epsilon, delta, confidence, "twin", scores.n_bits, math.inf)
 
 
 class _Peeks(_Twin):

@@ -37,7 +37,7 @@ def rejects(bound, evidence):
 
 
 @pytest.mark.parametrize(("m", "r", "v", "mu"), [(30, 30, 22, 0.5), (60, 15, 13, 1.0), (100, 30, 27, 1.0)])
-def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m, r, v, mu):
+def test_p_value_covers_every_mechanism_with_the_curve(m, r, v, mu):
     """All mechanisms with the claimed curve, by linear programming; the p-value of one point is far above that."""
     claim, epsilons = GaussianDP(mu), np.linspace(0.0, 6.0 * mu, 40)
     bound = fixed(claim, (r,), m, delta=1e-5, confidence=0.95)
@@ -47,7 +47,7 @@ def test_no_mechanism_with_the_curve_is_right_more_often_than_the_p_value_says(m
 
 
 @pytest.mark.parametrize("asked_at", [1e-3, 1e-2])
-def test_the_worst_mechanism_at_the_edge_of_the_claim_is_refuted_as_often_as_it_may(asked_at):
+def test_worst_mechanism_at_the_edge_of_the_claim_keeps_the_level(asked_at):
     """`one_run_laws.worst_case`, count by count: (1, 0.001)-DP in each bit, and as often right as (1) allows."""
     m, r, epsilon, delta, level = 400, 20, 1.0, 1e-3, 0.2
     bound = fixed(ApproximateDP(epsilon, delta), (r,), m, delta=asked_at, confidence=1 - level)
@@ -65,17 +65,21 @@ def test_several_numbers_of_guesses_share_the_level():
     """Randomised response at the edge of its claim, exactly: right guesses of the surer bits, and of the others."""
     epsilon, first, others, level = 1.0, 24, 200, 0.2
     bound = fixed(PureDP(epsilon), (first, first + others), first + others, delta=0.0, confidence=1 - level)
-    alone = next(v for v in range(first + 1) if rejects(bound, guessed(first + others, (first, v), (others, 0))))
-    together = next(v for v in range(others + 1) if rejects(bound, guessed(first + others, (first, 0), (others, v))))
+
+    def refutes(right_first, right_others):
+        return rejects(bound, guessed(first + others, (first, right_first), (others, right_others)))
+
+    least_first = next(v for v in range(first + 1) if refutes(v, 0))
+    least_of_both = next(v for v in range(others + 1) if refutes(0, v))
     rate, counts = special.expit(epsilon), np.arange(first + 1)
-    rest = np.where(counts >= alone, 1.0, stats.binom.sf(together - counts - 1, others, rate))
+    rest = np.where(counts >= least_first, 1.0, stats.binom.sf(least_of_both - counts - 1, others, rate))
     assert 0.5 * level < np.sum(stats.binom.pmf(counts, first, rate) * rest) <= level
 
 
 # --- what it gains, and what it costs ---------------------------------------------------------------------------------
 
 
-def test_a_claim_is_refuted_at_another_delta_where_the_bound_stays_below_it(without_power):
+def test_claim_is_refuted_at_another_delta_with_the_bound_below_it(without_power):
     claim, evidence = GaussianDP(0.5), guessed(1000, (500, 440))
     result = audit_scores(evidence, claim=claim, delta=1e-5, bound=OneRun(guesses=500, center=0.0))
     assert result.verdict is Verdict.VIOLATION
@@ -104,7 +108,7 @@ def test_p_value_is_where_the_bound_or_the_curve_test_refutes(claim, n_correct):
         assert not rejects(fixed(claim, sizes, 200, delta=delta, confidence=1 - min(0.999, p * 0.999)), evidence)
 
 
-def test_the_curve_costs_the_bound_nothing_and_a_claim_of_one_point_gains_nothing():
+def test_curve_test_changes_neither_the_bound_nor_the_test_of_one_point():
     evidence = guessed(200, (100, 85))
     for claim in (GaussianDP(0.5), ApproximateDP(1.0, 1e-3)):
         bound = fixed(claim, (100,), 200, delta=1e-3, confidence=0.95).lower_bound(evidence)

@@ -22,7 +22,7 @@ def limits():
 
 
 @pytest.mark.parametrize("disagree", [0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0])
-def test_limit_exceeds_the_gain_no_more_often_than_it_may_at_any_rate_of_disagreement(limits, disagree):
+def test_limit_keeps_its_level_at_any_rate_of_disagreement(limits, disagree):
     for share in np.linspace(0.0, 1.0, 9):  # of the disagreements, won
         p, q = disagree * share, disagree * (1.0 - share)
         law = stats.multinomial(N, [p, q, max(0.0, 1.0 - p - q)])
@@ -49,8 +49,8 @@ def test_limit_rises_with_wins_and_falls_with_losses(limits):
 @pytest.mark.parametrize(("b", "c", "n"), [(8, 2, 12), (0, 5, 9), (10, 0, 14)])
 def test_limit_is_rejected_by_brute_force_and_a_little_more_is_not(b, c, n):
     """The supremum over a fine grid of rates, with every outcome visited."""
-    found, level, spent = paired.lower(b, c, n, 0.1), 0.1, 0.02 * 0.1
-    low, high = stats.binomtest(b + c, n).proportion_ci(1.0 - spent, method="exact")
+    limit, level, gamma = paired.lower(b, c, n, 0.1), 0.1, 0.02 * 0.1
+    low, high = stats.binomtest(b + c, n).proportion_ci(1.0 - gamma, method="exact")
     order = {each: paired._limit(*each, n) for each in outcomes(n) if each != (0, n)}
     event = np.array([each for each, limit in order.items() if limit >= order[b, c] - 1e-8])
 
@@ -61,8 +61,8 @@ def test_limit_is_rejected_by_brute_force_and_a_little_more_is_not(b, c, n):
         counts = np.column_stack([event, n - event.sum(axis=1)])
         return max(stats.multinomial.pmf(counts, n, row / row.sum()).sum() for row in parts)
 
-    assert highest(found) <= level - spent + 1e-6
-    assert highest(found + 0.02) > level - spent
+    assert highest(limit) <= level - gamma + 1e-6
+    assert highest(limit + 0.02) > level - gamma
 
 
 def test_no_cell_is_less_likely_than_the_rates_in_it():

@@ -13,7 +13,7 @@ from dpassay.audit.bounds.pair.betting import Betting
 from dpassay.audit.trials.plan import FIRST_LOOK, TrialPlan, plan_trials
 from dpassay.audit.trials.seeds import Stage
 from dpassay.mechanisms import Laplace, Neighbours, PureDP, RandomizedResponse
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core.errors import FingerprintError, ParameterError
 
 pytestmark = pytest.mark.usefixtures("without_power")
 
@@ -30,7 +30,7 @@ def looks(result):
     return next(entry for entry in result.ledger if entry.what == "looks")
 
 
-def test_a_broken_claim_is_caught_after_few_trials_and_the_result_says_how_many():
+def test_broken_claim_is_refuted_after_few_trials_that_are_reported():
     result = audit(Laplace(epsilon=2.0), **BROKEN)
     assert result.verdict is Verdict.VIOLATION
     assert result.claim < result.bound.epsilon <= result.exact_epsilon
@@ -43,7 +43,7 @@ def test_a_broken_claim_is_caught_after_few_trials_and_the_result_says_how_many(
     assert (again.to_json(), again.bound) == (result.to_json(), result.bound)
 
 
-def test_the_median_broken_audit_stops_within_150_trials_a_side_and_within_600_at_one_in_a_million():
+def test_median_broken_audit_stops_within_150_or_600_trials_a_side():
     for confidence, most in ((0.95, 150), (1 - 1e-6, 600)):
         options = BROKEN | {"confidence": confidence, "trials": 5_000}
         used = [audit(Laplace(epsilon=2.0), **options | {"seed": s}).trials.evaluation for s in range(9)]
@@ -100,12 +100,12 @@ def test_a_function_is_caught_after_its_pilot_and_a_few_trials():
 
 
 @pytest.mark.parametrize("options", [BROKEN | {"confidence": 1 - 1e-6}, KEPT], ids=["broken", "kept"])
-@pytest.mark.parametrize("n_jobs", [2, pytest.param(-1, marks=pytest.mark.slow)])
-def test_the_number_of_workers_does_not_change_the_bytes(options, n_jobs):
-    serial, parallel = (audit(Laplace(epsilon=2.0), **options, n_jobs=n).to_json() for n in (1, n_jobs))
+def test_the_number_of_workers_does_not_change_the_bytes(options):
+    serial, parallel = (audit(Laplace(epsilon=2.0), **options, n_jobs=n).to_json() for n in (1, 2))
     assert serial == parallel
 
 
+@pytest.mark.slow
 def test_a_function_gives_the_same_bytes_on_two_processes():
     options = BROKEN | {"trials": 600, "claim": PureDP(3.9)}
     serial, parallel = (audit(leaky_count, PAIR, **options, n_jobs=n).to_json() for n in (1, 2))
@@ -143,7 +143,7 @@ INTERRUPTED = {(1, 1), (1, 3), (2, 1), (2, 7)}
         for case in product((1, 2), (1, 2, 3, 7, 12))
     ],
 )
-def test_an_interrupted_audit_continues_to_the_same_bytes_and_runs_nothing_more(tmp_path, after, n_jobs):
+def test_interrupted_audit_continues_to_the_same_bytes(tmp_path, after, n_jobs):
     options = BROKEN | {"confidence": 1 - 1e-6}
     expected = audit(Laplace(epsilon=2.0), **options)
     with pytest.raises(KeyboardInterrupt):
@@ -159,8 +159,6 @@ def test_an_interrupted_audit_continues_to_the_same_bytes_and_runs_nothing_more(
 
 def test_stop_is_part_of_what_a_store_belongs_to(tmp_path):
     audit(Laplace(epsilon=2.0), **BROKEN, store=tmp_path)
-    from dpassay.mechanisms.core.errors import FingerprintError
-
     with pytest.raises(FingerprintError, match="first_look"):
         audit(Laplace(epsilon=2.0), **BROKEN | {"stop": None}, bound=Betting(), store=tmp_path)
 
@@ -192,11 +190,11 @@ def test_progress_is_of_all_trials_and_says_the_bound_so_far(monkeypatch):
 
 
 def test_stopping_does_not_refute_a_kept_claim_more_often_than_it_may():
-    repeats, found = 50, 0
+    repeats, n_violations = 50, 0
     for seed in range(repeats):
         result = audit(RandomizedResponse(epsilon=1.0), trials=200, stop="anytime", confidence=0.8, seed=seed)
-        found += result.verdict is Verdict.VIOLATION
-    assert found <= quantile(1 - 1e-6, repeats, 0.2)
+        n_violations += result.verdict is Verdict.VIOLATION
+    assert n_violations <= quantile(1 - 1e-6, repeats, 0.2)
 
 
 @given(
@@ -207,16 +205,16 @@ def test_stopping_does_not_refute_a_kept_claim_more_often_than_it_may():
 )
 def test_rounds_cover_each_side_once_and_every_round_has_both(evaluation, chunk_size, smallest, pilot):
     plan = TrialPlan(pilot, evaluation, chunk_size, smallest, FIRST_LOOK)
-    seen, indices = 0, []
+    n_before, indices = 0, []
     for chunks in plan.rounds():
         for side in (0, 1):
             covered = [t for c in chunks if c.side == side for t in range(c.start, c.start + c.size)]
-            assert covered == list(range(seen, seen + len(covered)))
+            assert covered == list(range(n_before, n_before + len(covered)))
         assert max(chunk.size for chunk in chunks) <= chunk_size
-        assert len(covered) == min(max(FIRST_LOOK, seen // 4), evaluation - seen)
+        assert len(covered) == min(max(FIRST_LOOK, n_before // 4), evaluation - n_before)
         indices += [chunk.index for chunk in chunks if chunk.side == 0]
-        seen += len(covered)
-    assert seen == evaluation
+        n_before += len(covered)
+    assert n_before == evaluation
     assert indices == list(range(len(indices)))
     assert [c for chunks in plan.rounds() for c in chunks] == list(plan.chunks(Stage.EVALUATION))
 

@@ -1,7 +1,6 @@
 """The exact joint bound: known values, its exact level on every small outcome, invariants, and its power."""
 
 import itertools
-import json
 import math
 from dataclasses import replace
 
@@ -11,26 +10,16 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 from tests.audit import asked
 
-from dpassay.audit import AuditResult, Verdict, audit
-from dpassay.audit.bounds.catalogue import build
+from dpassay.audit import audit
 from dpassay.audit.bounds.numerics import unconditional
 from dpassay.audit.bounds.numerics.unconditional import Ordering, UnconditionalTest
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
 from dpassay.audit.bounds.pair.joint import JointExact
-from dpassay.audit.calibration.coverage import (
-    all_equal,
-    bounds_drawn,
-    gaussian,
-    geometric,
-    laplace,
-    laplace_ratio,
-    misses,
-    randomized_response,
-)
-from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
+from dpassay.audit.calibration.coverage import bounds_drawn, misses
+from dpassay.audit.calibration.laws import all_equal, gaussian, geometric, laplace, laplace_ratio, randomized_response
+from dpassay.audit.evidence.scores import PairScores
 from dpassay.mechanisms import Laplace
 from dpassay.mechanisms.accounting import ApproximateDP, GaussianDP, PureDP
-from dpassay.mechanisms.core.errors import ParameterError
 
 FIXED = JointExact(threshold=1.0)
 ORDERED = JointExact(threshold=1.0, ordering=Ordering())
@@ -38,12 +27,8 @@ ORDERED = JointExact(threshold=1.0, ordering=Ordering())
 ROUNDING = 0.02  # standard errors of epsilon: what sums are rounded by
 
 
-def counts(k0, n0, k1, n1):
-    return PairCounts(Tally(np.array([0.0, 1.0]), np.array([n0, k0]), np.array([n1, k1]), n0, n1))
-
-
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95, bound=FIXED):
-    return asked.lower_bound(bound, counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return asked.lower_bound(bound, asked.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -71,7 +56,7 @@ def test_bound_has_its_known_value(k1, k0, n, delta, confidence, expected):
     # few hits: the skewness that this ordering keeps is worth something
     [(50, 18, 100, 0.6391), (40, 3, 200, 1.565), (5, 0, 1000, 0.0), (20, 0, 1000, 1.444)],
 )
-def test_few_hits_show_more_than_under_the_katz_ordering_and_far_more_than_two_limits(k1, k0, n, under_katz):
+def test_bound_from_few_hits_exceeds_those_of_katz_and_of_two_limits(k1, k0, n, under_katz):
     lower_bound = epsilon(k0, n, k1, n)
     assert lower_bound > under_katz
     assert lower_bound > epsilon(k0, n, k1, n, bound=ClopperPearson(1.0)) + 0.2
@@ -131,17 +116,17 @@ def test_two_directions_share_the_significance():
 
 
 def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
-    scores, both = counts(18, 100, 50, 100), replace(ORDERED, direction="both")
-    alone = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
-    assert alone < 0.1
-    assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * alone, rel=0.02)
-    alone = asked.claim_p_value(ORDERED, scores, GaussianDP(0.5))
-    assert alone < 0.1
-    assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * alone, rel=0.02)
+    scores, both = asked.counts(18, 100, 50, 100), replace(ORDERED, direction="both")
+    p_value_in = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
+    assert p_value_in < 0.1
+    assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * p_value_in, rel=0.02)
+    p_value_in = asked.claim_p_value(ORDERED, scores, GaussianDP(0.5))
+    assert p_value_in < 0.1
+    assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * p_value_in, rel=0.02)
 
 
 @pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
-def test_share_of_the_limits_on_the_base_rate_is_paid(monkeypatch, outcome):
+def test_share_of_the_limits_on_the_base_rate_is_accounted_for(monkeypatch, outcome):
     # a share of 1/5, so that it shows next to the rounding
     monkeypatch.setattr(unconditional, "_SHARE", 0.2)
     test, significance = UnconditionalTest(*outcome, Ordering()), 0.05
@@ -158,7 +143,7 @@ def test_share_of_the_limits_on_the_base_rate_is_paid(monkeypatch, outcome):
 
 @pytest.mark.parametrize("outcome", [(9, 12, 2, 12), (30, 60, 10, 50), (14, 300, 0, 200), (199, 200, 20, 200)])
 @pytest.mark.parametrize("delta", [0.0, 0.02])
-def test_supremum_is_never_below_a_brute_force_over_base_rates_nor_far_above(outcome, delta):
+def test_supremum_is_at_least_that_of_brute_force_and_close_to_it(outcome, delta):
     _, n1, _, n0 = outcome
     test = UnconditionalTest(*outcome, Ordering(0.05, delta))
     i, j = np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)[None, :]
@@ -191,7 +176,7 @@ def test_least_extreme_count_is_that_of_a_search_through_all_outcomes(outcome, d
         assert test._least(j).tolist() == np.argmax(extreme, axis=0).tolist()
 
 
-def test_the_outcome_seen_is_extreme_however_large_its_sample():
+def test_observed_outcome_is_extreme_at_any_sample_size():
     """Where side 0 has no hits, rounding leaves few digits of T."""
     outcome = (1_198_233, 1_198_233, 0, 1_198_233)
     test = UnconditionalTest(*outcome, Ordering(0.2, 0.1))
@@ -217,7 +202,7 @@ def test_blocks_and_wide_cells_of_large_samples_round_up_and_not_by_much(monkeyp
 @pytest.mark.parametrize("significance", [0.5, 0.05, 1e-6, 1e-12])
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.3])
 @pytest.mark.parametrize(("n1", "n0"), [(1, 1), (7, 40), (200, 200), (1000, 30)])
-def test_ordering_grows_with_hits_on_one_side_and_falls_with_hits_on_the_other(n1, n0, delta, significance):
+def test_ordering_is_monotone_in_the_hits_of_each_side(n1, n0, delta, significance):
     value = Ordering(significance, delta).value(np.arange(n1 + 1.0)[:, None], np.arange(n0 + 1.0)[None, :], n1, n0)
     shown = np.where(np.isinf(value), -1.0, value)
     assert not np.isnan(value).any()
@@ -237,23 +222,12 @@ def slack(k0, k1, n=80):
 
 
 @settings(max_examples=25)
-@given(k0=hits, k1=hits, confidence=levels, other=levels, delta=deltas, more=deltas)
-def test_bound_falls_as_confidence_or_delta_grow(k0, k1, confidence, other, delta, more):
-    low, high = sorted((confidence, other))
-    few, many = sorted((delta, more))
-    found, room = epsilon(k0, 80, k1, 80, delta=few, confidence=high), slack(k0, k1)
-    assert found <= epsilon(k0, 80, k1, 80, delta=few, confidence=low) + room
-    assert found >= epsilon(k0, 80, k1, 80, delta=many, confidence=high) - room
-    assert found >= 0
-
-
-@settings(max_examples=25)
 @given(k0=st.integers(0, 79), k1=st.integers(1, 80), delta=deltas, confidence=levels)
 def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, confidence):
-    found, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
-    assert found >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
-    assert found >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
-    assert found <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
+    lower_bound, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
+    assert lower_bound >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
+    assert lower_bound >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
+    assert lower_bound <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
 
 
 @settings(max_examples=25)
@@ -264,25 +238,10 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
     assert epsilon(k0, 60, k1, 90, delta=delta) == epsilon(90 - k1, 90, 60 - k0, 60, delta=delta, bound=outwards)
 
 
-@settings(max_examples=10)
-@given(seed=st.integers(0, 1000))
-def test_bound_does_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(seed):
-    rng = np.random.default_rng(seed)
-    out, in_ = rng.normal(size=50), rng.normal(size=70) + 1
-    plain = asked.lower_bound(JointExact(0.5), PairScores(out, in_), delta=0.0, confidence=0.9)
-    mapped = asked.lower_bound(
-        JointExact(math.exp(0.5)),
-        PairScores(np.exp(rng.permutation(out)), np.exp(rng.permutation(in_))),
-        delta=0.0,
-        confidence=0.9,
-    )
-    assert (mapped.epsilon, mapped.hits) == (plain.epsilon, plain.hits)
-
-
 @given(k0=hits, k1=hits, claim=st.sampled_from([0.0, 0.1, 1.0, 3.0]), delta=deltas)
 @settings(max_examples=20)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
-    scores = counts(k0, 80, k1, 80)
+    scores = asked.counts(k0, 80, k1, 80)
     p = UnconditionalTest(k1, 80, k0, 80, Ordering()).p_value(claim, delta)
     assert (
         1e-12 <= asked.p_value(ORDERED, scores, epsilon=claim, delta=delta) <= p <= 1
@@ -300,7 +259,7 @@ def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1,
 @given(k0=st.integers(0, 300), k1=st.integers(0, 300), confidence=levels)
 def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
     lower_bound = epsilon(k0, 300, k1, 300, confidence=confidence, bound=tuned(confidence))
-    limits = asked.lower_bound(ClopperPearson(1.0), counts(k0, 300, k1, 300), delta=0.0, confidence=confidence).epsilon
+    limits = epsilon(k0, 300, k1, 300, confidence=confidence, bound=ClopperPearson(1.0))
     backwards = epsilon(300 - k1, 300, 300 - k0, 300, confidence=confidence, bound=tuned(confidence))
     assert max(lower_bound, backwards) >= limits - 0.05
 
@@ -309,25 +268,18 @@ def tuned(confidence, delta=0.0):
     return asked.prepared(FIXED, PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
 
 
-def test_event_that_never_happens_on_one_side_or_always_on_the_other_shows_nothing():
+def test_event_without_hits_or_without_misses_gives_no_bound():
     for k0, k1 in ((0, 0), (50, 0), (50, 50), (50, 20)):
         assert epsilon(k0, 50, k1, 50) == 0
-        assert asked.p_value(FIXED, counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
+        assert asked.p_value(FIXED, asked.counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
 
 
 def test_p_values_reach_far_into_the_tail_and_far_levels_work():
-    assert asked.p_value(FIXED, counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
+    assert asked.p_value(FIXED, asked.counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
     epsilons = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
     assert epsilons == sorted(epsilons, reverse=True)
     assert epsilons[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
     assert epsilons[3] > 1.0
-
-
-def test_json_round_trip():
-    result = audit(Laplace(epsilon=1.0), trials=500, seed=0, bound="joint-exact")
-    again = AuditResult.from_json(json.dumps(json.loads(result.to_json())))
-    assert again.bound == result.bound
-    assert again.bound.method == "joint-exact"
 
 
 # --- coverage and power -----------------------------------------------------------------------------------------------
@@ -344,12 +296,10 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("repeats", [150, pytest.param(400, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law[0].name}-{law[1]}".replace(" ", "-"))
-def test_bound_with_its_event_from_a_pilot_keeps_its_level(law, confidence, repeats):
-    level = {"confidence": confidence, "delta": law[1], "n_pilot": 40}
-    coverage = misses(JointExact(), law[0], repeats=repeats, n_out=60, n_in=60, seed=1, **level)
+def test_bound_with_its_event_from_a_pilot_keeps_its_level(law):
+    level = {"confidence": 0.8, "delta": law[1], "n_pilot": 40}
+    coverage = misses(JointExact(), law[0], repeats=150, n_out=60, n_in=60, seed=1, **level)
     assert coverage.holds, coverage
 
 
@@ -371,17 +321,12 @@ def test_mean_bound_on_laplace_is_that_of_the_best_test_of_one_event():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("trials", "least"), [(1000, 0.82), (10_000, 0.935)])
-def test_mean_of_audits_of_laplace_with_pilot_and_all(trials, least):
-    audits = (audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound="joint-exact") for seed in range(400))
-    epsilons = [result.bound.epsilon for result in audits]
-    assert np.mean(epsilons) >= least
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("trials", "least"), [(1000, 0.87), (10_000, 0.955)])
-def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, least):
-    bound = JointExact(threshold=0.999999)
+@pytest.mark.parametrize(
+    ("threshold", "trials", "least"),
+    [("pilot", 1000, 0.82), ("pilot", 10_000, 0.935), (0.999999, 1000, 0.87), (0.999999, 10_000, 0.955)],
+)
+def test_mean_bound_of_audits_of_laplace_noise(threshold, trials, least):
+    bound = JointExact(threshold)
     epsilons = [audit(Laplace(epsilon=1.0), trials=trials, seed=seed, bound=bound).bound.epsilon for seed in range(400)]
     assert np.mean(epsilons) >= least
 
@@ -389,8 +334,8 @@ def test_mean_of_audits_of_laplace_with_a_threshold_known_in_advance(trials, lea
 # --- the whole curve --------------------------------------------------------------------------------------------------
 
 
-def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
-    scores = counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
+def test_curve_is_refuted_at_another_delta():
+    scores = asked.counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
     violation = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
     assert violation is not None
     assert 0.1 < violation.epsilon < 1.0
@@ -402,7 +347,7 @@ def test_curve_is_refuted_at_a_delta_that_nobody_asked_about():
 
 
 def test_curve_of_one_epsilon_is_judged_as_that_epsilon():
-    scores = counts(184, 1000, 500, 1000)
+    scores = asked.counts(184, 1000, 500, 1000)
     assert asked.curve_test(ORDERED, scores, PureDP(0.86), confidence=0.95) is not None
     assert asked.curve_test(ORDERED, scores, PureDP(0.89), confidence=0.95) is None
     assert asked.curve_test(ORDERED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
@@ -416,7 +361,7 @@ def test_curves_hold_together_with_the_bound_at_the_level():
     table = np.zeros((n + 1, n + 1))
     for i, j in itertools.product(range(n + 1), repeat=2):
         level = {"delta": 0.1, "confidence": 1 - significance}
-        refuted = asked.curve_test(FIXED, counts(j, n, i, n), claim, **level) is not None
+        refuted = asked.curve_test(FIXED, asked.counts(j, n, i, n), claim, **level) is not None
         above = epsilon(j, n, i, n, **level) > 0.5
         table[i, j] = 9.0 if refuted or above else 0.0
     assert table.any()
@@ -449,7 +394,7 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     assert ready.event.threshold == np.inf
 
 
-def test_a_pilot_too_small_to_promise_anything_finds_the_side_with_power():
+def test_small_pilot_without_an_expected_bound_chooses_the_side_with_power():
     # the exponential mechanism on data: 2.9 % against 1.8 % is a ratio of 1.6, that of the complements is 1.01
     rng, n, level = np.random.default_rng(0), 18_000, {"delta": 0.0, "confidence": 0.99}
 
@@ -475,16 +420,8 @@ def test_ordering_is_tuned_to_the_level_and_kept():
     assert kept.ordering == own.ordering
 
 
-def test_this_bound_beats_clopper_pearson_on_the_same_trials():
-    names = ("joint-exact", "clopper-pearson")
-    joint, limits = (audit(Laplace(epsilon=1.0), trials=2_000, seed=0, bound=name) for name in names)
-    assert joint.bound.method == "joint-exact"
-    assert limits.bound.epsilon < joint.bound.epsilon
-    assert joint.verdict is Verdict.CONSISTENT
-
-
 @pytest.mark.parametrize("n", [1000, 10_000, 1_000_000, 10**9])
-def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_size(n):
+def test_bound_at_expected_counts_is_close_below_the_truth_at_every_size(n):
     test = UnconditionalTest(n // 2, n, int(0.184 * n), n, Ordering())
     epsilon = test.epsilon_lower(0.0, 0.05)
     assert test.p_value(epsilon, 0.0) == pytest.approx(0.05, rel=1e-2)
@@ -492,29 +429,3 @@ def test_bound_at_the_expected_counts_is_close_below_the_true_epsilon_at_every_s
 
 
 # --- wrong input ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("threshold", ["best", math.nan, None, True])
-def test_unusable_threshold_is_named(threshold):
-    with pytest.raises(ParameterError, match="threshold must be a number fixed beforehand"):
-        JointExact(threshold=threshold)
-
-
-def test_unusable_direction_is_named():
-    with pytest.raises(ParameterError, match="direction"):
-        JointExact(direction="up")
-
-
-def test_bound_without_a_pilot_says_what_to_do():
-    with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
-        asked.lower_bound(JointExact(), counts(1, 5, 2, 5), delta=0.0, confidence=0.95)
-
-
-@pytest.mark.parametrize(("delta", "confidence"), [(-0.1, 0.9), (1.0, 0.9), (0.0, 0.0), (0.0, 1.0), (math.nan, 0.9)])
-def test_levels_out_of_range_are_refused(delta, confidence):
-    with pytest.raises(ParameterError, match=r"delta|confidence"):
-        asked.lower_bound(FIXED, counts(1, 5, 2, 5), delta=delta, confidence=confidence)
-
-
-def test_catalogue_builds_it():
-    assert build("joint-exact", threshold=0.5) == JointExact(threshold=0.5)

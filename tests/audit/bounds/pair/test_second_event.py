@@ -29,15 +29,15 @@ def histogram(rng, n, listed):
 
 
 @pytest.mark.parametrize("bound", [JointExact(), ClopperPearson()], ids=lambda bound: bound.name)
-def test_an_event_that_breaks_the_claim_by_too_little_for_the_pilot_is_tested(bound):
-    rng, n, found = np.random.default_rng(4), 2_000_000, []
+def test_event_with_a_violation_too_small_for_the_pilot_is_tested(bound):
+    rng, n, exceeded = np.random.default_rng(4), 2_000_000, []
     for _ in range(40):
         fixed = bound.fix(STATED, histogram(rng, 100_000, 0.0511), (n, n))
-        found.append(fixed.lower_bound(histogram(rng, n, 0.0511)).epsilon > CLAIM.nominal_epsilon)
-    assert sum(found) >= stats.binom(40, 0.9).ppf(1e-6)  # 0.97 by the normal approximation
+        exceeded.append(fixed.lower_bound(histogram(rng, n, 0.0511)).epsilon > CLAIM.nominal_epsilon)
+    assert sum(exceeded) >= stats.binom(40, 0.9).ppf(1e-6)  # 0.97 by the normal approximation
 
 
-def test_a_histogram_that_lists_at_its_threshold_is_found():
+def test_histogram_that_lists_at_its_threshold_is_refuted():
     result = audit(HistogramAtThreshold(1.0, 0.05, relation="replace_one"), trials=1_000_000, seed=0)
     assert result.verdict is Verdict.VIOLATION
     assert [entry.correction for entry in result.ledger if entry.what == "events"] == [
@@ -45,13 +45,13 @@ def test_a_histogram_that_lists_at_its_threshold_is_found():
     ]
 
 
-def test_the_reported_bound_stays_that_of_the_first_event_where_the_second_one_shows_nothing():
+def test_reported_bound_is_that_of_the_first_event_if_it_is_larger():
     rng, n = np.random.default_rng(5), 1_000_000
     pilot, evidence = histogram(rng, 50_000, 0.05), histogram(rng, n, 0.05)
     fixed = JointExact().fix(STATED, pilot, (n, n))
     assert isinstance(fixed, WithSecondEvent)
-    alone = fixed.first.lower_bound(evidence).epsilon
-    assert 0.995 * alone < fixed.lower_bound(evidence).epsilon < alone
+    first_epsilon = fixed.first.lower_bound(evidence).epsilon
+    assert 0.995 * first_epsilon < fixed.lower_bound(evidence).epsilon < first_epsilon
 
 
 def test_no_second_event_is_taken_where_the_first_one_is_as_good():
@@ -102,12 +102,12 @@ def test_two_events_refute_a_true_claim_no_more_often_than_one_may():
     assert missed[2] >= 0.15 * repeats  # tight: a share that is not accounted for would show
 
 
-def test_the_second_event_alone_refutes_at_its_share():
+def test_second_event_refutes_at_its_share():
     rng = np.random.default_rng(8)
     quiet, loud = tight(rng, 2_000), tight(rng, 2_000)
     hits_in = loud.tally.hits_in + np.array([0, 0, 400])
     evidence = PairCounts(Tally(np.arange(3.0), quiet.tally.hits_out, hits_in, 2_000, 2_000))
-    alone = FixedJointExact(PURE.shared(1, 0.1), ThresholdEvent(2.0, IN), ORDER)
-    assert BOTH_TIGHT.lower_bound(evidence).epsilon == alone.lower_bound(evidence).epsilon > 1.0
+    second = FixedJointExact(PURE.shared(1, 0.1), ThresholdEvent(2.0, IN), ORDER)
+    assert BOTH_TIGHT.lower_bound(evidence).epsilon == second.lower_bound(evidence).epsilon > 1.0
     assert BOTH_TIGHT.lower_bound(evidence).confidence == 0.8
-    assert BOTH_TIGHT.p_value(evidence) == pytest.approx(10 * alone.p_value(evidence))
+    assert BOTH_TIGHT.p_value(evidence) == pytest.approx(10 * second.p_value(evidence))

@@ -35,8 +35,8 @@ def gradients(n, mechanism):
 def test_a_memorising_learner_gives_every_coin_away():
     game = membership_game(NEAREST, (X, Y), seed=1)
     assert (game.n_runs, game.n_canaries) == (1, 200)
-    found = asked.lower_bound(OneRun(), game, delta=0.0, confidence=0.95)
-    assert found.epsilon > 1.0
+    bound = asked.lower_bound(OneRun(), game, delta=0.0, confidence=0.95)
+    assert bound.epsilon > 1.0
 
 
 def test_records_are_in_every_run_and_canaries_by_the_toss_of_a_coin():
@@ -109,9 +109,9 @@ def randomized_response(epsilon, design, seed):
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_no_attack_makes_two_runs_of_one(attack, design, epsilon):
     game = one_run(randomized_response(epsilon, design, seed=9), attack)
-    found = asked.lower_bound(OneRun(), game, delta=0.0, confidence=1 - 1e-6).epsilon
-    assert found <= epsilon
-    assert attack != "loss" or found > 0.7 * epsilon or epsilon == 0.0
+    bound = asked.lower_bound(OneRun(), game, delta=0.0, confidence=1 - 1e-6).epsilon
+    assert bound <= epsilon
+    assert attack != "loss" or bound > 0.7 * epsilon or epsilon == 0.0
 
 
 def test_a_natural_split_is_refused():
@@ -143,7 +143,7 @@ def test_gradient_canaries_follow_the_gaussian_law():
         assert abs(scores.std() - mu) < 4.9 * mu / np.sqrt(2 * n)
 
 
-def test_gradient_canaries_are_seen_among_other_records():
+def test_gradient_canaries_are_separated_among_other_records():
     mechanism = private(noise_multiplier=0.3)
     records = np.zeros((30, 60)), np.zeros(30, dtype=int)  # their gradients touch the biases only
     touched = mechanism.fit(records, 1, np.random.default_rng(0)).gradients(*records)[0].any(axis=0)
@@ -183,7 +183,7 @@ def test_canaries_of_the_wrong_kind_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("canaries", "found"),
+    ("canaries", "message"),
     [
         (np.eye(60), r"shape \(n_canaries, 610\) .* but have shape \(60, 60\)"),
         (np.ones((2, 2, 610)), r"but have shape \(2, 2, 610\)"),
@@ -194,12 +194,12 @@ def test_canaries_of_the_wrong_kind_are_refused():
         (np.full((2, 610), np.inf), "have norms from inf to inf"),
     ],
 )
-def test_gradient_canaries_that_are_no_gradients_are_refused_by_their_name(canaries, found):
-    with pytest.raises(ParameterError, match=f"^canaries must .*{found}"):
+def test_gradient_canaries_that_are_no_gradients_are_refused_by_their_name(canaries, message):
+    with pytest.raises(ParameterError, match=f"^canaries must .*{message}"):
         gradient_canary_game(private(), canaries, seed=0)
 
 
-def test_records_and_canaries_that_are_no_examples_are_refused_by_their_names():
+def test_records_and_canaries_that_are_no_examples_are_refused_by_name():
     mechanism = private()
     with pytest.raises(ParameterError, match=r"^canaries: a dataset to learn from"):
         membership_game(mechanism, gradients(3, mechanism), seed=0)

@@ -47,8 +47,8 @@ def test_a_bootstrap_shows_63_percent_of_its_members_and_no_others():
 def test_no_attack_finds_members_of_a_generator_that_ignores_the_data():
     records = np.random.default_rng(1).integers(0, 4, (100, 3))
     shadows = train_shadows(ShadowTables(Ignoring(n_rows=20)), records, 32, seed=1)
-    found = evaluate(shadows, [LiRA(signal=signal) for signal in shadows.signals], confidence=1 - 1e-6 / 7)
-    for metrics in found.attacks:
+    result = evaluate(shadows, [LiRA(signal=signal) for signal in shadows.signals], confidence=1 - 1e-6 / 7)
+    for metrics in result.attacks:
         assert metrics.auc_lower < 0.5 < metrics.auc_upper
 
 
@@ -95,7 +95,7 @@ def test_own_laws_of_each_record_tell_more_than_one_threshold_for_all(mode):
     assert lira.rate_at(0.1).tpr > loss.rate_at(0.1).tpr + 0.05
 
 
-def test_records_far_from_all_others_are_fair_game_once_distances_are_calibrated():
+def test_calibrated_distances_vary_less_between_records():
     records = outliers() + np.random.default_rng(4).random((100, 3))
     signals = {"plain": ClosestRecord(), "calibrated": ClosestRecord(score="calibrated")}
     public = outliers()[:95] + np.random.default_rng(5).random((95, 3))
@@ -104,7 +104,7 @@ def test_records_far_from_all_others_are_fair_game_once_distances_are_calibrated
     assert spread[1] < spread[0]
 
 
-def test_one_run_bounds_a_private_synthesiser_below_its_claim_and_refutes_a_bootstrap():
+def test_one_run_bound_holds_for_a_private_table_and_refutes_a_bootstrap():
     """20 games at significance 0.2: more than 14 misses have probability 2e-7."""
     private = NoisyHistogramTable(1.0, {"a": 60}, relation="add_remove", view="table", n_rows=100)
     attack = LossThreshold(signal="cell-density")

@@ -15,7 +15,7 @@ import dpassay.audit.results.estimates as estimates
 from dpassay.audit import audit
 from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson
-from dpassay.audit.calibration.coverage import laplace
+from dpassay.audit.calibration.laws import laplace
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
 from dpassay.audit.evidence.verdict import judge
 from dpassay.audit.results.estimates.base import Estimate
@@ -51,27 +51,27 @@ each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 @each_method
 def test_estimate_is_labelled_and_is_no_lower_bound(method):
-    found = method(counts(184, 1000, 500, 1000), threshold=1.0)
-    assert isinstance(found, Estimate)
-    assert not isinstance(found, LowerBound)
-    assert found.label.startswith("no coverage: ")
-    assert found.n_trials == 2000
-    assert not {"epsilon", "confidence", "significance", "ceiling"} & set(dir(found))
+    estimate = method(counts(184, 1000, 500, 1000), threshold=1.0)
+    assert isinstance(estimate, Estimate)
+    assert not isinstance(estimate, LowerBound)
+    assert estimate.label.startswith("no coverage: ")
+    assert estimate.n_trials == 2000
+    assert not {"epsilon", "confidence", "significance", "ceiling"} & set(dir(estimate))
 
 
 @each_method
 def test_estimate_is_not_accepted_where_a_lower_bound_is(method):
-    found = method(counts(184, 1000, 500, 1000), threshold=1.0)
+    estimate = method(counts(184, 1000, 500, 1000), threshold=1.0)
     with pytest.raises(TypeError):
-        judge(bound=found, claim=1.0, ceiling=5.0)
+        judge(bound=estimate, claim=1.0, ceiling=5.0)
     with pytest.raises(TypeError):
-        float(found)
-    result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), bounds=(found,))
+        float(estimate)
+    result = replace(audit(Laplace(epsilon=1.0), trials=100, seed=0), bounds=(estimate,))
     for use in (lambda: result.bound, lambda: result.ceiling, result.summary):
         with pytest.raises(AttributeError):
             use()
     with pytest.raises(ParameterError, match="must be a name or a Bound"):
-        audit(Laplace(epsilon=1.0), trials=100, seed=0, bound=[found])
+        audit(Laplace(epsilon=1.0), trials=100, seed=0, bound=[estimate])
 
 
 def test_label_without_the_reason_is_refused():
@@ -100,16 +100,16 @@ def test_catalogue_of_bounds_holds_no_estimate():
     [(500, 184, 1000, 0.8797, 6e-5), (100, 37, 200, 0.7305, 6e-5), (0, 0, 1000, 7.207, 6e-4)],
 )
 def test_posterior_has_its_known_quantiles(fn, fp, n, expected, digits):
-    found = bayesian(counts(fp, n, n - fn, n), threshold=1.0, delta=1e-5, level=0.9)
-    assert found.interval[0] == pytest.approx(expected, abs=digits)
+    estimate = bayesian(counts(fp, n, n - fn, n), threshold=1.0, delta=1e-5, level=0.9)
+    assert estimate.interval[0] == pytest.approx(expected, abs=digits)
 
 
-def test_prior_decides_where_errors_are_none():
+def test_the_prior_dominates_where_there_are_no_errors():
     scores = counts(0, 1000, 1000, 1000)
     exact = asked.ceiling(ClopperPearson(threshold=1.0), 1000, 1000, delta=1e-5, confidence=0.95)
-    found = bayesian(scores, threshold=1.0, delta=1e-5, level=0.9)
-    assert found.interval[0] > exact
-    assert "prior" in found.label
+    estimate = bayesian(scores, threshold=1.0, delta=1e-5, level=0.9)
+    assert estimate.interval[0] > exact
+    assert "prior" in estimate.label
     assert bayesian(scores, threshold=1.0, level=1 - 1e-9).interval[1] > 40.0  # no cap
 
 
@@ -165,9 +165,9 @@ def test_mass_agrees_with_an_adaptive_integral(errors, epsilon):
 @given(k0=st.integers(0, 50), k1=st.integers(0, 50), delta=st.sampled_from([0.0, 1e-5, 0.1]))
 def test_mass_grows_with_epsilon_and_fills_everything(k0, k1, delta):
     posterior = _Posterior(50 - k1 + 0.5, k1 + 0.5, k0 + 0.5, 50 - k0 + 0.5, delta)
-    found = [posterior.mass(e) for e in (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 60.0)]
-    assert all(a <= b + 1e-9 for a, b in itertools.pairwise(found))
-    assert found[-1] == pytest.approx(1.0, abs=1e-8)
+    estimate = [posterior.mass(e) for e in (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 60.0)]
+    assert all(a <= b + 1e-9 for a, b in itertools.pairwise(estimate))
+    assert estimate[-1] == pytest.approx(1.0, abs=1e-8)
 
 
 @settings(max_examples=12)
@@ -188,20 +188,20 @@ def test_posterior_does_not_care_which_side_is_which(k0, k1, delta):
     [(0.9, 0.878412), (0.95, 0.855182)],
 )
 def test_katz_has_its_known_values(level, expected):
-    found = katz_log(counts(184, 1000, 500, 1000), threshold=1.0, level=level)
-    assert found.interval[0] == pytest.approx(expected, abs=1e-6)
-    assert found.value == pytest.approx(math.log(500 / 184))
+    estimate = katz_log(counts(184, 1000, 500, 1000), threshold=1.0, level=level)
+    assert estimate.interval[0] == pytest.approx(expected, abs=1e-6)
+    assert estimate.value == pytest.approx(math.log(500 / 184))
 
 
 def test_katz_with_z_of_the_tables_has_the_value_of_the_tables():
     level = 2 * stats.norm.cdf(1.6449) - 1
-    found = katz_log(counts(184, 1000, 500, 1000), threshold=1.0, level=level)
-    assert found.interval[0] == pytest.approx(0.878409, abs=6e-7)
+    estimate = katz_log(counts(184, 1000, 500, 1000), threshold=1.0, level=level)
+    assert estimate.interval[0] == pytest.approx(0.878409, abs=6e-7)
 
 
-def test_katz_takes_the_complement_where_that_says_more():
-    found = katz_log(counts(500, 1000, 816, 1000), threshold=1.0)
-    assert found.value == pytest.approx(math.log(500 / 184))
+def test_katz_takes_the_complement_where_its_ratio_is_larger():
+    estimate = katz_log(counts(500, 1000, 816, 1000), threshold=1.0)
+    assert estimate.value == pytest.approx(math.log(500 / 184))
 
 
 @pytest.mark.parametrize("hits", [(0, 100, 100, 100), (0, 100, 10, 100), (90, 100, 100, 100)])
@@ -216,10 +216,10 @@ def test_katz_of_an_event_that_never_or_always_happens_is_zero():
 
 
 def test_katz_at_delta_is_the_delta_method():
-    found = katz_log(counts(184, 1000, 500, 1000), threshold=1.0, delta=0.05, level=0.9)
+    estimate = katz_log(counts(184, 1000, 500, 1000), threshold=1.0, delta=0.05, level=0.9)
     p, q = 0.5, 0.184
     deviation = math.sqrt(p * (1 - p) / (1000 * (p - 0.05) ** 2) + (1 - q) / (1000 * q))
-    assert found.interval[1] == pytest.approx(math.log(0.45 / q) + 1.644854 * deviation, abs=1e-6)
+    assert estimate.interval[1] == pytest.approx(math.log(0.45 / q) + 1.644854 * deviation, abs=1e-6)
 
 
 # --- observed rates, resampled ---------------------------------------------------------------------------------------
@@ -241,8 +241,8 @@ def largest_ratio(scores, delta, least):
 @pytest.mark.parametrize("seed", range(5))
 def test_value_is_the_largest_ratio_of_all_thresholds(seed, delta):
     scores = laplace_scores(100, seed)
-    found = plug_in(scores, rng=rng(), delta=delta, minimum_hits=5)
-    assert found.value == pytest.approx(largest_ratio(scores, delta, 5), rel=1e-12)
+    estimate = plug_in(scores, rng=rng(), delta=delta, minimum_hits=5)
+    assert estimate.value == pytest.approx(largest_ratio(scores, delta, 5), rel=1e-12)
 
 
 def test_acceleration_is_that_of_leaving_out_each_score():
@@ -275,8 +275,8 @@ def test_interval_of_one_event_is_that_of_scipy(interval):
         method="BCa" if interval == "bca" else "percentile",
         rng=rng(3),
     ).confidence_interval
-    found = plug_in(scores, rng=rng(4), threshold=1.0, interval=interval, resamples=4000)
-    assert found.interval == pytest.approx((expected.low, expected.high), abs=0.02)
+    estimate = plug_in(scores, rng=rng(4), threshold=1.0, interval=interval, resamples=4000)
+    assert estimate.interval == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
 def test_ties_of_the_resamples_with_the_value_are_no_bias():
@@ -284,7 +284,7 @@ def test_ties_of_the_resamples_with_the_value_are_no_bias():
     assert _bca(ends, 0.0, np.array([-1.0, 0.0, 0.0, 1.0]), 0.0) == pytest.approx(ends)
 
 
-def test_resamples_have_the_rates_that_were_seen():
+def test_resamples_have_the_observed_rates_on_average():
     seen = _Bins.of(laplace_scores(300), None)
     out, in_ = seen.resampled(rng(), 4000)
     np.testing.assert_allclose(out.mean(axis=0), seen.hits_out, atol=1.2)
@@ -292,11 +292,11 @@ def test_resamples_have_the_rates_that_were_seen():
     assert np.all(np.diff(out, axis=1) <= 0)
 
 
-def test_best_of_many_thresholds_says_so_and_lies_above_the_truth():
+def test_best_of_many_thresholds_is_labelled_and_above_the_truth():
     values = [plug_in(laplace_scores(1000, seed), rng=rng(seed), resamples=100).value for seed in range(60)]
     assert np.mean(np.array(values) > 1.0) > 0.9
-    found = plug_in(laplace_scores(1000), rng=rng())
-    assert "best of 256 thresholds, chosen on the scores" in found.label
+    estimate = plug_in(laplace_scores(1000), rng=rng())
+    assert "best of 256 thresholds, chosen on the scores" in estimate.label
     assert "fixed beforehand" in plug_in(laplace_scores(), rng=rng(), threshold=0.5).label
 
 
@@ -307,17 +307,17 @@ def test_same_generator_gives_the_same_interval_and_another_another():
 
 
 def test_sides_alike_give_a_small_estimate_and_no_warning():
-    found = plug_in(PairScores(np.arange(200.0), np.arange(200.0)), rng=rng())
-    assert found.value == 0.0
-    assert found.interval[0] <= found.interval[1] < math.inf
+    estimate = plug_in(PairScores(np.arange(200.0), np.arange(200.0)), rng=rng())
+    assert estimate.value == 0.0
+    assert estimate.interval[0] <= estimate.interval[1] < math.inf
     same = plug_in(counts(100, 200, 100, 200), rng=rng(), threshold=0.0)
     assert same.interval == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.4])
 def test_few_hits_give_a_wide_interval_and_no_warning(delta):
-    found = plug_in(counts(2, 50, 25, 50), rng=rng(), threshold=1.0, minimum_hits=2, delta=delta)
-    assert 0.0 <= found.interval[0] <= found.interval[1]
+    estimate = plug_in(counts(2, 50, 25, 50), rng=rng(), threshold=1.0, minimum_hits=2, delta=delta)
+    assert 0.0 <= estimate.interval[0] <= estimate.interval[1]
 
 
 # --- properties of all ------------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_few_hits_give_a_wide_interval_and_no_warning(delta):
 @each_method
 @settings(max_examples=8)
 @given(seed=st.integers(0, 200))
-def test_estimates_do_not_depend_on_the_order_of_the_scores_or_on_increasing_maps(method, seed):
+def test_estimates_ignore_the_order_and_increasing_maps_of_the_scores(method, seed):
     scores = laplace_scores(60, seed)
     mapped = PairScores(np.exp(rng(seed).permutation(scores.out)), np.exp(rng(seed).permutation(scores.in_)))
     options = {"minimum_hits": 2} if method is METHODS["plug-in"] else {}

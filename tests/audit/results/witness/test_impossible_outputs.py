@@ -54,10 +54,10 @@ def test_one_impossible_output_refutes_a_pure_claim_of_any_epsilon(attack, optio
     result = audit(UniformNoise(), attack=attack, **(OPTIONS | options))
     assert result.bound.epsilon < result.ceiling < result.claim == 40.0
     assert (result.verdict.value, result.refuted_by) == ("violation", "witness")
-    (found,) = result.witnesses
-    assert found.kind is Kind.IMPOSSIBLE_OUTPUT
-    assert (found.datasets, found.seeds) == (("0.0", "1.0"), (0,))
-    for side, texts in enumerate(found.outputs):
+    (witness,) = result.witnesses
+    assert witness.kind is Kind.IMPOSSIBLE_OUTPUT
+    assert (witness.datasets, witness.seeds) == (("0.0", "1.0"), (0,))
+    for side, texts in enumerate(witness.outputs):
         values = [float(text) for text in texts]
         assert all(abs(value - side) <= 50.0 < abs(value - 1 + side) for value in values)
 
@@ -67,7 +67,7 @@ def test_a_claim_that_leaves_a_delta_is_for_the_bounds():
     assert (result.verdict.value, result.witnesses) == ("underpowered", ())
 
 
-def test_noise_that_reaches_everywhere_has_no_such_outputs():
+def test_noise_on_the_whole_line_has_no_impossible_outputs():
     assert audit(Laplace(epsilon=0.1), **OPTIONS).witnesses == ()
 
 

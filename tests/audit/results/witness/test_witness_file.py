@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from dpassay.mechanisms.accounting import ApproximateDP, PureDP
 from dpassay.mechanisms.broken.noise import LaplaceInverseScale
 from dpassay.mechanisms.core.errors import ResultError, StoreError
 
-pytestmark = pytest.mark.usefixtures("without_power")
+pytestmark = pytest.mark.usefixtures("without_power", "few_chunks")
 
 CHECKER = Path(room.__path__[0]) / "checker.py"
 PAIR = Neighbours([1.0, 0.0], [1.0, 0.0, 1.0], "add_remove")
@@ -78,12 +79,12 @@ def functions(checker, home):
 
 def checked(checker, content, target=None, runs=2_000):
     """Whether the checker agrees, and what it says."""
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         agrees = checker.check(json.loads(json.dumps(content)), target, runs, 1)
-    return agrees, said.getvalue()
+    return agrees, printed.getvalue()
 
 
-def test_the_checker_imports_numpy_and_scipy_alone():
+def test_the_checker_imports_only_numpy_and_scipy():
     tree = ast.parse(CHECKER.read_text())
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     named |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -107,43 +108,50 @@ def test_the_limits_of_the_checker_are_those_of_the_library(checker, delta):
     claim = ApproximateDP(0.1, delta) if delta else PureDP(0.1)
     scores = PairScores(np.repeat([0.0, 1.0], [900, 100]), np.repeat([0.0, 1.0], [500, 500]))
     fixed = ClopperPearson(threshold=0.5).fix(Statement(claim, delta=delta), None, (1_000, 1_000))
-    found = checker.clopper_pearson(500, 1_000, 100, 1_000, delta, 0.05)
-    assert found == pytest.approx(fixed.lower_bound(scores).epsilon, rel=1e-9)
+    bound = checker.clopper_pearson(500, 1_000, 100, 1_000, delta, 0.05)
+    assert bound == pytest.approx(fixed.lower_bound(scores).epsilon, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def written(functions, home):
+    """Return the audit of a function of the file and the content of its witness file, once for each."""
+
+    @cache
+    def write(name):
+        result = audit(functions(name), PAIR, claim=PureDP(0.5), trials=1_000, seed=0)
+        result.to_witness(home / f"{name}.json")
+        return result, (home / f"{name}.json").read_text()
+
+    return write
 
 
 @pytest.mark.parametrize("name", ["noisy", "raising", "bits"])
-def test_a_violation_is_checked_from_its_counts_and_in_fresh_runs(checker, functions, home, name):
-    result = audit(functions(name), PAIR, claim=PureDP(0.5), trials=1_000, seed=0)
-    result.to_witness(home / f"{name}.json")
-    content = json.loads((home / f"{name}.json").read_text())
+def test_a_violation_is_checked_from_its_counts_and_in_fresh_runs(checker, written, home, name):
+    content = json.loads(written(name)[1])
     assert content["datasets"] == ["[1.0, 0.0]", "[1.0, 0.0, 1.0]"]
-    agrees, said = checked(checker, content, f"{home / 'functions.py'}:{name}")
+    agrees, printed = checked(checker, content, f"{home / 'functions.py'}:{name}")
     assert agrees
-    assert "2,000 runs a side: epsilon >=" in said
+    assert "2,000 runs a side: epsilon >=" in printed
 
 
-def test_a_function_that_is_private_does_not_agree_in_fresh_runs(checker, functions, home):
-    audit(functions("noisy"), PAIR, claim=PureDP(0.5), trials=1_000, seed=0).to_witness(home / "noisy.json")
-    content = json.loads((home / "noisy.json").read_text())
-    agrees, said = checked(checker, content, f"{home / 'functions.py'}:private")
+def test_a_function_that_is_private_does_not_agree_in_fresh_runs(checker, written, home):
+    agrees, printed = checked(checker, json.loads(written("noisy")[1]), f"{home / 'functions.py'}:private")
     assert not agrees
-    assert "DOES NOT AGREE" in said
+    assert "DOES NOT AGREE" in printed
 
 
-def test_counts_that_were_made_up_to_look_like_more_do_not_refute(checker, functions, home):
-    audit(functions("noisy"), PAIR, claim=PureDP(0.5), trials=1_000, seed=0).to_witness(home / "noisy.json")
-    content = json.loads((home / "noisy.json").read_text())
+def test_changed_counts_do_not_refute(checker, written):
+    content = json.loads(written("noisy")[1])
     content["counts"]["other"][0] = content["counts"]["likelier"][0]
     assert not checked(checker, content)[0]
 
 
-def test_an_event_without_a_rule_is_not_counted_again_but_its_arithmetic_is_checked(checker, functions, home):
-    result = audit(functions("wide"), PAIR, claim=PureDP(0.5), trials=1_000, seed=0)
-    result.to_witness(home / "wide.json")
-    agrees, said = checked(checker, json.loads((home / "wide.json").read_text()), f"{home / 'functions.py'}:wide")
+def test_an_event_without_a_rule_is_checked_from_its_counts_only(checker, written, home):
+    result, content = written("wide")
+    agrees, printed = checked(checker, json.loads(content), f"{home / 'functions.py'}:wide")
     assert result.event_rule is None
     assert agrees
-    assert "no rule for the event" in said
+    assert "no rule for the event" in printed
 
 
 def test_a_mechanism_has_a_witness_too(checker, tmp_path):
@@ -161,10 +169,10 @@ def test_a_claim_that_is_kept_has_none(functions, tmp_path):
         broken.to_witness(tmp_path / "nowhere" / "w.json")
 
 
-def test_the_command_writes_a_file_that_the_checker_runs_alone(home, monkeypatch):
+def test_the_checker_agrees_with_the_file_that_the_command_writes(home, monkeypatch):
     monkeypatch.chdir(home)
-    asked = ("functions.py:seeded", "--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "100")
-    done = CliRunner().invoke(app, ["check", *asked, "--witness", "w.json"])
+    arguments = ("functions.py:seeded", "--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "100")
+    done = CliRunner().invoke(app, ["check", *arguments, "--witness", "w.json"])
     assert done.exit_code == 1
     assert "VIOLATION: these trials contradict the claim" in done.stdout
     alone = subprocess.run(
@@ -180,8 +188,8 @@ def test_the_command_writes_a_file_that_the_checker_runs_alone(home, monkeypatch
 
 def test_the_command_writes_no_file_where_the_claim_is_kept(home, monkeypatch):
     monkeypatch.chdir(home)
-    asked = ("functions.py:private", "--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "100")
-    kept = CliRunner().invoke(app, ["check", *asked, "--witness", "none.json"])
+    arguments = ("functions.py:private", "--epsilon", "1", "--d0", "[1, 0]", "--d1", "[1, 0, 1]", "--trials", "100")
+    kept = CliRunner().invoke(app, ["check", *arguments, "--witness", "none.json"])
     assert kept.exit_code == 0
     assert not Path("none.json").exists()
 
@@ -204,9 +212,9 @@ def test_rules_of_numbers_are_intervals_and_those_of_few_vectors_are_atoms():
     assert rule_of(Above(), with_events, Outputs(values), 2.5) == EventRule(("nan",), intervals=((3.0, np.inf),))
 
 
-def test_the_example_of_the_page_says_what_the_page_says():
+def test_the_example_of_the_page_prints_what_the_page_shows():
     page = (Path(__file__).parents[4] / "docs" / "witness.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(example, {"__name__": "a_page"})
-    assert f"# {said.getvalue().strip()}" == example.strip().splitlines()[-1]
+    assert f"# {printed.getvalue().strip()}" == example.strip().splitlines()[-1]

@@ -40,7 +40,7 @@ def test_every_game_has_a_section_and_a_task():
 
 
 @every
-def test_a_wrong_name_is_told_of_it_and_the_command_line_lists_it(name):
+def test_a_wrong_name_is_an_error_and_the_command_line_lists_the_names(name):
     assert repr(name) in refused(f'{LAPLACE}[game]\nname = "no such game"\n')
     listed = CliRunner().invoke(app, ["list", "games"])
     assert listed.exit_code == 0

@@ -72,7 +72,7 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     assert found.region.claim.startswith("GaussianDP(mu=2.8")
 
 
-def test_without_a_list_groundhog_and_the_likelihood_ratio_of_every_signal_are_taken(tmp_path):
+def test_default_attacks_are_groundhog_and_all_likelihood_ratios(tmp_path):
     everything = TABLES.replace('attacks = ["closest-record", { name = "lira", signal = "density-ratio" }]\n', "")
     made = asked(tmp_path, everything)
     assert made.attacks[0] == GroundhogMembership()

@@ -24,7 +24,7 @@ def answer(text, **settings):
     return question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
 
 
-def test_gradients_are_attacked_at_every_step_and_judged_by_the_bounds_of_one_run():
+def test_gradients_of_every_step_are_attacked_with_bounds_of_one_run():
     result = answer(GRADIENTS)
     assert [bound.method for bound in result.bounds] == ["one-run-fdp", "one-run"]
     assert result.game.describe_trials(result.trials) == "1 run with 400 canaries, each in or out by the toss of a coin"

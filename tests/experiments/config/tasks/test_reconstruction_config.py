@@ -49,7 +49,7 @@ def test_a_config_plays_the_game_and_concludes_as_the_functions_do():
     assert AuditResult.from_json(result.to_json()) == result
 
 
-def test_a_claim_that_is_too_small_is_refuted_with_what_one_needs_to_check_it():
+def test_a_claim_that_is_too_small_is_refuted_with_evidence():
     result = answer(GUESSED + CLAIM)
     assert result.verdict is Verdict.VIOLATION
     assert result.p_value < 1e-3

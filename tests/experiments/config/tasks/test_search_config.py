@@ -120,7 +120,7 @@ def test_what_cannot_be_searched_is_refused_with_its_place(here, old, new, messa
 # --- the command line ------------------------------------------------------------------------------------------------
 
 
-def test_fifteen_lines_of_a_newcomer_are_audited_without_touching_the_library(call):
+def test_a_function_without_imports_of_the_library_is_searched(call):
     done = call("check", "ages.py:release", "--epsilon", 1, "--search", "integers 0..100", "--trials", 3000)
     assert done.exit_code == 1
     assert "VIOLATION" in done.stdout

@@ -97,14 +97,14 @@ def test_a_single_audit_keeps_its_own_verdict(one_result):
     assert entry.correction == "no correction needed"
 
 
-def test_an_underpowered_audit_makes_the_sweep_underpowered_unless_there_is_a_violation(one_result):
+def test_an_underpowered_audit_makes_a_sweep_without_violation_underpowered(one_result):
     weak = with_p(one_result, 1.0, Verdict.UNDERPOWERED)
     fine, bad = with_p(one_result, 0.9), with_p(one_result, 1e-9, Verdict.VIOLATION)
     assert corrected([{}] * 2, [weak, fine], confidence=0.95)[1] is Verdict.UNDERPOWERED
     assert corrected([{}] * 2, [weak, bad], confidence=0.95)[1] is Verdict.VIOLATION
 
 
-def test_true_claims_are_called_a_violation_no_more_often_than_the_significance(one_result):
+def test_true_claims_are_refuted_at_most_as_often_as_the_significance(one_result):
     rng = np.random.default_rng(0)
     sweeps = rng.random((400, 8))
     wrong = sum(
@@ -168,7 +168,7 @@ def config_of(*cases):
     return Config.check({"mechanism": {"name": "laplace"}, "sweep": {"case": list(cases)}}, Source("made", "made.toml"))
 
 
-def test_published_numbers_change_neither_seeds_nor_folders_nor_fingerprints():
+def test_published_numbers_change_no_seed_folder_or_fingerprint():
     assert point_seed(3, {"case": CASE}) == point_seed(3, {"case": BARE})
     assert folder_name({"case": CASE}) == folder_name({"case": BARE})
     assert config_of(CASE, OTHER).fingerprint == config_of(BARE, OTHER).fingerprint

@@ -74,7 +74,7 @@ class TestMedicalVisits:
         assert visited.rows[0].certain > 0.05
 
     def test_noise_leaves_nothing_to_be_gained_and_keeps_the_totals(self, visited):
-        assert not visited.cure.gained.shown
+        assert not visited.cure.gained.significant
         # odds of any illness against any other move by e^2 at most: two tables, in each of which two counts move
         before = visited.cure.gained["without the release"].success.value
         assert before < visited.cure.informed < math.e**2 * before

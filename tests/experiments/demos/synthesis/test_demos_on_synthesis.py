@@ -127,8 +127,8 @@ class TestDisclosure:
     def test_copies_gain_by_every_attack_and_the_private_table_by_none(self, risk):
         copied, private = (play("disclosure").disclosed[name, risk] for name in ("copies", "private"))
         assert copied.overall.headline.lower > 0.4
-        assert not private.overall.shown
-        assert not private.worst[1].shown
+        assert not private.overall.significant
+        assert not private.worst[1].significant
         assert set(copied.groups) | set(copied.left_out) == set(AGES)
 
     def test_the_gain_that_is_allowed_is_that_of_the_gaussian_curve(self):

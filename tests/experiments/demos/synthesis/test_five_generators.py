@@ -77,18 +77,18 @@ def test_a_domain_too_large_for_the_direct_method_is_none_for_the_others():
 
 def check(explanation, optimum):
     assert explanation.seconds < 60.0
-    assert explanation.misfit < 3.0 * optimum
+    assert explanation.loss < 3.0 * optimum
     for error, of_answers in zip(explanation.errors, explanation.answers, strict=True):
         assert error < 1.15 * of_answers
 
 
 def test_five_marginals_of_a_made_up_census_are_explained():
-    """Pseudo-marginals of regions that form a tree are those of a distribution: theirs is the least misfit."""
+    """Pseudo-marginals of regions that form a tree are those of a distribution: theirs is the least loss."""
     table = CodedTable.of(ADULT, made_up(5_000))
     named = {name: generators()[name] for name in ("graphical model", "local consistency", "gradual update")}
     results = explained(table, named)
-    least = results["local consistency"].misfit
-    assert results["graphical model"].misfit == pytest.approx(least, rel=0.01)
+    least = results["local consistency"].loss
+    assert results["graphical model"].loss == pytest.approx(least, rel=0.01)
     for one in results.values():
         check(one, least)
 
@@ -100,10 +100,10 @@ def test_five_marginals_of_adult_are_explained_by_all():
     except DataError:
         pytest.skip("needs Adult in the data directory")
     results = explained(table, generators())
-    least = results["local consistency"].misfit
+    least = results["local consistency"].loss
     for one in results.values():
         check(one, least)
-    assert results["relaxed table (clipped)"].misfit < 0.9 * least  # spurious
+    assert results["relaxed table (clipped)"].loss < 0.9 * least  # spurious
     assert np.mean(results["generator network"].errors) < np.mean(results["graphical model"].errors)
 
 

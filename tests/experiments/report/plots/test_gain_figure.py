@@ -41,7 +41,7 @@ def test_the_package_says_that_it_draws_a_gain():
     assert place == f"{draw_gain.__module__}:{draw_gain.__name__}"
 
 
-def test_every_attack_stands_beside_its_baselines_and_the_title_counts_gains():
+def test_attacks_are_drawn_beside_baselines_and_the_title_counts_gains():
     right, other = np.arange(60) < 50, np.arange(60) < 10
     gains = {
         "linkability": gain(right, without_release=other, without_person=other),

@@ -217,7 +217,7 @@ def test_tradeoff_says_whether_the_upper_curve_enters_the_forbidden_region() -> 
     assert holds.title != broken.title
 
 
-def test_a_large_claim_that_holds_is_not_crossed_although_its_samples_are_far_apart() -> None:
+def test_a_large_true_claim_is_not_crossed_by_distant_samples() -> None:
     assert not Tradeoff.from_result(coarse_result()).crossed
 
 
@@ -351,7 +351,7 @@ def test_rare_scores_between_two_atoms_are_no_stems() -> None:
     assert plot.out.sum() + plot.atoms_out.sum() == pytest.approx(1.0)
 
 
-def test_infinite_scores_are_atoms_at_the_margins_and_exceptional_outputs_are_named() -> None:
+def test_infinite_scores_are_atoms_and_exceptional_outputs_are_named() -> None:
     plot = ScoreHistogram.from_result(odd_result())
     assert set(plot.atoms) == {-math.inf, math.inf}
     assert plot.atoms_in[-1] == pytest.approx(0.03)
@@ -417,7 +417,7 @@ def test_exact_values_beyond_a_ladder_are_arrows_and_numbers() -> None:
     assert "exact" not in overview(named_sweep([dataclasses.replace(laplace_result(), exact_epsilon=None)] * 2)).caption
 
 
-def test_a_claim_refuted_at_another_delta_is_not_shown_as_an_epsilon_above_it() -> None:
+def test_refutation_at_another_delta_is_not_drawn_as_a_larger_epsilon() -> None:
     above, elsewhere = laplace_result(1.5, claim=1.0), elsewhere_result()
     assert elsewhere.refuted_elsewhere is elsewhere.curve_violation is not None
     assert above.refuted_elsewhere is None

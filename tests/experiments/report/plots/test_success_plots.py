@@ -152,7 +152,7 @@ def test_many_lines_are_named_by_their_values_and_the_axis_says_of_what() -> Non
     assert list(few.lines) == ["n records = 50, scale = 2", "n records = 50, scale = 4"]
 
 
-def test_the_title_says_how_many_attacks_recover_more_than_the_claim_allows() -> None:
+def test_the_title_counts_attacks_that_recover_more_than_allowed() -> None:
     points = [({"game.n_rounds": r}, guessed(PureDP(1.0), n=r, k=9 * r // 10)) for r in (100, 200)]
     assert (
         SuccessSweep.from_sweep(sweep_of(*zip(*points, strict=True))).title
@@ -160,7 +160,7 @@ def test_the_title_says_how_many_attacks_recover_more_than_the_claim_allows() ->
     )
 
 
-def test_the_table_of_a_sweep_holds_what_was_recovered_and_the_most_that_the_claim_allows() -> None:
+def test_the_table_of_a_sweep_has_the_recovered_and_the_allowed_rate() -> None:
     rows = sweep_of(
         [{"game.n_rounds": r} for r in (100, 200)], [guessed(PureDP(1.0), n=r) for r in (100, 200)]
     ).to_frame()

@@ -69,19 +69,19 @@ def test_steps_leave_no_count_of_clones_out(step):
 
 
 @pytest.mark.parametrize(("local_epsilon", "n"), [(0.5, 40), (3.0, 200)])
-def test_more_clones_never_tell_more(local_epsilon, n):
+def test_divergence_falls_with_the_number_of_clones(local_epsilon, n):
     counts = np.arange(n, dtype=float)
     for epsilon in np.linspace(0.0, local_epsilon, 7):
         assert np.all(np.diff(divergence(counts, epsilon, local_epsilon)) <= 1e-14)
 
 
-def test_many_users_are_summed_in_steps_of_which_little_is_seen():
+def test_groups_of_clone_counts_barely_increase_delta():
     few, many = ClonesDP(1.0, 10**6, step=1), ClonesDP(1.0, 10**6)
     assert many.step > 1
     assert 1e-7 < few.delta(0.0045) < many.delta(0.0045) < (1 + 1e-4) * few.delta(0.0045)
 
 
-def test_one_user_hides_nowhere_and_nobody_gives_more_than_the_local_epsilon():
+def test_epsilon_never_exceeds_the_local_epsilon():
     assert ClonesDP(1.5, 1).delta(0.5) == pytest.approx(ExactDP(*responses(1.5)).delta(0.5), rel=1e-12)
     for n in (1, 10, 10_000):
         assert ClonesDP(1.5, n).epsilon(0.0) == 1.5
@@ -115,7 +115,7 @@ def test_formula_of_the_released_program_has_its_published_value():
 @pytest.mark.parametrize("form", ["theorem", "simplified", "released"])
 @pytest.mark.parametrize("n", [500, 10_000, 10**6])
 @pytest.mark.parametrize("delta", [1e-3, 1e-8])
-def test_formulas_promise_less_than_the_numbers_wherever_they_hold(form, n, delta):
+def test_formulas_are_never_below_the_numerical_bound(form, n, delta):
     for share in (0.02, 0.3, 0.7, 1.0):
         local = share * largest_local_epsilon(n, delta, form=form)
         if local > 0.0:

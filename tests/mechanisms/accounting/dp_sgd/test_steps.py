@@ -37,26 +37,7 @@ ABADI = {"sampling_probability": 0.01}
 # --- moments ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("epochs", "epsilon"), [(1, 0.13164), (10, 0.39620), (100, 1.25857), (400, 2.57587)], ids=str)
-def test_moments_accountant_gives_its_published_epsilon(epochs, epsilon):
-    """Abadi et al. (2016), 1.26 at 100 epochs; five digits from the formula of Mironov, Talwar, Zhang (2019)."""
-    claim = MomentsDP.gaussian(4.0, **ABADI, steps=100 * epochs)
-    assert_allclose(claim.epsilon(1e-5), epsilon, rtol=1e-4)
-
-
-def test_moments_accountant_by_direct_integration_of_the_moments():
-    q, sigma, order = 0.01, 4.0, 20
-    x = np.linspace(-60.0, 80.0, 400_001)
-    base = stats.norm.pdf(x, 0, sigma)
-    mixed = (1 - q) * base + q * stats.norm.pdf(x, 1, sigma)
-    moment = np.trapezoid(mixed * (mixed / base) ** (order - 1), x)
-    claim = MomentsDP.gaussian(sigma, **ABADI, steps=10_000, orders=(float(order),))
-    assert_allclose(claim.divergences[0], 10_000 * math.log(moment) / (order - 1), rtol=1e-8)
-    assert claim.best_order(1e-5) == 20.0
-    assert MomentsDP.gaussian(sigma, **ABADI, steps=10_000).best_order(1e-5) == 20.0
-
-
-def test_moments_delta_is_the_inverse_of_epsilon_and_never_below_the_newer_conversion():
+def test_moments_conversion_is_invertible_and_above_the_tight_one():
     claim = MomentsDP.gaussian(2.0, sampling_probability=0.05, steps=300)
     newer = RenyiDP(claim.orders, claim.divergences)
     deltas = np.logspace(-12, -1, 23)
@@ -94,7 +75,7 @@ CENTRES = {
 @pytest.mark.parametrize("relation", list(CENTRES))
 @pytest.mark.parametrize("sigma", [0.6, pytest.param(1.5, marks=pytest.mark.slow), 5.0])
 @pytest.mark.parametrize("q", [0.01, pytest.param(0.3, marks=pytest.mark.slow), 0.9])
-def test_fixed_size_bound_is_above_the_divergence_of_any_three_centres_on_a_line(relation, sigma, q):
+def test_fixed_size_bound_is_above_the_divergence_of_collinear_centres(relation, sigma, q):
     claim = fixed_size_gaussian(sigma, sampling_probability=q, relation=relation)
     for order in (2, 3, 7, 40):
         bound = claim.divergences[claim.orders.index(order)]
@@ -102,7 +83,7 @@ def test_fixed_size_bound_is_above_the_divergence_of_any_three_centres_on_a_line
             assert collinear_divergence(order, q, sigma, *centres) <= bound * (1 + 1e-9)
 
 
-def test_fixed_size_bound_is_tight_at_order_two_and_close_to_the_worst_pair_beyond():
+def test_fixed_size_bound_is_nearly_tight_for_large_noise():
     """With much noise the leading term is exact: the bound exceeds a pair on a line by a few percent."""
     claim = fixed_size_gaussian(5.0, sampling_probability=0.02)
     for order, excess in ((2, 1.03), (8, 1.05), (20, 1.15)):
@@ -145,11 +126,11 @@ def test_fixed_size_bound_covers_an_exact_mixture_over_all_samples():
     for first, second in itertools.permutations((0.5, -0.5, 0.0), 2):
         p, r = law(first), law(second)
         for order in (2, 5, 12):
-            found = (logsumexp(order * p + (1 - order) * r) + math.log(x[1] - x[0])) / (order - 1)
-            assert found <= claim.divergences[order - 2]
+            divergence = (logsumexp(order * p + (1 - order) * r) + math.log(x[1] - x[0])) / (order - 1)
+            assert divergence <= claim.divergences[order - 2]
 
 
-def test_fixed_size_bound_is_better_than_theorem_nine_and_never_above_no_sampling():
+def test_fixed_size_bound_is_below_theorem_nine_and_below_no_sampling():
     """The published bound in the setting of the moments accountant, with its constants for pairs: 2.44."""
     q, sigma, orders = 0.01, 4.0, np.arange(2, 65)
     published = []
@@ -200,10 +181,10 @@ def test_fixed_size_has_no_bound_under_add_remove():
 )
 def test_shuffled_epoch_lies_between_its_event_and_deterministic_batches(batches, noise, lower, upper):
     """Three digits of the table of Chua et al. (2024), recomputed."""
-    shown = shuffled_epsilon_at_least(noise, batches=batches, delta=1e-5)
+    bound = shuffled_epsilon_at_least(noise, batches=batches, delta=1e-5)
     claim = deterministic_batches(noise).epsilon(1e-5)
-    assert_allclose([shown, claim], [lower, upper], atol=0.0051 if lower < 13 else 0.05)
-    assert shown <= claim
+    assert_allclose([bound, claim], [lower, upper], atol=0.0051 if lower < 13 else 0.05)
+    assert bound <= claim
 
 
 def test_shuffled_event_is_what_simulation_shows():
@@ -220,8 +201,8 @@ def test_shuffled_event_is_what_simulation_shows():
 
 def test_one_batch_is_the_gaussian_mechanism():
     for relation in ("zero_out", "replace_one"):
-        shown = shuffled_epsilon_at_least(1.3, batches=1, delta=1e-5, relation=relation)
-        assert_allclose(shown, GaussianDP(1 / 1.3).epsilon(1e-5), rtol=1e-3)
+        bound = shuffled_epsilon_at_least(1.3, batches=1, delta=1e-5, relation=relation)
+        assert_allclose(bound, GaussianDP(1 / 1.3).epsilon(1e-5), rtol=1e-3)
 
 
 def test_shuffled_batches_are_not_what_poisson_accounting_says():
@@ -230,7 +211,7 @@ def test_shuffled_batches_are_not_what_poisson_accounting_says():
     assert shuffled_epsilon_at_least(1.0, batches=100, delta=1e-5) > 5 * poisson
 
 
-def test_epochs_compose_and_only_what_is_seen_in_full_is_exact():
+def test_epochs_compose_and_only_cyclic_batches_are_exact():
     claim = deterministic_batches(2.0, epochs=9, order="cyclic", relation="replace_one")
     assert claim.mu == 1.5
     assert claim.exact
@@ -280,7 +261,7 @@ def test_accountants_stand_in_their_order_at_every_number_of_steps():
     assert_allclose(curves["privacy loss"][2], 0.947, rtol=5e-3)
 
 
-def test_projected_sgd_formula_and_its_slip():
+def test_projected_sgd_formula_omits_the_mean_of_the_loss():
     """sigma = 122194.54, noise multiplier 61.097; the mean of the loss that was left out is 0.0205."""
     sigma = projected_sgd_standard_deviation(1.0, 1e-5, n_records=1000)
     assert_allclose(sigma, 122194.54, rtol=1e-7)
@@ -288,7 +269,7 @@ def test_projected_sgd_formula_and_its_slip():
     assert_allclose(projected_sgd_standard_deviation(2.0, 1e-5, n_records=1000, lipschitz=3.0), 1.5 * sigma)
 
 
-def test_projected_sgd_formula_is_twenty_times_too_careful():
+def test_projected_sgd_formula_is_twenty_times_too_large():
     """0.047 by the central limit; the Renyi bound for samples of fixed size proves 0.053."""
     sigma = projected_sgd_standard_deviation(1.0, 1e-5, n_records=1000)
     proved = fixed_size_gaussian(sigma / 2000, sampling_probability=1e-3, steps=10**6).epsilon(1e-5)
@@ -296,7 +277,7 @@ def test_projected_sgd_formula_is_twenty_times_too_careful():
     assert 1.0 < proved / GaussianDP(2000 / sigma).epsilon(1e-5) < 1.15
 
 
-def test_projected_sgd_with_too_little_noise_has_no_account_by_this_formula():
+def test_projected_sgd_formula_refuses_too_little_noise():
     with pytest.raises(AccountingError, match=r"1\.2564"):
         projected_sgd_epsilon(100.0, 1e-5, n_records=100)
 
@@ -342,43 +323,45 @@ def test_what_no_theorem_covers_is_refused(options, error, match):
 def test_calibrated_noise_is_the_least_that_is_enough(steps, noise):
     """1024 of 14,732 records a step, epsilon 4 at delta 2e-5, by privacy loss: three decimals computed elsewhere."""
     setting = {"sampling": "poisson", "sampling_probability": 1024 / 14732, "steps": steps}
-    found = calibrate_noise(epsilon=4.0, delta=2e-5, **setting)
-    assert_allclose(found, noise, atol=1.1e-3)
-    assert steps_guarantee(found, **setting).epsilon(2e-5) <= 4.0
-    assert steps_guarantee(found / 1.0002, **setting).epsilon(2e-5) > 4.0
+    calibrated = calibrate_noise(epsilon=4.0, delta=2e-5, **setting)
+    assert_allclose(calibrated, noise, atol=1.1e-3)
+    assert steps_guarantee(calibrated, **setting).epsilon(2e-5) <= 4.0
+    assert steps_guarantee(calibrated / 1.0002, **setting).epsilon(2e-5) > 4.0
 
 
 @pytest.mark.slow
 def test_calibrated_noise_for_few_steps():
-    found = calibrate_noise(epsilon=4.0, delta=2e-5, sampling="poisson", sampling_probability=1024 / 14732, steps=42)
-    assert_allclose(found, 0.901, atol=6e-4)
+    calibrated = calibrate_noise(
+        epsilon=4.0, delta=2e-5, sampling="poisson", sampling_probability=1024 / 14732, steps=42
+    )
+    assert_allclose(calibrated, 0.901, atol=6e-4)
 
 
 @pytest.mark.parametrize(("epsilon", "q", "steps", "midpoint"), [(5.0, 0.05, 100, 0.9033), (4.0, 0.01, 10, 0.5713)])
 def test_calibration_does_not_stop_at_a_midpoint_that_overshoots(epsilon, q, steps, midpoint):
     """Where a published bisection returns the middle of its bracket, with epsilon above the target."""
     setting = {"sampling": "poisson", "sampling_probability": q, "steps": steps, "accounting": "renyi"}
-    found = calibrate_noise(epsilon=epsilon, delta=1e-5, **setting, tolerance=0.01)
+    calibrated = calibrate_noise(epsilon=epsilon, delta=1e-5, **setting, tolerance=0.01)
     assert steps_guarantee(midpoint, **setting).epsilon(1e-5) > epsilon
-    assert steps_guarantee(found, **setting).epsilon(1e-5) <= epsilon
+    assert steps_guarantee(calibrated, **setting).epsilon(1e-5) <= epsilon
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 1e-2, 1e-4])
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 5.0, 60.0])
 def test_calibration_returns_enough_noise_whatever_the_tolerance(epsilon, tolerance):
     for start in (1e-3, 1.0, 1e4):
-        seen = []
+        evaluated = []
 
-        def claim(noise, seen=seen):
-            seen.append(noise)
+        def claim(noise, evaluated=evaluated):
+            evaluated.append(noise)
             return GaussianDP(3.0 / noise)
 
-        found = least_noise_multiplier(claim, epsilon=epsilon, delta=1e-6, tolerance=tolerance, start=start)
+        calibrated = least_noise_multiplier(claim, epsilon=epsilon, delta=1e-6, tolerance=tolerance, start=start)
         least = 3.0 / GaussianDP.for_budget(epsilon=epsilon, delta=1e-6).mu
-        assert least <= found * (1 + 1e-12)
-        assert found <= least * (1 + tolerance)
-        assert found in seen
-        assert len(seen) < 40
+        assert least <= calibrated * (1 + 1e-12)
+        assert calibrated <= least * (1 + tolerance)
+        assert calibrated in evaluated
+        assert len(evaluated) < 40
 
 
 def test_calibration_stops_where_no_noise_is_enough():

@@ -12,11 +12,11 @@ from dpassay.mechanisms.accounting.numerics.binomial import binomial_cdf, binomi
 def test_probabilities_are_those_of_scipy_far_into_the_tails(n, p):
     mean, deviation = n * p, np.sqrt(n * p * (1 - p))
     k = np.unique(np.clip(np.round(mean + deviation * np.linspace(-20, 20, 81)), 0, n))
-    for found, law in ((binomial_pmf, stats.binom.pmf), (binomial_sf, stats.binom.sf), (binomial_cdf, stats.binom.cdf)):
+    for ours, law in ((binomial_pmf, stats.binom.pmf), (binomial_sf, stats.binom.sf), (binomial_cdf, stats.binom.cdf)):
         expected = law(k, n, p)
-        seen = expected > 1e-290
-        np.testing.assert_allclose(found(k, n, p)[seen], expected[seen], rtol=1e-10)
-        assert np.all(found(k, n, p)[~seen] < 1e-280)
+        normal = expected > 1e-290
+        np.testing.assert_allclose(ours(k, n, p)[normal], expected[normal], rtol=1e-10)
+        assert np.all(ours(k, n, p)[~normal] < 1e-280)
 
 
 def test_probabilities_of_the_edges():

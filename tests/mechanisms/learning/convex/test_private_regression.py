@@ -64,12 +64,12 @@ def test_every_run_converges_to_its_own_minimiser(strength, scale):
     X, y = examples(50, 4, seed=3)
     data = SignedExamples.of((X, y))
     linear = scale * np.random.default_rng(1).normal(size=(60, 4))
-    found = minimise(data, strength, linear)
+    minimisers = minimise(data, strength, linear)
     w = (2 * y - 1)[:, None] * X
-    for f, b in zip(found, linear, strict=True):
+    for f, b in zip(minimisers, linear, strict=True):
         gradient = -(w.T @ (1 / (1 + np.exp(np.minimum(700, w @ f))))) / 50 + strength * f + b / 50
         assert np.linalg.norm(gradient) <= 2 * TOLERANCE * (1 + np.linalg.norm(b) / 50)
-    assert_allclose(minimise(data, strength, linear[:1])[0], found[0], rtol=1e-6)
+    assert_allclose(minimise(data, strength, linear[:1])[0], minimisers[0], rtol=1e-6)
 
 
 def test_blocks_and_wide_data_change_nothing(monkeypatch):
@@ -112,7 +112,7 @@ def test_noise_has_a_gamma_radius_and_a_uniform_direction(d):
     assert stats.binomtest(int((noise[:, 0] > 0).sum()), 20_000).pvalue > FALSE_ALARM
 
 
-def test_noise_density_is_that_of_laplace_on_the_line_and_integrates_to_one_in_the_plane():
+def test_noise_density_is_laplace_in_one_dimension_and_normalised_in_two():
     z = np.linspace(-3, 3, 7)[:, None]
     assert_allclose(spherical_log_density(z, 2.0), stats.laplace(scale=0.5).logpdf(z[:, 0]), atol=1e-12)
     side = np.linspace(-12, 12, 1201)
@@ -123,7 +123,7 @@ def test_noise_density_is_that_of_laplace_on_the_line_and_integrates_to_one_in_t
 # --- output perturbation ----------------------------------------------------------------------------------------------
 
 
-def test_minimisers_of_neighbours_are_never_further_apart_than_the_sensitivity():
+def test_minimisers_of_neighbours_differ_by_at_most_the_sensitivity():
     """2 / (n regularisation) for any pair; with one feature at most 1.06 / (n regularisation), which is nearly met."""
     rng, n, largest = np.random.default_rng(0), 12, 0.0
     for trial in range(400):
@@ -315,13 +315,13 @@ def test_gradients_are_those_of_the_loss_clipped(loss):
     rng = np.random.default_rng(0)
     mechanism = NoisyProjectedSGD(1.0, n_records=6, loss=loss, lipschitz=0.7)
     rows, theta = 2.0 * rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
-    found = mechanism._gradients(rows, theta)
+    gradients = mechanism._gradients(rows, theta)
     losses = {"linear": lambda m: -m, "logistic": lambda m: np.logaddexp(0, -m)}
-    for g, w, at in zip(found, rows, theta, strict=True):
+    for g, w, at in zip(gradients, rows, theta, strict=True):
         steps = 1e-6 * np.eye(3)
         plain = [(losses[loss](w @ (at + h)) - losses[loss](w @ (at - h))) / 2e-6 for h in steps]
         assert_allclose(g, np.array(plain) * min(1.0, 0.7 / np.linalg.norm(plain)), atol=1e-8)
-    assert np.isclose(np.linalg.norm(found, axis=1), 0.7).any()
+    assert np.isclose(np.linalg.norm(gradients, axis=1), 0.7).any()
 
 
 def test_formula_is_the_claim_and_the_renyi_bound_is_twenty_times_below():
@@ -335,23 +335,23 @@ def test_formula_is_the_claim_and_the_renyi_bound_is_twenty_times_below():
     assert build("noisy-projected-sgd", epsilon=1.0, n_records=100) == formula
 
 
-def test_audit_of_the_textbook_noise_shows_far_less_than_it_claims_and_of_too_little_noise_more():
+def test_audit_of_projected_sgd_is_far_below_the_claim():
     result = audit(NoisyProjectedSGD(1.0, n_records=10), trials=3000, seed=0)
     assert result.verdict is Verdict.CONSISTENT
     assert result.bound.epsilon < 0.3
-    honest = NoisyProjectedSGD(1.0, n_records=60).sigma
-    forgot_n = NoisyProjectedSGD(1.0, n_records=60, standard_deviation=honest / 60, claim="renyi")
+
+
+def test_audit_catches_a_sixtieth_of_the_noise_of_projected_sgd():
+    """Noise multiplier 0.91: the 400 steps are 1.5-Gaussian DP in the limit, epsilon 7 at delta 1e-5."""
+    noise = NoisyProjectedSGD(1.0, n_records=20).sigma / 60
+    too_little = NoisyProjectedSGD(1.0, n_records=20, standard_deviation=noise, claim="renyi")
     claim = ApproximateDP(1.0, 1e-5)
-    assert audit(forgot_n, trials=3000, seed=0, claim=claim, delta=1e-5).verdict is Verdict.VIOLATION
+    assert audit(too_little, trials=3000, seed=0, claim=claim, delta=1e-5).verdict is Verdict.VIOLATION
 
 
 def test_another_number_of_records_is_refused():
     with pytest.raises(ParameterError, match="n_records = 30"):
         NoisyProjectedSGD(1.0, n_records=30).release(examples(29), 2, np.random.default_rng(0))
-    with pytest.raises(ParameterError, match="n_records"):
-        NoisyProjectedSGD(1.0, n_records=1)
-    with pytest.raises(ParameterError, match="Known: linear, logistic"):
-        NoisyProjectedSGD(1.0, loss="hinge")
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_the_formula_is_no_claim_for_less_noise_or_more_steps(options, message):
 
 
 @pytest.mark.parametrize(("n", "delta"), [(2, 1e-10), (2, 0.5), (30, 1e-5), (30, 0.01)])
-def test_the_formula_is_taken_as_far_as_its_theorem_goes_and_true_there(n, delta):
+def test_the_formula_is_accepted_just_where_its_theorem_holds(n, delta):
     largest = largest_formula_epsilon(delta)
     assert projected_sgd_step(
         projected_sgd_standard_deviation(largest, delta, n_records=n), delta, n_records=n, lipschitz=1.0, steps=n * n
@@ -392,5 +392,5 @@ def test_the_formula_is_false_far_beyond_its_theorem():
     iterates = mechanism.release(mechanism.worst_case().d1, size, np.random.default_rng(0)).values[:, :, 0]
     sums = np.diff(iterates, axis=1, prepend=0.0) / mechanism.sigma
     losses = np.sum([s * np.logaddexp(math.log(29), s * shift * sums - shift**2 / 2) for s in (1, -1)], axis=(0, 2))
-    seen = np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, 300.0 - losses))))
-    assert seen - math.sqrt(math.log(1 / FALSE_ALARM) / (2 * size)) > 0.5
+    mean = np.mean(np.maximum(0.0, -np.expm1(np.minimum(0.0, 300.0 - losses))))
+    assert mean - math.sqrt(math.log(1 / FALSE_ALARM) / (2 * size)) > 0.5

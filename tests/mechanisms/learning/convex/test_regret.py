@@ -34,12 +34,12 @@ def regret(d, sigma, radius=RADIUS):
     return 0.5 * ((1.0 - theta @ rows.T) ** 2).sum(axis=1), largest, 2.0 * RADIUS  # the optimum, 0, lies in the ball
 
 
-def test_regret_doubles_with_the_noise_and_with_four_times_the_dimension_and_stays_below_the_bound():
+def test_regret_grows_with_noise_and_dimension_below_its_bound():
     means = []
     for d, sigma in ((4, 40.0), (4, 80.0), (16, 40.0)):
-        found, largest, diameter = regret(d, sigma)
-        means.append(found.mean())
-        assert 0.0 < found.mean() < 1.5 * diameter * largest * (2.0 + math.log(STEPS)) / math.sqrt(STEPS)
+        excess, largest, diameter = regret(d, sigma)
+        means.append(excess.mean())
+        assert 0.0 < excess.mean() < 1.5 * diameter * largest * (2.0 + math.log(STEPS)) / math.sqrt(STEPS)
     assert means[1] / means[0] == pytest.approx(2.0, rel=0.2)
     assert means[2] / means[0] == pytest.approx(2.0, rel=0.2)
 
@@ -48,11 +48,11 @@ def test_without_a_ball_the_regret_is_that_of_the_exact_recursion():
     """A step draws an axis, and moves d times the distance x from the optimum on it:
     E x^2 -> (1 - 2 rate + d rate^2) E x^2 + rate^2 sigma^2."""
     d, sigma = 4, 40.0
-    found, largest, diameter = regret(d, sigma, radius=None)
+    excess, largest, diameter = regret(d, sigma, radius=None)
     square = N / d
     for t in range(1, STEPS + 1):
         rate = diameter / (largest * math.sqrt(t))
         square = (1.0 - 2.0 * rate + d * rate**2) * square + (rate * sigma) ** 2
     assert 0.5 * d * square == pytest.approx(4.66, abs=0.005)
-    assert abs(found.mean() - 0.5 * d * square) < 5.0 * found.std() / math.sqrt(len(found))
+    assert abs(excess.mean() - 0.5 * d * square) < 5.0 * excess.std() / math.sqrt(len(excess))
     assert diameter * d * sigma**2 / (4.0 * largest * math.sqrt(STEPS)) == pytest.approx(0.5 * d * square, rel=0.1)

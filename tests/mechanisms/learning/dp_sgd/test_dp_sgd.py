@@ -12,11 +12,11 @@ from dpassay.experiments.config.sections import Named
 from dpassay.experiments.config.tasks.build import build_mechanism
 from dpassay.mechanisms.accounting import GaussianDP, PrivacyLossDP
 from dpassay.mechanisms.accounting.dp_sgd.fixed_size import fixed_size_gaussian
-from dpassay.mechanisms.core.base import Mechanism, Neighbours, Outputs
+from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import AccountingError, NeighboursError, ParameterError, RelationError
 from dpassay.mechanisms.core.records import remove_record, replace_record, zero_record
 from dpassay.mechanisms.core.relation import Relation
-from dpassay.mechanisms.learning.base import Learner, TrainingData
+from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
 from dpassay.mechanisms.learning.dp_sgd.sampling import (
     CyclicBatches,
@@ -52,9 +52,9 @@ def natural(n=40, seed=0):
 
 def test_claims_are_those_of_the_sampling():
     poisson = mechanism_for().guarantee()
-    wanted = PrivacyLossDP.gaussian(1.5, sampling_probability=0.1, steps=6)
+    expected = PrivacyLossDP.gaussian(1.5, sampling_probability=0.1, steps=6)
     assert isinstance(poisson, PrivacyLossDP)
-    assert poisson.epsilon(1e-5) == wanted.epsilon(1e-5)
+    assert poisson.epsilon(1e-5) == expected.epsilon(1e-5)
     full = mechanism_for(sampling=FULL).guarantee()
     assert isinstance(full, GaussianDP)
     assert full.mu == pytest.approx(math.sqrt(6) / 1.5)
@@ -71,21 +71,11 @@ def test_claims_are_those_of_the_sampling():
         assert claim.mu == pytest.approx(2 * math.sqrt(2) / 1.5)
     for relation, noise in (("zero_out", 1.5), ("replace_one", 0.75)):
         claim = mechanism_for(sampling=FIXED, relation=relation).guarantee()
-        wanted = fixed_size_gaussian(noise, sampling_probability=3 / 9, steps=6, relation=relation)
-        assert claim.epsilon(1e-5) == wanted.epsilon(1e-5)
+        expected = fixed_size_gaussian(noise, sampling_probability=3 / 9, steps=6, relation=relation)
+        assert claim.epsilon(1e-5) == expected.epsilon(1e-5)
 
 
-def test_shuffled_batches_never_get_the_budget_of_poisson_sampling():
-    """sigma 1, one epoch of 100 steps, delta 1e-5: 0.72 with Poisson sampling (Chua et al. 2024); not for shuffled."""
-    poisson = mechanism_for(
-        steps=100, noise_multiplier=1.0, sampling=PoissonSampling(sampling_probability=0.01, expected_batch_size=1)
-    )
-    shuffled = mechanism_for(steps=100, noise_multiplier=1.0, sampling=ShuffledEpochs(batch_size=1, n_records=100))
-    assert poisson.guarantee().epsilon(1e-5) == pytest.approx(0.72, abs=0.01)
-    assert shuffled.guarantee().epsilon(1e-5) == pytest.approx(4.377, abs=0.001)
-
-
-def test_claims_do_not_depend_on_data_sizes_and_count_only_what_is_seen():
+def test_claims_are_exact_only_if_the_view_shows_all_sums():
     assert mechanism_for(sampling=FULL, view="trajectory").guarantee().exact
     assert mechanism_for(sampling=FULL, view="noisy_gradients").exact_guarantee() is not None
     assert not mechanism_for(sampling=FULL, view="final").guarantee().exact
@@ -112,7 +102,7 @@ def test_no_claim_is_made_where_no_theorem_gives_one(options, message):
         mechanism.guarantee()
 
 
-def test_a_claim_of_the_users_own_can_be_audited_without_noise():
+def test_a_claim_of_the_user_can_be_audited_without_noise():
     """Zero noise with a finite claim is a violation, found with few runs."""
     mechanism = mechanism_for(noise_multiplier=0.0, sampling=FULL, view="final", initial="random")
     data = natural()
@@ -140,12 +130,12 @@ def test_full_batch_canary_follows_the_exact_gaussian_law(view, relation):
         data = TrainingData(X, y, pair.side(side).gradients)
         values = mechanism.release(data, 4000, np.random.default_rng([1, side])).values
         if view == "noisy_gradients":
-            seen = values[:, :, 0].sum(axis=1)
+            observed = values[:, :, 0].sum(axis=1)
         elif view == "trajectory":
-            seen = (values[:, 0, 0] - values[:, -1, 0]) / (0.3 * 0.4)
+            observed = (values[:, 0, 0] - values[:, -1, 0]) / (0.3 * 0.4)
         else:
-            seen = -values[:, 0] / (0.3 * 0.4)
-        scores.append(seen / (1.5 * math.sqrt(6)))
+            observed = -values[:, 0] / (0.3 * 0.4)
+        scores.append(observed / (1.5 * math.sqrt(6)))
     mu = math.sqrt(6) / 1.5
     low = -mu if relation == "replace_one" else 0.0
     assert stats.kstest(scores[0] - low, "norm").pvalue > FALSE_ALARM
@@ -310,16 +300,8 @@ def test_data_that_do_not_fit_are_refused_before_training():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"steps": 0}, "steps must be a whole number >= 1"),
-        ({"noise_multiplier": -1.0}, "noise_multiplier must be"),
-        ({"clip_norm": 0.0}, "clip_norm must be"),
         ({"momentum": 1.0}, "momentum must be below 1"),
-        ({"clipping": "per_layer"}, "Did you mean 'per-layer'"),
-        ({"averaging": "tail"}, "averaging"),
         ({"averaging": "mean", "view": "trajectory"}, "shows no average"),
-        ({"dtype": "float16"}, "dtype"),
-        ({"view": "all"}, "view"),
-        ({"projection": 0.0}, "projection"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"initial": "zero"}, "Did you mean 'zeros'"),
         ({"initial": np.zeros(11)}, r"initial must hold .* each of the 12 parameters, but has shape \(11,\)"),
@@ -347,7 +329,7 @@ def test_data_that_do_not_fit_are_refused_before_training():
         ({"model": "softmax"}, "softmax-regression"),
     ],
 )
-def test_bad_options_are_refused_with_a_way_out(options, message):
+def test_bad_options_are_refused_with_advice(options, message):
     with pytest.raises((ParameterError, LookupError), match=message):
         mechanism_for(**options)
 
@@ -396,26 +378,13 @@ def test_equal_options_are_equal_mechanisms_and_pickle():
         first.initial[0] = 3.0
 
 
-def test_it_is_a_mechanism_and_a_learner_whose_release_leaves_the_data_alone():
-    mechanism, (X, y) = mechanism_for(), natural()
-    assert isinstance(mechanism, Mechanism)
-    assert isinstance(mechanism, Learner)
-    before = X.copy(), y.copy()
-    shapes = {
-        "final": (12,),
-        "trajectory": (7, 12),
-        "noisy_gradients": (6, 1),
-    }
-    for view, shape in shapes.items():
-        for size in (0, 1, 300):
-            values = mechanism_for(view=view).release((X, y), size, np.random.default_rng(0)).values
-            assert values.shape == (size, *shape)
-            assert np.isfinite(values).all()
-    np.testing.assert_array_equal(before[0], X)
-    np.testing.assert_array_equal(before[1], y)
-    one, two = (mechanism.release((X, y), 300, np.random.default_rng(0)).values for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    assert len(np.unique(one, axis=0)) == 300
+@pytest.mark.parametrize(("view", "shape"), [("final", (12,)), ("trajectory", (7, 12)), ("noisy_gradients", (6, 1))])
+def test_outputs_have_the_shape_of_their_view_and_differ_between_runs(view, shape):
+    for size in (0, 1, 300):
+        values = mechanism_for(view=view).release(natural(), size, np.random.default_rng(0)).values
+        assert values.shape == (size, *shape)
+        assert np.isfinite(values).all()
+        assert len(np.unique(values, axis=0)) == size
 
 
 def test_a_configuration_builds_it_from_names_and_tables():
@@ -455,7 +424,7 @@ def test_a_record_too_large_to_measure_leaves_every_run_finite(model, value, dty
 
 @pytest.mark.parametrize("sampling", ["fixed-size", "shuffled"])
 @pytest.mark.parametrize("relation", ["zero_out", "replace_one"])
-def test_the_law_of_two_records_tells_the_sides_apart(sampling, relation):
+def test_the_law_of_two_records_distinguishes_the_sides(sampling, relation):
     learner = DPSGD(
         LogisticRegression(4), steps=2, noise_multiplier=0.5, sampling=sampling, batch_size=1, n_records=2,
         view="noisy_gradients", relation=relation,

@@ -101,7 +101,7 @@ def test_a_run_on_a_subset_equals_the_naive_twin(sampling):
     assert_equals_twin(mechanism_for(sampling=sampling), data, inclusion)
 
 
-def test_runs_on_subsets_do_not_see_the_other_records():
+def test_runs_on_subsets_do_not_depend_on_other_records():
     data = data_for(SOFTMAX, n_gradients=2)
     inclusion = np.random.default_rng(1).random((5, len(data))) < 0.5
     changed = TrainingData(
@@ -151,8 +151,6 @@ def test_schedules_give_their_formulas():
     np.testing.assert_allclose(InverseSquareRoot(0.3).rates(5), 0.3 / np.sqrt(t))
     np.testing.assert_allclose(StepDecay(0.8, factor=0.5, every=2).rates(5), [0.8, 0.8, 0.4, 0.4, 0.2])
     np.testing.assert_allclose(Cosine(1.0, final=0.2).rates(4), 0.2 + 0.4 * (1 + np.cos(np.pi * np.arange(4) / 4)))
-    with pytest.raises(ParameterError, match="factor"):
-        StepDecay(0.8, factor=0.0, every=2)
 
 
 def test_averages_are_those_of_the_trajectory():
@@ -242,11 +240,11 @@ def test_least_squares_follows_the_closed_form_of_gradient_descent():
         LinearRegression(3), steps=40, noise_multiplier=0, clipping="none", learning_rate=0.3,
         sampling=FullBatch(), relation="replace_one",
     )  # fmt: skip
-    found = mechanism.release((X, y), 2, rng).values
+    parameters = mechanism.release((X, y), 2, rng).values
     A = np.column_stack([X, np.ones(50)])
     best = np.linalg.lstsq(A, y, rcond=None)[0]
-    wanted = best + np.linalg.matrix_power(np.eye(4) - 0.3 * A.T @ A / 50, 40) @ (0 - best)
-    np.testing.assert_allclose(found, np.tile(wanted, (2, 1)), rtol=1e-10)
+    expected = best + np.linalg.matrix_power(np.eye(4) - 0.3 * A.T @ A / 50, 40) @ (0 - best)
+    np.testing.assert_allclose(parameters, np.tile(expected, (2, 1)), rtol=1e-10)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -256,7 +254,7 @@ def test_gradient_descent_converges_to_the_solution_of_scikit_learn(n_classes):
     y = (X @ rng.normal(size=(3, n_classes)) + 1.5 * rng.gumbel(size=(120, n_classes))).argmax(axis=1)
     model = LogisticRegression(3) if n_classes == 2 else SoftmaxRegression(3, n_classes)
     mechanism = DPSGD(
-        model, steps=4000, noise_multiplier=0, clipping="none", learning_rate=1.0, momentum=0.5,
+        model, steps=1000, noise_multiplier=0, clipping="none", learning_rate=1.0, momentum=0.5,
         sampling=FullBatch(expected_batch_size=120),
     )  # fmt: skip
     trained = mechanism.fit((X, y), 1, rng)
@@ -287,7 +285,7 @@ def test_models_fitted_on_subsets_learn_from_their_own_records():
         mechanism.fit_subsets(TrainingData(X, y), inclusion.astype(int), rng)
 
 
-def test_divergence_is_quiet_and_shows():
+def test_divergent_training_raises_no_warning():
     """Warnings are errors here: an overflow must not become one."""
     mechanism = DPSGD(
         LinearRegression(3), steps=300, noise_multiplier=0, clipping="none", learning_rate=1e3, momentum=0.0,

@@ -29,16 +29,16 @@ def made_clients(sizes, seed=0, n_features=3, n_classes=3):
 def test_update_is_that_of_local_gradient_steps_one_after_another(model):
     learner = FederatedAveraging(model, noise_multiplier=1.0, clip_norm=0.4, local_steps=3, local_rate=0.7)
     clients, theta = made_clients((1, 4, 9)), np.random.default_rng(1).normal(size=(5, model.n_parameters))
-    found = learner.client_updates(clients, theta)
+    updates = learner.client_updates(clients, theta)
     for run, place in np.ndindex(5, 3):
         moved = theta[run].copy()
         for _ in range(3):
             moved -= 0.7 * TrainedModels(model, moved[None]).gradients(*clients[place])[0].mean(axis=0)
         update = moved - theta[run]
         expected = update * min(1.0, 0.4 / np.linalg.norm(update))
-        np.testing.assert_allclose(found[run, place], expected, rtol=1e-9, atol=1e-12)
-    assert (np.linalg.norm(found, axis=2) <= 0.4 * (1 + 1e-12)).all()
-    assert (np.linalg.norm(found, axis=2) > 0.39).any()
+        np.testing.assert_allclose(updates[run, place], expected, rtol=1e-9, atol=1e-12)
+    assert (np.linalg.norm(updates, axis=2) <= 0.4 * (1 + 1e-12)).all()
+    assert (np.linalg.norm(updates, axis=2) > 0.39).any()
 
 
 def test_clients_of_one_record_make_it_dp_sgd():
@@ -55,7 +55,7 @@ def test_clients_of_one_record_make_it_dp_sgd():
     np.testing.assert_allclose(trajectory[-1], final, rtol=1e-10)
 
 
-def test_clients_take_part_with_their_probability_and_noise_is_that_of_the_sum():
+def test_clients_are_sampled_at_their_rate_and_the_sum_gets_the_noise():
     learner = FederatedAveraging(MODEL, noise_multiplier=0.01, sampling_probability=0.3, expected_clients=2.0)
     sent = np.eye(MODEL.n_parameters)[:3] * 0.8
     change = learner.release(list(sent), 20_000, np.random.default_rng(0)).values[:, 1] * 2.0
@@ -78,17 +78,17 @@ def test_law_of_several_adaptive_rounds_averages_its_ratio_to_one(rate):
     assert abs(ratio.mean() - 1.0) < stats.norm.isf(FALSE_ALARM / 2) * error
 
 
-def test_a_raw_message_gives_the_record_away_and_a_private_one_does_not():
+def test_a_raw_message_reveals_the_record_and_a_private_one_does_not():
     model = SoftmaxRegression(64, 10)
     record = np.random.default_rng(5).uniform(size=64)
     silent = LocalNoiseAveraging(model, noise_multiplier=0.0, clip_norm=None)
     for learner, exact in ((silent, True), (LocalNoiseAveraging(model, noise_multiplier=4.0), False)):
         message = learner.release([(record[None], np.array([7]))], 1, np.random.default_rng(0)).values[0, 0, 0]
-        found = invert_gradient(model, -message)
-        correlation = np.corrcoef(found.x[0], record)[0, 1]
+        inverted = invert_gradient(model, -message)
+        correlation = np.corrcoef(inverted.x[0], record)[0, 1]
         if exact:
-            np.testing.assert_allclose(found.x[0], record, rtol=1e-9)
-            assert found.y[0] == 7
+            np.testing.assert_allclose(inverted.x[0], record, rtol=1e-9)
+            assert inverted.y[0] == 7
         else:
             assert abs(correlation) < 0.5
     with pytest.raises(AccountingError, match="without noise"):
@@ -105,7 +105,7 @@ def test_claims_are_those_of_rounds_of_clients():
     assert LocalNoiseAveraging(MODEL, noise_multiplier=6.0, rounds=9).guarantee() == GaussianDP(1.0, "replace_one")
 
 
-def test_local_messages_average_to_the_model_and_hide_it_sqrt_n_times_better_from_who_sees_that_alone():
+def test_noise_of_the_average_message_falls_with_the_number_of_clients():
     clients = made_clients((3,) * 25)
     learner = LocalNoiseAveraging(MODEL, noise_multiplier=1.0, view="final")
     final = learner.release(clients, 4_000, np.random.default_rng(0)).values
@@ -163,11 +163,11 @@ def test_bad_input_is_refused_by_name():
         RealisedClients(relation="zero_out")
 
 
-def test_a_named_model_takes_its_options_and_a_client_without_records_adds_nothing():
+def test_a_client_without_records_adds_nothing_to_a_named_model():
     named = FederatedAveraging("logistic-regression", n_features=2, noise_multiplier=1.0)
     assert named.network == LogisticRegression(2)
-    nobody = (np.empty((0, 2)), np.empty(0))
-    assert not named.client_updates([nobody], np.ones((2, 3))).any()
+    empty_client = (np.empty((0, 2)), np.empty(0))
+    assert not named.client_updates([empty_client], np.ones((2, 3))).any()
 
 
 def test_learners_with_arrays_compare_by_value_to_the_last_digit():

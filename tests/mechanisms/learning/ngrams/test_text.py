@@ -1,11 +1,10 @@
 """Counts of n-grams and the models made of them, against twins that slice strings."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
-from tests.mechanisms.claims_text import counted
+from tests.mechanisms.learning.ngrams.claims_text import counted
 
 from dpassay.audit import audit
 from dpassay.audit.evidence.verdict import Verdict
@@ -25,8 +24,8 @@ def naive(texts, n, smoothing, context, symbol, size):
     for k in range(1, min(n, len(context) + 1) + 1):
         history = context[len(context) - k + 1 :]
         after = sum(c for gram, c in grams.items() if gram[n - k :] == history + symbol)
-        seen = sum(c for gram, c in grams.items() if gram[n - k : n - 1] == history)
-        p = (after + smoothing * p) / (seen + smoothing)
+        before = sum(c for gram, c in grams.items() if gram[n - k : n - 1] == history)
+        p = (after + smoothing * p) / (before + smoothing)
     return p
 
 
@@ -57,15 +56,15 @@ def test_probabilities_are_those_of_the_recursion_written_out(n):
 def test_tables_of_many_runs_give_the_models_of_each_run():
     mechanism = NGramCounts(1.0, n=3, alphabet="abcdr", contribution=9)
     exact = NGramModel.from_counts(mechanism.counts(TEXTS), 3, LETTERS)
-    wanted = NGramModel.fit([text[:11] for text in TEXTS], 3, LETTERS).log_probability(["bra", "ccc", "cadab"])
-    np.testing.assert_allclose(exact.log_probability(["bra", "ccc", "cadab"]), [wanted], rtol=1e-12)
+    expected = NGramModel.fit([text[:11] for text in TEXTS], 3, LETTERS).log_probability(["bra", "ccc", "cadab"])
+    np.testing.assert_allclose(exact.log_probability(["bra", "ccc", "cadab"]), [expected], rtol=1e-12)
     noisy = mechanism.release(TEXTS, 4, np.random.default_rng(0)).values
     together = NGramModel.from_counts(noisy, 3, LETTERS, least=2.0).log_probability(["bra", "ccc"])
     apart = [NGramModel.from_counts(run, 3, LETTERS, least=2.0).log_probability(["bra", "ccc"])[0] for run in noisy]
     np.testing.assert_array_equal(together, apart)
 
 
-def test_the_next_symbols_of_a_context_add_up_to_one_and_agree_with_whole_texts():
+def test_next_symbol_probabilities_sum_to_one_and_agree_with_texts():
     model = NGramModel.fit(TEXTS, 3, LETTERS)
     contexts = LETTERS.encode(["abr", "rrr"]).tokens.reshape(2, 3)
     after = model.next_symbol(contexts)
@@ -74,18 +73,18 @@ def test_the_next_symbols_of_a_context_add_up_to_one_and_agree_with_whole_texts(
     np.testing.assert_allclose(model.next_symbol(contexts[:, :0]).sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_planted_text_is_known_by_heart_from_an_order_on_that_tells_its_context_apart():
+def test_planted_text_is_memorised_if_the_order_covers_its_context():
     """Known answer: 6 mails say "pin is" with other digits. With context enough, Pr[suffix] is its share of the
     texts that share the context; without a copy it is next to nothing."""
     texts = [f"the pin is {i}{i + 1}." for i in range(6)]
-    found = planted_probability(
+    probabilities = planted_probability(
         texts, "my pin is 97.", "my pin is ", "97", n=[2, 8, 9], copies=[0, 1, 30], smoothing=1e-6
     )
-    assert found.shape == (3, 3)
-    assert (np.diff(found, axis=1) > 0).all()
+    assert probabilities.shape == (3, 3)
+    assert (np.diff(probabilities, axis=1) > 0).all()
     # n = 8 sees "pin is " and cannot tell the record from the others: one of seven, or thirty of thirty-six
-    assert found[1, 1:] == pytest.approx([1 / 7, 30 / 36], rel=1e-4)
-    assert found[2, 1:] == pytest.approx([1 / 7, 30 / 36], rel=1e-4)
+    assert probabilities[1, 1:] == pytest.approx([1 / 7, 30 / 36], rel=1e-4)
+    assert probabilities[2, 1:] == pytest.approx([1 / 7, 30 / 36], rel=1e-4)
     longer = planted_probability(texts, "my pin is 97.", "my pin is ", "97", n=[10], copies=[0, 1], smoothing=1e-6)
     assert longer[0, 1] == pytest.approx(1.0, abs=1e-4)
     assert longer[0, 0] < 1e-3
@@ -100,7 +99,7 @@ def test_a_bound_that_is_not_applied_is_caught_and_its_twin_is_not(without_power
     assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(3.0, rel=1e-9)
 
 
-def test_a_text_that_is_too_short_is_no_exception_for_the_mechanism_and_one_for_the_model():
+def test_short_texts_count_for_nothing_and_are_refused_by_the_model():
     assert NGramCounts(n=3).counts(["ab", ""]).sum() == 0.0
     assert NGramCounts(n=3).counts([]).sum() == 0.0
     with pytest.raises(ParameterError, match="no text has more than 2 symbols"):
@@ -114,7 +113,6 @@ def test_a_text_that_is_too_short_is_no_exception_for_the_mechanism_and_one_for_
         (lambda: Alphabet("a"), "alphabet"),
         (lambda: Alphabet(("a b", "c")), "alphabet"),
         (lambda: NGramCounts(alphabet="abc", n=40), "n"),
-        (lambda: NGramCounts(contribution=0), "contribution"),
         (lambda: NGramCounts(relation="zero_out"), "relation"),
         (lambda: NGramCounts().counts(["abc"]), "texts"),
         (lambda: NGramCounts().counts([1, 2]), "texts"),
@@ -130,10 +128,3 @@ def test_bad_input_is_named(make, argument):
     with pytest.raises(ParameterError) as caught:
         make()
     assert caught.value.argument == argument
-
-
-def test_noise_is_as_large_as_the_contribution_asks():
-    mechanism = NGramCounts(1.0, n=2, alphabet="ab", contribution=5)
-    noise = mechanism.release([], 100_000, np.random.default_rng(0)).values
-    a = math.exp(-1 / 5)
-    assert noise.var() == pytest.approx(2 * a / (1 - a) ** 2, rel=0.03)  # 5 deviations: kurtosis 6, 400,000 draws

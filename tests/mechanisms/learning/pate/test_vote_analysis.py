@@ -31,18 +31,16 @@ ROUNDING = 1e-12
 
 
 def divergence(log_p, log_q):
-    """Renyi divergences of two finite laws at ORDERS."""
-    return np.array([logsumexp(a * log_p + (1 - a) * log_q) / (a - 1) for a in ORDERS])
+    """Return the Renyi divergences of two finite laws at ORDERS."""
+    a = ORDERS[:, None]
+    return logsumexp(a * log_p + (1 - a) * log_q, axis=1) / (ORDERS - 1)
 
 
 def neighbours(votes):
-    """All tables of one query with a vote moved."""
-    for i, j in np.argwhere(~np.eye(len(votes), dtype=bool)):
-        if votes[i]:
-            moved = np.array(votes)
-            moved[i] -= 1
-            moved[j] += 1
-            yield moved[None]
+    """Return all votes of one query with a vote moved, `(n, n_classes)`."""
+    moves = np.eye(len(votes), dtype=int)[None] - np.eye(len(votes), dtype=int)[:, None]
+    moved = (votes + moves).reshape(-1, len(votes))
+    return moved[(moved >= 0).all(axis=1) & (moved != votes).any(axis=1)]
 
 
 def some_votes(seed, n_classes):
@@ -79,9 +77,9 @@ def test_bound_is_above_the_exact_divergence_on_every_table_of_votes(law, bound,
     for scale in scales:
         for votes in some_votes(n_classes, n_classes):
             allowed = bound(votes[None], scale)[0]
-            own = law(votes[None], scale)[0]
-            for moved in neighbours(votes):
-                assert (divergence(own, law(moved, scale)[0]) <= allowed + ROUNDING).all()
+            own, *others = law(np.vstack([votes, neighbours(votes)]), scale)
+            for other in others:
+                assert (divergence(own, other) <= allowed + ROUNDING).all()
             below += (allowed < bound(np.full((1, n_classes), 10), scale)[0]).any()
     assert below > 5  # that is, the bound is not that for all votes
 
@@ -114,12 +112,12 @@ def test_formula_is_that_of_the_paper_written_out():
     a = (1 - q) / (1 - (q * math.exp(e2)) ** ((mu2 - 1) / mu2))
     b = math.exp(e1) / q ** (1 / (mu1 - 1))
     expected = math.log((1 - q) * a ** (order - 1) + q * b ** (order - 1)) / (order - 1)
-    found = gaussian_divergences(np.array([math.log(q)]), sigma, np.array([order]))[0, 0]
-    assert found == pytest.approx(expected, rel=1e-7)
-    assert found < 1e-2 * order / sigma**2
+    bound = gaussian_divergences(np.array([math.log(q)]), sigma, np.array([order]))[0, 0]
+    assert bound == pytest.approx(expected, rel=1e-7)
+    assert bound < 1e-2 * order / sigma**2
 
 
-def test_clear_votes_cost_several_times_less_and_torn_ones_what_all_do():
+def test_clear_votes_cost_several_times_less_than_torn_votes():
     aggregator = ConfidentGNMax(200.0, 150.0, 40.0, n_queries=640)
     tables = [np.tile([n, 250 - n, *[0] * 8], (640, 1)) for n in (240, 125)]
     clear, torn = (data_dependent(aggregator, votes).epsilon(1e-5) for votes in tables)
@@ -128,7 +126,7 @@ def test_clear_votes_cost_several_times_less_and_torn_ones_what_all_do():
     assert 2.0 < torn / clear < 6.0
 
 
-def test_only_answers_that_were_given_are_paid_for_and_all_checks():
+def test_cost_is_that_of_all_checks_and_of_the_given_answers():
     aggregator = ConfidentGNMax(200.0, 150.0, 40.0, n_queries=2)
     votes = np.array([[130, 120, *[0] * 8]] * 2)
     both, one, none = (
@@ -147,8 +145,8 @@ def test_a_moved_vote_moves_the_place_on_the_grid_by_at_most_one_vote():
         bound = SteppedBound(7.0, n_classes, 4.0, 125.0)
         for votes in some_votes(9, n_classes):
             place = bound.places(log_gaussian_miss(votes[None], 7.0))
-            for moved in neighbours(votes):
-                assert abs(bound.places(log_gaussian_miss(moved, 7.0)) - place) <= MOVE
+            moved = bound.places(log_gaussian_miss(neighbours(votes), 7.0))
+            assert np.abs(moved - place).max() <= MOVE
 
 
 def test_stepped_bound_is_above_the_plain_one_and_close():
@@ -161,7 +159,7 @@ def test_stepped_bound_is_above_the_plain_one_and_close():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_epsilon_moves_by_at_most_its_smooth_sensitivity_which_moves_by_a_factor(n_classes):
+def test_smooth_sensitivity_is_smooth_and_bounds_changes_of_epsilon(n_classes):
     """Random tables of three queries, of which one teacher changes one to three votes."""
     aggregator = ConfidentGNMax(30.0, 12.0, 6.0, n_teachers=50, n_classes=n_classes, n_queries=3)
     mechanism = PrivateEpsilon(aggregator, order=4.0, beta=0.1, noise=1.0, answered=(True, True, False))
@@ -191,13 +189,13 @@ def test_claim_of_the_noise_is_the_largest_divergence_of_two_gaussians():
             shift = a * min(1.0, ratio) ** 2 / (2 * noise**2 * mixed)
             return -(shift - math.log(math.sqrt(mixed) / ratio**a) / (a - 1))
 
-        most = max(-minus(v) for v in np.linspace(-beta, beta, 401))
+        largest = max(-minus(v) for v in np.linspace(-beta, beta, 401))
         claimed = noise_divergences(np.array([order]), beta, noise)[0]
-        assert claimed == pytest.approx(most, rel=1e-12)
+        assert claimed == pytest.approx(largest, rel=1e-12)
         x, end = np.linspace(-60.0, 60.0, 200_001), math.exp(-beta)
         p, q = stats.norm.logpdf(x), stats.norm.logpdf(x, end / noise, end)
-        seen = math.log(np.trapezoid(np.exp(order * p + (1 - order) * q), x)) / (order - 1)
-        assert claimed == pytest.approx(seen, rel=1e-9)
+        integral = math.log(np.trapezoid(np.exp(order * p + (1 - order) * q), x)) / (order - 1)
+        assert claimed == pytest.approx(integral, rel=1e-9)
 
 
 def test_curve_of_two_gaussians_is_that_of_an_integral():
@@ -209,21 +207,21 @@ def test_curve_of_two_gaussians_is_that_of_an_integral():
         assert TwoGaussiansDP(0.0, 1.0, 2.0, scale).delta(epsilon) == pytest.approx(max(gaps), abs=1e-8)
     assert TwoGaussiansDP(1.0, 3.0, -2.0, 3.0).delta(0.4) == pytest.approx(GaussianDP(1.0).delta(0.4), rel=1e-12)
     assert TwoGaussiansDP(1.0, 3.0, 1.0, 3.0).epsilon(0.0) == 0.0
-    found = TwoGaussiansDP(0.0, 1.0, 2.0, 1.2).epsilon(1e-3)
+    inverse = TwoGaussiansDP(0.0, 1.0, 2.0, 1.2).epsilon(1e-3)
     root = optimize.brentq(lambda e: TwoGaussiansDP(0.0, 1.0, 2.0, 1.2).delta(e) - 1e-3, 0.1, 30.0)
-    assert found == pytest.approx(root, rel=1e-9)
+    assert inverse == pytest.approx(root, rel=1e-9)
 
 
 # --- the planted fault ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("base", [GNMax(40.0, n_queries=50), LNMax(0.05, n_queries=50)])
-def test_an_epsilon_that_is_published_as_it_is_is_caught(base, without_power):
+def test_an_epsilon_that_is_published_without_noise_is_caught(base, without_power):
     result = audit(EpsilonOfVotes(base), trials=2_000, confidence=0.9999, delta=1e-2, seed=0)
     assert result.verdict is Verdict.VIOLATION
 
 
-def test_one_that_is_published_with_noise_is_not_on_the_same_pair(without_power):
+def test_an_epsilon_that_is_published_with_noise_is_not_caught(without_power):
     base = GNMax(40.0, n_queries=50)
     broken, twin = EpsilonOfVotes(base), PrivateEpsilon(base)
     pair = broken.worst_case()
@@ -238,7 +236,6 @@ def test_one_that_is_published_with_noise_is_not_on_the_same_pair(without_power)
         ({"aggregator": LNMax(0.1)}, "aggregator"),
         ({"order": 1.0}, "order"),
         ({"order": 900.0}, "order"),
-        ({"beta": 0.0}, "beta"),
         ({"answered": (True, False)}, "answered"),
     ],
 )

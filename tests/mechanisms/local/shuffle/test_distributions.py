@@ -85,7 +85,7 @@ def test_central_noise_has_the_scale_of_a_replaced_record():
         ("shuffle", "public", 6000),
     ],
 )
-def test_uniformity_is_told_from_distance_a_quarter(model, coins, n):
+def test_uniformity_is_distinguished_from_distance_a_quarter(model, coins, n):
     """Both errors are at most 1/3 with that many users, and not with a tenth of them, on 32 values at epsilon 1."""
     rng = np.random.default_rng(4)
     options = {"alpha": 0.25, "model": model, "coins": coins}

@@ -58,9 +58,9 @@ def test_bounded_noise_is_uniform_and_whole():
     mechanism = BoundedNoiseSubsetCounts(2, 6, 3)
     bits = np.ones(6, dtype=int)
     noise = mechanism.release(bits, 5000, np.random.default_rng(0)).values - mechanism.subsets @ bits
-    seen = np.bincount(noise.ravel() + 2, minlength=5)
-    assert len(seen) == 5
-    assert stats.chisquare(seen).pvalue > FALSE_ALARM
+    counts = np.bincount(noise.ravel() + 2, minlength=5)
+    assert len(counts) == 5
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
 def test_rounding_and_suppression_are_those_of_the_formula():
@@ -76,13 +76,13 @@ def test_rounding_and_suppression_are_those_of_the_formula():
         RoundedSubsetCounts(50, 8, 3).worst_case()
 
 
-def test_bounded_noise_gives_a_bit_away_as_often_as_its_delta_says():
+def test_bounded_noise_reveals_a_bit_with_probability_delta():
     mechanism = BoundedNoiseSubsetCounts(3, 5, 12)
     pair = mechanism.worst_case()
     outputs = mechanism.release(pair.d1, 20_000, np.random.default_rng(0))
-    seen = np.count_nonzero(np.isneginf(mechanism.log_density(outputs, pair.d0)))
+    counts = np.count_nonzero(np.isneginf(mechanism.log_density(outputs, pair.d0)))
     limits = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 20_000, float(mechanism.guarantee().delta(0.0)))
-    assert limits[0] <= seen <= limits[1]
+    assert limits[0] <= counts <= limits[1]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,6 @@ def test_bounded_noise_gives_a_bit_away_as_often_as_its_delta_says():
         (lambda: LaplaceSubsetCounts(1.0, 3, 1, queries=[[1, 1]]), "queries"),
         (lambda: LaplaceSubsetCounts(1.0, 2, 1, queries=[[2, 1]]), "queries"),
         (lambda: LaplaceSubsetCounts(1.0, 2, 1, queries=[[0, 0]]), "queries"),
-        (lambda: GaussianSubsetCounts(3, 4, standard_deviation=0.0), "standard_deviation"),
         (lambda: LaplaceSubsetCounts(1.0, 3, 4).answers([0, 1, 2]), "dataset"),
         (lambda: LaplaceSubsetCounts(1.0, 3, 4).answers([0, 1]), "dataset"),
     ],
@@ -108,9 +107,8 @@ def test_gaussian_noise_is_given_in_one_way():
             GaussianSubsetCounts(3, 4, **options)
 
 
-def test_records_have_places():
+def test_records_at_other_places_are_no_neighbours():
     mechanism = LaplaceSubsetCounts(1.0, 3, 4)
-    with pytest.raises(NeighboursError):
-        mechanism.bind(Neighbours([0, 1, 0], [1, 0, 1], "replace_one"))
-    with pytest.raises(NeighboursError):
-        mechanism.bind(Neighbours([0, 1, 0], [1, 1, 1], "replace_one"))
+    for d1 in ([1, 0, 1], [1, 1, 1]):
+        with pytest.raises(NeighboursError):
+            mechanism.bind(Neighbours([0, 1, 0], d1, "replace_one"))

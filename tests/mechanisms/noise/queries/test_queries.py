@@ -72,7 +72,7 @@ def test_monotone_queries_never_move_both_ways(query, relation):
     assert not (query.monotone(relation) and both_ways)
 
 
-def test_disjoint_buckets_have_sensitivity_one_when_added_and_two_when_replaced():
+def test_histogram_has_sensitivity_one_when_added_two_when_replaced():
     histogram = Histogram(edges=(0, 1, 2))
     assert histogram.sensitivity(Relation.ADD_REMOVE) == 1.0
     assert histogram.sensitivity(Relation.REPLACE_ONE) == 2.0
@@ -85,7 +85,7 @@ def test_histogram_is_numpys():
     np.testing.assert_array_equal(Histogram(edges=edges)(values), np.histogram(values, bins=edges)[0])
 
 
-def test_columns_are_found_in_tables_and_arrays():
+def test_columns_are_selected_in_tables_and_arrays():
     table = pd.DataFrame({"age": [30, 50, 70], "job": ["a", "b", "a"]})
     assert Count("age", above=40)(table) == 2.0
     assert Histogram("job", categories=("a", "b"))(table).tolist() == [2.0, 1.0]
@@ -104,7 +104,7 @@ def test_missing_values_meet_no_condition_and_count_as_blank():
 @pytest.mark.parametrize(
     ("column", "dataset"), [("wages", pd.DataFrame({"age": [1]})), (3, np.zeros((2, 2))), (None, np.zeros((2, 2)))]
 )
-def test_column_that_is_not_there_is_refused(column, dataset):
+def test_missing_column_is_refused(column, dataset):
     with pytest.raises(ParameterError, match="column"):
         Count(column)(dataset)
 
@@ -112,7 +112,6 @@ def test_column_that_is_not_there_is_refused(column, dataset):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Count(above=math.nan), "above must be a finite number"),
         (lambda: Histogram(), "either edges or categories"),
         (lambda: Histogram(edges=(0, 1), categories=("a",)), "either edges or categories"),
         (lambda: Histogram(edges=(1, 1)), "strictly increasing"),
@@ -126,10 +125,10 @@ def test_bad_options_are_refused(make, message):
         make()
 
 
-def test_every_query_is_found_by_name():
+def test_catalogue_builds_every_query():
     assert build("count", column="age", above=3) == Count("age", above=3)
     classes = {name: getattr(catalogue.get(name), "__self__", catalogue.get(name)) for name in catalogue}
-    assert all(issubclass(found, Query) for found in classes.values())
+    assert all(issubclass(kind, Query) for kind in classes.values())
     with pytest.raises(UnknownNameError, match="Did you mean 'count'"):
         build("cuont")
 

@@ -19,14 +19,14 @@ def test_cells_are_numbered_in_nested_loops():
 
 
 def test_histogram_is_numpys_for_one_table_and_for_many():
-    wanted = np.histogramdd(RECORDS, bins=[np.arange(n + 1) - 0.5 for n in DOMAIN.shape])[0]
-    np.testing.assert_array_equal(DOMAIN.histogram(RECORDS), wanted.ravel())
+    expected = np.histogramdd(RECORDS, bins=[np.arange(n + 1) - 0.5 for n in DOMAIN.shape])[0]
+    np.testing.assert_array_equal(DOMAIN.histogram(RECORDS), expected.ravel())
     tables = np.stack([RECORDS[:25], RECORDS[25:]])
     each = np.stack([DOMAIN.histogram(table) for table in tables])
     np.testing.assert_array_equal(DOMAIN.histogram(tables), each)
 
 
-def test_columns_of_a_table_are_found_by_name_and_those_of_an_array_by_place():
+def test_columns_are_selected_by_name_in_tables_by_place_in_arrays():
     table = pd.DataFrame(RECORDS, columns=DOMAIN.names)
     np.testing.assert_array_equal(DOMAIN.records(table.assign(extra=0.5)[["race", "extra", "age", "sex"]]), RECORDS)
     np.testing.assert_array_equal(DOMAIN.records(RECORDS.astype(float)), RECORDS)
@@ -34,7 +34,7 @@ def test_columns_of_a_table_are_found_by_name_and_those_of_an_array_by_place():
     assert Domain({"age": 4}).records([3, 1]).tolist() == [[3], [1]]
 
 
-def test_projection_keeps_the_order_that_is_asked_for():
+def test_projection_keeps_the_given_order():
     assert DOMAIN.project(["race", "sex"]).attributes == (("race", 3), ("sex", 2))
     assert (DOMAIN.index("race"), DOMAIN.n_cells) == (2, 24)
     assert Domain({f"a{i}": 10 for i in range(30)}).n_cells == 10**30
@@ -73,6 +73,6 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (lambda: Domain({f"a{i}": 10 for i in range(30)}).cells(np.zeros((1, 30), int)), "Give fewer attributes"),
     ],
 )
-def test_what_is_no_code_is_refused_with_its_column_and_row(make, message):
+def test_non_codes_are_refused_with_column_and_row(make, message):
     with pytest.raises(ParameterError, match=message):
         make()

@@ -80,7 +80,7 @@ def test_marginals_are_the_same_counted_and_as_a_matrix():
     np.testing.assert_array_equal(both.reshape(2, 3, 2).sum(axis=1), sex)
 
 
-def test_noise_for_the_sensitivity_of_the_query_is_taken_and_less_is_refused():
+def test_noise_below_the_sensitivity_of_the_query_is_refused():
     query = Marginals(DOMAIN, 1)
     records = np.zeros((10, 2), int)
     laplace = Laplace(epsilon=1.0, query=query, n_queries=5, sensitivity=2.0)
@@ -91,7 +91,7 @@ def test_noise_for_the_sensitivity_of_the_query_is_taken_and_less_is_refused():
         Laplace(epsilon=1.0, query=query, n_queries=5, sensitivity=2.0, relation="replace_one")
 
 
-def test_a_workload_is_the_same_as_one_with_the_same_rows_and_cannot_be_changed():
+def test_workloads_with_equal_rows_are_equal_and_read_only():
     workload = Workload.prefixes(DOMAIN)
     again = pickle.loads(pickle.dumps(workload))
     assert workload == again == build("prefixes-workload", domain={"sex": 2, "age": 3})

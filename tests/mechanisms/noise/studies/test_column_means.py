@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
+from tests.mechanisms.noise.frequencies import p_value_of
 
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
@@ -45,16 +46,16 @@ def slow_law(kind, y, others, p, value, n=6):
 
 
 @every_kind
-def test_law_of_a_study_is_the_mixture_over_strangers(kind):
+def test_law_of_a_study_is_the_mixture_over_non_members(kind):
     means = means_of(kind)
     for study, others in ((STUDY, 5), (Study(P), 6)):
         person = np.zeros(3, dtype=int) if study.person is None else study.person
         values = means.release(study, 7, np.random.default_rng(0)).values
-        seen = np.exp(means.column_log_density(values, study))
-        wanted = [[slow_law(kind, y, others, p, v) for y, p, v in zip(person, P, row, strict=True)] for row in values]
-        np.testing.assert_allclose(seen, wanted, rtol=1e-9)
+        densities = np.exp(means.column_log_density(values, study))
+        expected = [[slow_law(kind, y, others, p, v) for y, p, v in zip(person, P, row, strict=True)] for row in values]
+        np.testing.assert_allclose(densities, expected, rtol=1e-9)
         whole = means.log_density(Outputs(values), study)
-        np.testing.assert_allclose(whole, np.log(wanted).sum(axis=1), rtol=1e-9)
+        np.testing.assert_allclose(whole, np.log(expected).sum(axis=1), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [0.005, 0.05, 0.4])
@@ -77,17 +78,9 @@ def test_runs_of_a_study_follow_its_law(kind):
             uniform = noise.cdf(values[:, j, None] - centres) @ masses
             assert stats.kstest(uniform, "uniform").pvalue > FALSE_ALARM
             continue
-        found, counted = np.unique(values[:, j], return_counts=True)
-        masses = np.array([slow_law(kind, int(y), 5, p, v) for v in found])
-        often = masses * size > 5
-        seen = np.append(counted[often], size - counted[often].sum())
-        wanted = size * np.append(masses[often], max(1e-12, 1.0 - masses[often].sum()))
-        assert (
-            stats.chisquare(
-                seen[wanted > 1], wanted[wanted > 1] / wanted[wanted > 1].sum() * seen[wanted > 1].sum()
-            ).pvalue
-            > FALSE_ALARM
-        )
+        outputs = np.unique(values[:, j])
+        masses = np.array([slow_law(kind, int(y), 5, p, v) for v in outputs])
+        assert p_value_of(values[:, j], outputs, masses) > FALSE_ALARM
 
 
 @every_kind
@@ -107,7 +100,7 @@ def test_claims_are_those_of_the_sensitivities():
 
 
 @pytest.mark.parametrize("decimals", [None, 1, 2])
-def test_without_noise_nothing_is_promised_and_the_worst_case_shows_everything(decimals):
+def test_means_without_noise_claim_nothing_and_leak_everything(decimals):
     means = ColumnMeans(10, 3, noise="none", decimals=decimals)
     assert means.guarantee().epsilon(1e-3) == math.inf
     d0, d1 = means.worst_case().d0, means.worst_case().d1
@@ -123,7 +116,7 @@ def test_rounding_counts_as_noise_only_where_it_loses_something():
     assert ColumnMeans(100, 3, noise="laplace", scale=0.03).standard_deviation == pytest.approx(0.03 * math.sqrt(2))
 
 
-def test_a_population_makes_a_pair_with_a_person_and_one_of_strangers():
+def test_population_gives_a_pair_with_and_without_a_member():
     means = ColumnMeans(10, 400, noise="none", population=Uniform(seed=3))
     pair = means.worst_case()
     assert pair.d0.person is None
@@ -154,7 +147,7 @@ MOVED = np.where(np.arange(6)[:, None] == 2, 1, ROWS)
         (Study(P[:2]), Study(P[:2], [1, 0]), ParameterError, "n_attributes is 3"),
     ],
 )
-def test_what_is_no_pair_is_refused(d0, d1, error, says):
+def test_non_neighbours_are_refused(d0, d1, error, says):
     with pytest.raises(error, match=says):
         means_of("gaussian").bind(Neighbours(d0, d1, "replace_one"))
 
@@ -165,9 +158,6 @@ def test_what_is_no_pair_is_refused(d0, d1, error, says):
         ({}, "noise"),
         ({"scale": 0.1, "noise_multiplier": 1.0}, "scale"),
         ({"noise": "none", "scale": 0.1}, "scale"),
-        ({"noise": "uniform"}, "noise"),
-        ({"scale": 0.0}, "scale"),
-        ({"scale": 0.1, "decimals": -1}, "decimals"),
         ({"scale": 0.1, "population": "uniform"}, "population"),
     ],
 )
@@ -201,7 +191,7 @@ def test_people_have_the_frequencies_of_their_population(population):
     assert np.abs(z).max() < stats.norm.isf(FALSE_ALARM / 120)
 
 
-def test_linked_columns_are_correlated_as_often_as_they_are_inherited_together():
+def test_linked_columns_have_the_correlation_of_their_linkage():
     """With the same frequency p everywhere, columns j and j + k of a block have correlation linkage^k."""
     genomes = Genomes(block=10, linkage=0.8, population=ConstantFrequencies(value=0.3))
     r = np.corrcoef(genomes.people(40_000, 30, np.random.default_rng(4)).T)

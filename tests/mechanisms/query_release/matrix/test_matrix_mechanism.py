@@ -58,27 +58,26 @@ def test_squared_errors_are_those_predicted_and_answers_are_unbiased(kind, relat
     options = {"epsilon": 0.7} if kind is LaplaceMatrixMechanism else {"noise_multiplier": 1.3}
     mechanism = kind(**options, workload=Workload.ranges({"age": 5}), strategy=strategy, relation=relation)
     records = np.random.default_rng(0).integers(0, 5, size=(40, 1))
-    away = mechanism.release(records, 20_000, np.random.default_rng(1)).values - mechanism.workload(records)
-    limit = stats.norm.isf(FALSE_ALARM / 30) / math.sqrt(len(away))
-    assert np.all(np.abs(away.mean(axis=0)) <= limit * away.std(axis=0))
-    squares = away**2
+    errors = mechanism.release(records, 20_000, np.random.default_rng(1)).values - mechanism.workload(records)
+    limit = stats.norm.isf(FALSE_ALARM / 30) / math.sqrt(len(errors))
+    assert np.all(np.abs(errors.mean(axis=0)) <= limit * errors.std(axis=0))
+    squares = errors**2
     assert np.all(np.abs(squares.mean(axis=0) - mechanism.query_errors) <= limit * squares.std(axis=0))
     assert mechanism.squared_error == pytest.approx(mechanism.query_errors.sum())
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
-def test_optimised_strategy_is_never_worse_than_another_nor_better_than_the_bound(workload):
+def test_optimised_strategy_lies_between_the_bound_and_all_others(workload):
     for norm in (1.0, 2.0):
         best = error(workload, OptimisedStrategy(), norm)
         assert best <= min(error(workload, other, norm) for other in STRATEGIES[:2] + STRATEGIES[3:5]) * (1 + 1e-9)
         for relation in Relation:
-            for strategy in STRATEGIES:
-                found = error(workload, strategy, norm, relation)
-                assert found >= singular_value_bound(workload, relation=relation) * (1 - 1e-9)
+            bound = singular_value_bound(workload, relation=relation) * (1 - 1e-9)
+            assert all(error(workload, strategy, norm, relation) >= bound for strategy in STRATEGIES)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=repr)
-def test_no_other_strategy_has_less_error_than_the_optimum_by_more_than_the_gap(workload):
+def test_no_changed_strategy_beats_the_optimum_by_more_than_its_gap(workload):
     """Random changes of the optimum, and the gap that the dual problem certifies."""
     optimum, gap = optimal_gaussian_strategy(workload.matrix)
     assert gap <= 1e-3
@@ -119,7 +118,7 @@ def test_haar_wavelet_over_a_power_of_two_is_the_textbooks():
     ]  # fmt: skip
 
 
-def test_trees_and_wavelets_answer_ranges_with_an_error_that_grows_like_a_power_of_the_logarithm():
+def test_trees_and_wavelets_have_polylogarithmic_error_on_ranges():
     """Of a range on average: T / 3 from cells, at most a multiple of (log T)^2 from trees under Gaussian noise."""
     errors = {}
     for n in (16, 64, 128):
@@ -136,7 +135,7 @@ def test_trees_and_wavelets_answer_ranges_with_an_error_that_grows_like_a_power_
     assert ratios[-1] > 3.0
 
 
-def test_slope_of_the_p_identity_error_is_that_of_finite_differences_and_of_the_plain_formula():
+def test_p_identity_error_and_slope_agree_with_plain_formulas():
     workload, rng = Workload.ranges({"age": 6}), np.random.default_rng(0)
     gram, flat = workload.matrix.T @ workload.matrix, rng.random(12)
     value, slope = _error_and_slope(flat, gram, (2, 6))
@@ -150,7 +149,7 @@ def test_slope_of_the_p_identity_error_is_that_of_finite_differences_and_of_the_
     np.testing.assert_allclose(slope, np.array(nearby) / 2e-6, rtol=1e-5)
 
 
-def test_weighted_sums_beat_every_fixed_strategy_on_ranges_under_laplace_noise():
+def test_optimised_sums_beat_fixed_strategies_under_laplace_noise():
     ranges = Workload.ranges({"age": 64})
     fixed = min(
         error(ranges, strategy, 1.0) for strategy in (IdentityStrategy(), HierarchicalStrategy(), WaveletStrategy())
@@ -166,20 +165,20 @@ def test_answers_of_a_table_and_of_rows_are_the_same():
     np.testing.assert_array_equal(one, other)
 
 
-def test_answers_tell_less_where_the_strategy_measures_more_than_is_asked():
+def test_total_of_noisy_cells_reveals_less_than_the_cells():
     """A total from noisy cells: the noise of T cells, on an answer that moves by 1."""
     mechanism = GaussianMatrixMechanism(
         noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=IdentityStrategy()
     )
     assert mechanism.guarantee().mu == 0.5
     assert mechanism.exact_guarantee().mu == pytest.approx(0.5 / 3.0)
-    seen = GaussianMatrixMechanism(
+    measured = GaussianMatrixMechanism(
         noise_multiplier=2.0, workload=Workload.total({"age": 9}), strategy=IdentityStrategy(), view="measurements"
     )
-    assert seen.exact_guarantee().mu == pytest.approx(0.5)
+    assert measured.exact_guarantee().mu == pytest.approx(0.5)
 
 
-def test_law_of_laplace_answers_is_known_where_they_tell_the_measurements():
+def test_law_of_laplace_answers_that_determine_measurements_is_known():
     ranges = Workload.ranges({"age": 8})
     assert LaplaceMatrixMechanism(1.0, workload=ranges, strategy=WaveletStrategy()).output_law() is not None
     tree = LaplaceMatrixMechanism(1.0, workload=ranges, strategy=HierarchicalStrategy())
@@ -196,31 +195,20 @@ OTHER_DOMAIN = ExplicitStrategy(Workload.identity({"age": 3}))
         (lambda: LaplaceMatrixMechanism(1.0, strategy=TotalStrategy()), "span the workload, but 15 of its 16"),
         (lambda: GaussianMatrixMechanism(noise_multiplier=1.0, strategy=TotalStrategy()), "must span the workload"),
         (lambda: LaplaceMatrixMechanism(1.0, strategy=OTHER_DOMAIN), "over the same domain"),
-        (lambda: LaplaceMatrixMechanism(1.0, strategy="wavelet"), "strategy must be a Strategy"),
-        (lambda: LaplaceMatrixMechanism(1.0, workload="prefixes"), "workload must be a Workload"),
-        (lambda: LaplaceMatrixMechanism(1.0, view="noise"), "view"),
         (lambda: GaussianMatrixMechanism(), "give epsilon and delta"),
-        (lambda: HierarchicalStrategy(1), "branching must be a whole number >= 2"),
-        (lambda: OptimisedStrategy(starts=0), "starts must be"),
         (lambda: LaplaceMatrixMechanism(1.0, workload=Workload.total({"a": 3000})), "at most 2,048 cells"),
         (
             lambda: LaplaceMatrixMechanism(1.0, workload=Workload.total({"a": 20_000}), strategy=WaveletStrategy()),
             "the wavelet as a matrix of 400,000,000 numbers would take 3.2 GB",
         ),
-        (
-            lambda: LaplaceMatrixMechanism(
-                1.0, workload=Workload.total({"a": 3}), strategy=TotalStrategy(), relation="replace_one"
-            ),
-            "is public under 'replace_one'",
-        ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(make, message):
+def test_impossible_matrix_mechanisms_are_refused(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
 
 
-def test_pairs_that_are_none_and_records_outside_the_domain_are_refused():
+def test_non_neighbours_and_records_outside_the_domain_are_refused():
     mechanism = LaplaceMatrixMechanism(1.0, workload=Workload.identity({"age": 3}), strategy=IdentityStrategy())
     with pytest.raises(NeighboursError):
         mechanism.bind(Neighbours([[0]], [[0], [1], [2]], "add_remove"))

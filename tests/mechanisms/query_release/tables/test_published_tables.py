@@ -63,12 +63,12 @@ def test_every_partner_of_a_class_is_equally_probable():
     n = 30_000
     four = np.array([[20, 0, 0], [21, 0, 1], [22, 0, 2], [23, 0, 2]])
     went = SwappedTables(TABLES, share=1.0).swapped(four, n, np.random.default_rng(3))[:, 0, 2]
-    seen = np.bincount(went, minlength=3)
-    assert seen[0] == 0
-    assert stats.chisquare(seen[1:], [n / 3, 2 * n / 3]).pvalue > FALSE_ALARM
+    counts = np.bincount(went, minlength=3)
+    assert counts[0] == 0
+    assert stats.chisquare(counts[1:], [n / 3, 2 * n / 3]).pvalue > FALSE_ALARM
 
 
-def test_swapped_tables_promise_nothing():
+def test_swapped_tables_have_a_void_guarantee():
     assert SwappedTables().guarantee().delta(50.0) == pytest.approx(1.0)
 
 
@@ -80,15 +80,15 @@ def test_sensitivity_is_the_most_counts_in_which_two_people_differ():
         group(ages=12),
     )
     mechanism = NoisyTables(1.0, tables=TableSet(DOMAIN, tuple(map(GroupCount, groups))))
-    ends = [mechanism.counts(one[None]) for one in DOMAIN.every_type]
+    ends = [mechanism.answers(one[None]) for one in DOMAIN.every_type]
     farthest = max(np.abs(one - other).sum() for one, other in combinations(ends, 2))
     assert mechanism.sensitivity == farthest
     pair = mechanism.worst_case()
-    assert np.abs(mechanism.counts(pair.d0) - mechanism.counts(pair.d1)).sum() == farthest
+    assert np.abs(mechanism.answers(pair.d0) - mechanism.answers(pair.d1)).sum() == farthest
     assert pair.relation.value == "replace_one"
 
 
-def test_claim_of_noisy_tables_is_epsilon_at_delta_zero_and_less_than_that_of_one_count_elsewhere():
+def test_claim_of_noisy_tables_is_the_curve_of_all_counts_that_move():
     mechanism = NoisyTables(3.0)
     assert mechanism.guarantee().epsilon(0.0) == pytest.approx(3.0)
     assert mechanism.guarantee().delta(1.0) < mechanism.noise.guarantee().delta(1.0)
@@ -97,7 +97,7 @@ def test_claim_of_noisy_tables_is_epsilon_at_delta_zero_and_less_than_that_of_on
     assert one.guarantee().delta(0.0) == pytest.approx(math.tanh(0.5))
 
 
-def test_what_has_no_noisy_count_is_refused():
+def test_tables_without_noisy_counts_are_refused():
     with pytest.raises(ParameterError, match="tables must hold only counts and suppress none, but have the mean age"):
         NoisyTables(1.0, tables=TABLES)
     with pytest.raises(ParameterError, match="but have a threshold of 3"):
@@ -106,7 +106,7 @@ def test_what_has_no_noisy_count_is_refused():
         NoisyTables(1.0, tables=TableSet(DOMAIN, (GroupCount(),)))
 
 
-def test_an_attribute_that_is_not_there_cannot_be_traded_or_matched():
+def test_unknown_attributes_are_not_swapped_or_matched():
     with pytest.raises(ParameterError, match=r"place must be an attribute of the domain \(sex, race\), but is 'block'"):
         SwappedTables(census_tables(), share=0.1)
     with pytest.raises(ParameterError, match="matched must be an attribute of the domain"):

@@ -26,7 +26,7 @@ DOMAIN = CensusDomain({"sex": ("female", "male"), "race": ("Black", "White")})
 
 @pytest.mark.parametrize("rule", ["half-even", "half-up", "half-down", "down", "unknown"])
 @pytest.mark.parametrize("digits", [0, 1, 2])
-def test_a_ratio_lies_in_the_interval_of_what_it_is_published_as_and_in_no_other(rule, digits):
+def test_ratio_lies_only_in_the_interval_of_its_published_value(rule, digits):
     """All ratios m / n with small m and n, in exact arithmetic; "unknown" allows for the other rule at the ends."""
     rounding, m, half = Rounding(digits, rule=rule), np.arange(25), Fraction(1, 2 * 10**digits)
     published = {n: rounding.of(m, np.full(25, n)) for n in range(1, 7)}
@@ -49,25 +49,25 @@ def test_middles_are_rounded_by_their_rule(rule, expected):
     assert Rounding(0, rule=rule).of(np.array([5]), np.array([2]))[0] == 2.0 + (rule == "half-up")
 
 
-def test_tables_of_many_blocks_are_those_of_each_one_worked_out_by_hand():
+def test_tables_of_many_blocks_agree_with_a_loop():
     rng = np.random.default_rng(0)
     women, black = group(sex="female"), group(race="Black")
     some = (*rows_of([Group(), women, black]), GroupShare(women), GroupShare(group(sex="female", race="Black"), black))
     tables = TableSet(DOMAIN, some, threshold=2, zeros_shown=True)
     blocks = np.stack([rng.integers(0, high, (300, 4)) for high in (111, 2, 2)], axis=-1)
-    for block, seen in zip(blocks, tables.of(blocks), strict=True):
+    for block, published in zip(blocks, tables.of(blocks), strict=True):
         by_hand = []
         for inside in (np.ones(4, bool), block[:, 1] == 0, block[:, 2] == 0):
             ages, size = block[inside, 0], int(inside.sum())
-            shown = size >= 2
-            by_hand.append(float(size) if shown or size == 0 else NOT_PUBLISHED)
-            by_hand.append(round(float(np.median(ages)), 1) if shown else NOT_PUBLISHED)
-            by_hand.append(round(float(np.mean(ages)), 1) if shown else NOT_PUBLISHED)
+            large = size >= 2
+            by_hand.append(float(size) if large or size == 0 else NOT_PUBLISHED)
+            by_hand.append(round(float(np.median(ages)), 1) if large else NOT_PUBLISHED)
+            by_hand.append(round(float(np.mean(ages)), 1) if large else NOT_PUBLISHED)
         n_women, n_black = (block[:, 1] == 0).sum(), (block[:, 2] == 0).sum()
         both = ((block[:, 1] == 0) & (block[:, 2] == 0)).sum()
         by_hand.append(round(100 * n_women / 4, 1) if n_women >= 2 else NOT_PUBLISHED)
         by_hand.append(round(100 * both / n_black, 1) if both >= 2 else NOT_PUBLISHED)
-        np.testing.assert_allclose(seen, by_hand, atol=1e-9)
+        np.testing.assert_allclose(published, by_hand, atol=1e-9)
 
 
 def test_blocks_and_histograms_hold_the_same_people():
@@ -98,7 +98,7 @@ def test_people_out_of_range_are_refused_by_name(block, message):
         (group(ages=(111, 120)), "its ages must meet those of the domain, 0 to 110"),
     ],
 )
-def test_groups_that_cannot_be_are_refused_by_name(people, message):
+def test_impossible_groups_are_refused_by_name(people, message):
     with pytest.raises((ParameterError, UnknownNameError), match=message.replace("?", r"\?").replace(".", r"\.")):
         TableSet(DOMAIN, (GroupCount(people),))
 
@@ -110,7 +110,7 @@ def test_statistics_are_distinct_and_a_share_lies_within_its_base():
         TableSet(DOMAIN, (GroupShare(group(sex="female"), group(race="Black")),))
 
 
-def test_tables_of_a_census_are_about_block_a_alone():
+def test_census_tables_count_only_block_a():
     tables = census_tables("medians", n_blocks=3)
     block = np.array([[30, 0, 0, 0], [40, 1, 1, 1], [50, 1, 1, 2]])
     only = np.delete(block, [1, 2], axis=0)[:, :3]

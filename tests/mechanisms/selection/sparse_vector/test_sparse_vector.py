@@ -31,7 +31,7 @@ def test_release_has_the_law_of_a_slow_twin(name):
     assert twins.alike(fast, twins.runs(SLOW, 2, QUERIES, *scales, **options)) > FALSE_ALARM
 
 
-def test_slow_twin_is_told_from_another_algorithm():
+def test_slow_twin_differs_from_another_algorithm():
     """The power of the test above: noise on the queries that is two thirds of what it should be."""
     fast = ALGORITHMS["algorithm 1"][0].release(QUERIES, 100_000, np.random.default_rng(1)).values
     assert twins.alike(fast, twins.runs(SLOW, 2, QUERIES, 0.5, 2.0, 4.0 * 2 / 3, 1)) < FALSE_ALARM
@@ -132,7 +132,7 @@ def test_impossible_outputs_have_no_probability():
     assert np.isneginf(NumericalSparseVector(1.0, 3).log_density(two_values, QUERIES[:3])).all()
 
 
-def test_queries_of_records_are_asked_and_neighbours_are_checked():
+def test_queries_of_records_are_computed_and_neighbours_checked():
     histogram = Histogram(categories=(0, 1, 2))
     mechanism = AboveThreshold(1.0, 3, query=histogram, threshold=2.0)
     assert mechanism.release(np.array([0, 0, 2]), 5, np.random.default_rng(0)).values.shape == (5, 3)

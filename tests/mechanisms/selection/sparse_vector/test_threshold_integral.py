@@ -7,7 +7,8 @@ import pytest
 from scipy import integrate
 
 from dpassay.mechanisms.core.errors import AccountingError
-from dpassay.mechanisms.selection.sparse_vector.threshold_integral import ThresholdIntegral, log_cdf
+from dpassay.mechanisms.noise.laplace import laplace_log_cdf
+from dpassay.mechanisms.selection.sparse_vector.threshold_integral import ThresholdIntegral
 
 CASES = [
     (1.0, 20.0, 40.0, (0.0, 2.0)),
@@ -23,7 +24,11 @@ def by_quad(one, n_below, n_above, limit=np.inf):
 
     def integrand(t):
         away = (t - values) / one.query_scale
-        log_f = -abs(t - one.threshold) / one.threshold_scale + n_below @ log_cdf(away) + n_above @ log_cdf(-away)
+        log_f = (
+            -abs(t - one.threshold) / one.threshold_scale
+            + n_below @ laplace_log_cdf(away)
+            + n_above @ laplace_log_cdf(-away)
+        )
         return np.exp(log_f) / (2.0 * one.threshold_scale)
 
     corners = sorted({one.threshold, *one.values})

@@ -141,7 +141,7 @@ def test_sorting_finds_the_best_of_each_and_ties_do_not_depend_on_the_order_of_r
             np.testing.assert_array_equal(outputs.values[i], part[part[:, 1].argmax()])
 
 
-def test_best_of_twenty_runs_paid_as_one_is_caught_and_the_random_number_is_not(without_power):
+def test_best_of_twenty_runs_is_detected_but_a_random_number_is_not(without_power):
     broken = audit(BestOfK(epsilon=0.3, k=20), trials=40_000, confidence=0.9999, seed=0)
     assert broken.verdict is Verdict.VIOLATION
     assert broken.bound.epsilon > 0.7

@@ -272,7 +272,6 @@ def test_small_datasets_and_wrong_options_are_refused():
         ({"k": 1}, "k"),
         ({"gamma": 1.0}, "gamma"),
         ({"epsilon0": 0.0}, "epsilon0"),
-        ({"relation": "zero_out"}, "relation"),
         ({"generator": 3}, "generator"),
     ):
         with pytest.raises(ParameterError) as error:

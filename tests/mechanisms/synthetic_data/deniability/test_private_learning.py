@@ -65,7 +65,7 @@ def test_entropies_are_those_of_the_tables():
     rng = np.random.default_rng(0)
     domain = Domain({"a": 2, "b": 3, "c": 5})
     records = np.column_stack([rng.integers(n, size=80) for n in domain.shape])
-    found = NoisyEntropies(domain, 80).statistics(records)
+    found = NoisyEntropies(domain, 80).answers(records)
     sets = [(i,) for i in range(3)] + list(combinations(range(3), 2))
     for value, columns in zip(found, sets, strict=True):
         counts = np.unique(records[:, columns], axis=0, return_counts=True)[1]
@@ -111,9 +111,9 @@ def test_entropies_of_coarse_copies_are_those_of_the_tables():
     tables += [np.column_stack([records[:, i], coarse[:, j]]) for i in range(3) for j in range(3) if i != j]
     expected = [stats.entropy(np.unique(t, axis=0, return_counts=True)[1], base=2) for t in tables]
     assert mechanism.n_parts == len(expected) == 12
-    np.testing.assert_allclose(mechanism.statistics(records), expected)
+    np.testing.assert_allclose(mechanism.answers(records), expected)
     pair = mechanism.worst_case()
-    moved = np.abs(mechanism.statistics(pair.d1) - mechanism.statistics(pair.d0))
+    moved = np.abs(mechanism.answers(pair.d1) - mechanism.answers(pair.d0))
     np.testing.assert_allclose(moved, entropy_sensitivity(80))
     with pytest.raises(ParameterError, match="at least two of them different"):
         NoisyEntropies(domain, 80, buckets=WIDE | {"c": [0, 0]})
@@ -127,7 +127,7 @@ def test_a_parent_counts_by_its_copy():
     a, c = rng.integers(8, size=500), rng.integers(2, size=500)
     records, domain = np.column_stack([a, a // 4, c]), Domain({"a": 8, "b": 2, "c": 2})
     mechanism = NoisyEntropies(domain, 500, buckets={"a": [0] * 4 + [1] * 4, "b": [0, 1], "c": [0, 1]})
-    exact = mechanism.statistics(records)
+    exact = mechanism.answers(records)
     corr, pairs = np.zeros((3, 3)), iter(exact[6:])
     for i, j in ((i, j) for i in range(3) for j in range(3) if i != j):
         corr[i, j] = min(1.0, max(0.0, 2 - 2 * next(pairs) / (exact[i] + exact[3 + j])))
@@ -152,7 +152,7 @@ def test_claim_with_a_noisy_number_of_records_holds_by_integration(n, epsilon_n,
     mechanism = NoisyEntropies({"x": 2}, n, **options)
     pair, k, step = mechanism.worst_case(), mechanism.n_parts, entropy_sensitivity(n + 1)
     assert (len(pair.d1), k) == (n + 1, 1 if buckets is None else 2)
-    np.testing.assert_allclose(mechanism.statistics(pair.d1) - mechanism.statistics(pair.d0), step)
+    np.testing.assert_allclose(mechanism.answers(pair.d1) - mechanism.answers(pair.d0), step)
     drv10 = each * math.sqrt(2 * k * math.log(2 / delta)) + k * each * math.expm1(each)
     claim = mechanism.guarantee().epsilon(delta)
     assert claim <= epsilon_n + min(k * each, drv10)
@@ -235,7 +235,7 @@ def test_counts_give_back_the_network():
     network = markov_chain(4, same=0.8)
     records = network.sample(200_000, rng)
     mechanism = NoisyFamilyCounts(network.domain)
-    counts = mechanism.statistics(records)
+    counts = mechanism.answers(records)
     assert counts.sum() == 4 * len(records)
     for true, found in zip(network.tables, mechanism.network(counts).tables, strict=True):
         np.testing.assert_allclose(true, found, atol=0.01)
@@ -262,9 +262,7 @@ def test_a_generator_is_learned_from_disjoint_parts():
 
 def test_wrong_tables_are_refused():
     with pytest.raises(ParameterError, match="a public number"):
-        NoisyEntropies(n_records=5).statistics(np.zeros((4, 3), dtype=int))
+        NoisyEntropies(n_records=5).answers(np.zeros((4, 3), dtype=int))
     with pytest.raises(ParameterError, match="view"):
         NoisyEntropies(view="tables")
-    with pytest.raises(ParameterError, match="zero_out"):
-        NoisyFamilyCounts(relation="zero_out")
     assert BayesianNetwork({"a": 2}, ("a",), {}, {"a": [0.5, 0.5]}) != markov_chain(1, same=0.7)

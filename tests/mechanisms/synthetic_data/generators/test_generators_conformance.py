@@ -12,7 +12,7 @@ from dpassay.mechanisms.core.errors import ParameterError
 from dpassay.mechanisms.noise.queries.domain import Domain
 from dpassay.mechanisms.synthetic_data import CodedTable, FixedMarginals, NoisyMarginal, SelectMeasureGenerate
 from dpassay.mechanisms.synthetic_data.catalogue import generators
-from dpassay.mechanisms.synthetic_data.generators import RelaxedTable, misfit
+from dpassay.mechanisms.synthetic_data.generators import RelaxedTable, marginal_loss
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 PAIRS = (("b", "a"), ("b", "c"))
@@ -164,7 +164,7 @@ def test_measured_marginals_come_back(name):
     found = fitted(name, measured)
     for one in measured:
         assert np.abs(found.marginal(one.attributes) - one.answers).mean() < 6.0
-    assert (misfit(found, measured) < 40.0).all()
+    assert (marginal_loss(found, measured) < 40.0).all()
 
 
 @every_one

@@ -4,7 +4,7 @@ from scipy.stats import laplace, norm
 
 from dpassay.mechanisms.noise.queries import Domain
 from dpassay.mechanisms.synthetic_data.base import NoisyMarginal
-from dpassay.mechanisms.synthetic_data.generators.objective import LeastSquaresProblem, misfit
+from dpassay.mechanisms.synthetic_data.generators.objective import LeastSquaresProblem, marginal_loss
 from dpassay.mechanisms.synthetic_data.generators.product_mixtures import Mixture
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
@@ -41,7 +41,7 @@ def test_a_marginal_measured_twice_counts_once_by_its_precision():
 
 
 @pytest.mark.parametrize(("noise", "kind"), [("gaussian", norm), ("laplace", laplace)])
-def test_misfit_is_the_negative_log_density_of_the_answers_up_to_a_constant(noise, kind):
+def test_marginal_loss_is_the_negative_log_density_of_the_answers_up_to_a_constant(noise, kind):
     """Not only in proportion to it: between any two distributions the differences are the same."""
     rng = np.random.default_rng(0)
     scale = 3.0 if noise == "gaussian" else 3.0 / np.sqrt(2.0)
@@ -58,5 +58,5 @@ def test_misfit_is_the_negative_log_density_of_the_answers_up_to_a_constant(nois
             kind.logpdf(y, fitted.marginal(one.attributes), scale).sum(axis=1)
             for y, one in zip(answers, measured, strict=True)
         )
-        gaps.append(misfit(fitted, measured) + density)
+        gaps.append(marginal_loss(fitted, measured) + density)
     np.testing.assert_allclose(gaps[0], gaps[1])

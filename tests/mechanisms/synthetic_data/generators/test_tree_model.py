@@ -83,15 +83,15 @@ def test_a_pair_measured_twice_counts_as_its_average():
 
 
 @pytest.mark.parametrize(
-    ("marginals", "told"),
+    ("marginals", "message"),
     [
         ((("a", "b", "c"),), "pairs of attributes"),
         ((("a", "b"), ("b", "c"), ("c", "a")), "form a cycle"),
     ],
 )
-def test_what_is_no_tree_is_refused(marginals, told):
+def test_measurements_that_form_no_tree_are_refused(marginals, message):
     measured = [NoisyMarginal(one, np.ones((2, DOMAIN.project(one).n_cells)), 1.0) for one in marginals]
-    with pytest.raises(ParameterError, match=told):
+    with pytest.raises(ParameterError, match=message):
         TreeModel().fit(DOMAIN, measured, np.random.default_rng(0))
 
 

@@ -126,7 +126,7 @@ def test_density_ratios_average_to_one_and_the_claim_holds():
         assert loss.std() > 0.3
 
 
-def test_choices_follow_the_odds_that_a_transcript_tells():
+def test_choices_follow_the_odds_of_the_transcript():
     """log p(choice) + entropy of p averages to 0, whatever was measured before, if p is the law of the choice."""
     found = []
 

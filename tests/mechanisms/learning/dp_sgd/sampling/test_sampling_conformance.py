@@ -53,41 +53,41 @@ def trainer(name, **other):
 
 def taking_part(scheme, inclusion=None):
     """How often each record is in each step, `(RUNS, STEPS, N)`."""
-    found = np.zeros((RUNS, STEPS, N), dtype=int)
+    inclusions = np.zeros((RUNS, STEPS, N), dtype=int)
     runs = np.arange(RUNS)[:, None]
     draws = scheme.draws(N, RUNS, inclusion, np.random.default_rng(0))
     for step, draw in enumerate(islice(draws, STEPS)):
         rows = np.broadcast_to(np.arange(N), (RUNS, N)) if draw.rows is None else draw.rows
         counts = np.ones(rows.shape) if draw.included is None else draw.included
-        np.add.at(found[:, step], (np.broadcast_to(runs, rows.shape), rows), np.broadcast_to(counts, rows.shape))
-    return found
+        np.add.at(inclusions[:, step], (np.broadcast_to(runs, rows.shape), rows), np.broadcast_to(counts, rows.shape))
+    return inclusions
 
 
 @every
 def test_a_record_is_in_a_step_as_often_as_the_scheme_says(name):
     """Over whole epochs, and at most once in a step."""
     scheme = sample(name)
-    found = taking_part(scheme)
-    assert found.max() <= 1
-    q, trials = scheme.inclusion_probability, found[:, :, 0].size
+    inclusions = taking_part(scheme)
+    assert inclusions.max() <= 1
+    q, trials = scheme.inclusion_probability, inclusions[:, :, 0].size
     for record in range(N):
         spread = stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(trials * q * (1.0 - q))
-        assert abs(found[:, :, record].sum() - q * trials) <= spread
+        assert abs(inclusions[:, :, record].sum() - q * trials) <= spread
 
 
 @every
 def test_all_runs_have_the_same_batches_exactly_where_the_scheme_says_so(name):
-    found = taking_part(sample(name))
-    assert bool((found == found[:1]).all()) == sample(name).same_batches
+    inclusions = taking_part(sample(name))
+    assert bool((inclusions == inclusions[:1]).all()) == sample(name).same_batches
 
 
 @every
-def test_a_run_sees_its_own_records_only(name):
+def test_a_run_uses_its_own_records_only(name):
     inclusion = np.random.default_rng(1).random((RUNS, N)) < 0.7
     inclusion[:, :2] = True
-    found = taking_part(sample(name), inclusion)
-    assert not found.any(axis=1)[~inclusion].any()
-    assert found.any(axis=1)[inclusion].mean() > 0.99
+    inclusions = taking_part(sample(name), inclusion)
+    assert not inclusions.any(axis=1)[~inclusion].any()
+    assert inclusions.any(axis=1)[inclusion].mean() > 0.99
 
 
 @every
@@ -105,10 +105,10 @@ def test_the_claim_is_that_of_the_accountant_by_name(name):
 def test_every_accountant_that_is_named_gives_a_guarantee(name):
     scheme, relation = sample(name), samplings.get(name).relation
     for accounting in scheme.accountants:
-        found = steps_guarantee(
+        guarantee = steps_guarantee(
             2.0, sampling=name, steps=STEPS, relation=relation, accounting=accounting, **scheme.own_rates()
         )
-        assert 0.0 < found.epsilon(1e-3) < math.inf
+        assert 0.0 < guarantee.epsilon(1e-3) < math.inf
 
 
 @every

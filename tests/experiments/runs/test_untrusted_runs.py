@@ -1,4 +1,4 @@
-"""Run directories and names of strangers: nothing runs, nothing leaves, nothing is shown raw, no number changes."""
+"""Untrusted run directories and names: no code runs, no write leaves the folder, and no number changes."""
 
 from __future__ import annotations
 
@@ -51,33 +51,33 @@ claim = { name = "pure", epsilon = 0.05 }
 """
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
 WITHOUT = {"environment.json"}
-"""Not the same for the same experiment."""
+"""Files that differ between equal runs."""
 
 
 class Active(HTMLParser):
-    """Finds the tags and the attributes of a page that run or fetch something."""
+    """Tags and attributes of a page that run or fetch something."""
 
     def __init__(self):
         super().__init__()
-        self.found = []
+        self.active = []
 
     @classmethod
-    def found_in(cls, page):
+    def parts(cls, page):
         reader = cls()
         reader.feed(page)
-        return reader.found
+        return reader.active
 
     def handle_starttag(self, tag, attrs):
         if tag in {"script", "img", "link", "iframe", "object", "embed", "base"}:
-            self.found.append(tag)
-        self.found += [f"{tag} {name}" for name, _ in attrs if name.startswith("on")]
+            self.active.append(tag)
+        self.active += [f"{tag} {name}" for name, _ in attrs if name.startswith("on")]
 
 
-def test_what_runs_or_fetches_is_found():
-    assert Active.found_in("<p title='a onload=b'><b onload=x><img src=y>") == ["b onload", "img"]
+def test_active_parts_of_a_page_are_detected():
+    assert Active.parts("<p title='a onload=b'><b onload=x><img src=y>") == ["b onload", "img"]
 
 
-def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypatch, without_pixels):
+def test_names_are_escaped_in_the_terminal_and_in_every_file(tmp_path, monkeypatch, without_pixels):
     monkeypatch.chdir(tmp_path)
     Path("evil.toml").write_text(EVIL, encoding="utf-8")
     shown = CliRunner().invoke(app, ["run", "evil.toml", "--out", "out"])
@@ -102,13 +102,13 @@ def test_no_name_reaches_the_terminal_or_a_file_as_a_command(tmp_path, monkeypat
     assert policy[1] == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     assert page.index("Content-Security-Policy") < page.index("<style>")
     assert not re.search(r"url\((?!#)", page)
-    assert not Active.found_in(page)
+    assert not Active.parts(page)
 
 
 @pytest.mark.parametrize(
     "name", ["figures", "trials", "trials/POINT", "trials/POINT/chunks", "trials/POINT/journal.jsonl"]
 )
-def test_a_folder_of_a_run_that_leads_elsewhere_is_refused(name, tmp_path, monkeypatch, without_pictures):
+def test_a_folder_of_a_run_that_is_a_link_is_refused(name, tmp_path, monkeypatch, without_pictures):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(CONFIG)
     done = run("mine.toml", out="out")
@@ -129,7 +129,7 @@ def test_a_folder_of_a_run_that_leads_elsewhere_is_refused(name, tmp_path, monke
 
 
 @pytest.mark.parametrize("name", ["results.json", "results.csv", "config.toml", "environment.json"])
-def test_a_file_of_a_run_that_leads_elsewhere_is_replaced(name, tmp_path, monkeypatch, without_pictures):
+def test_a_file_of_a_run_that_is_a_link_is_replaced(name, tmp_path, monkeypatch, without_pictures):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(CONFIG)
     done = run("mine.toml", out="out")
@@ -143,7 +143,7 @@ def test_a_file_of_a_run_that_leads_elsewhere_is_replaced(name, tmp_path, monkey
 
 
 @pytest.mark.parametrize("out", ["x" * 300, "x/" * 3000])
-def test_a_run_directory_with_an_impossible_name_is_an_error_of_the_library(out, tmp_path, monkeypatch):
+def test_a_run_directory_with_an_impossible_name_is_refused(out, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.toml").write_text(CONFIG)
     for arguments in (["run", "mine.toml", "--out", out], ["report", out]):
@@ -156,7 +156,7 @@ def test_a_run_directory_with_an_impossible_name_is_an_error_of_the_library(out,
 
 
 def corrupt(home: Path, rng: random.Random) -> str:
-    """Harms one file of a run directory; says how."""
+    """Corrupt one file of a run directory, and return a description."""
     path = rng.choice(sorted(p for p in home.rglob("*") if p.is_file()))
     content = bytearray(path.read_bytes())
     at, size = rng.randrange(len(content) + 1), rng.choice((1, 1, 8, 100))
@@ -180,23 +180,23 @@ def corrupt(home: Path, rng: random.Random) -> str:
 
 
 def corruptions(count: int, seed: int, config: Path, whole: Path) -> tuple[int, int]:
-    """How many corrupted run directories give the same results when continued, and how many are refused."""
+    """Return how many corrupted run directories give equal results, and how many are refused."""
     rng, same, refused = random.Random(seed), 0, 0
     expected = {path.name: path.read_bytes() for path in whole.iterdir() if path.is_file() and path.name not in WITHOUT}
     for number in range(count):
-        home = Path(shutil.copytree(whole, config.parent / f"harmed-{number}"))
-        if number % 2:  # nobody knows that it is finished: its numbers are derived from its trials
+        home = Path(shutil.copytree(whole, config.parent / f"corrupted-{number}"))
+        if number % 2:  # without this file the run is not finished: its numbers are computed from its trials
             (home / "environment.json").unlink()
-        harm = "; ".join(corrupt(home, rng) for _ in range(rng.choice((1, 1, 2))))
+        description = "; ".join(corrupt(home, rng) for _ in range(rng.choice((1, 1, 2))))
         act = (lambda home=home: run(config, out=home)) if number % 3 else (lambda home=home: report(home))
         try:
             act()
         except DpassayError:
             refused += 1
         else:
-            found = {name: (home / name).read_bytes() for name in expected if (home / name).exists()}
+            actual = {name: (home / name).read_bytes() for name in expected if (home / name).exists()}
             results = {"results.json", "results.csv"}
-            assert {n: found[n] for n in results} == {n: expected[n] for n in results}, harm
+            assert {n: actual[n] for n in results} == {n: expected[n] for n in results}, description
             same += 1
         shutil.rmtree(home)
     return same, refused
@@ -212,7 +212,7 @@ CORRUPTIBLE = {
 @pytest.mark.parametrize("name", CORRUPTIBLE)
 @pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore")
-def test_a_corrupted_run_directory_gives_the_same_results_or_is_refused(
+def test_corrupted_run_directories_give_equal_results_or_are_refused(
     count, name, tmp_path, monkeypatch, without_pictures
 ):
     monkeypatch.setattr(

@@ -13,10 +13,10 @@ from dpassay.mechanisms.learning.ngrams import NGramCounts
 
 def counted(texts, n, most):
     """N-grams of texts, of each text the first ones."""
-    found = Counter()
+    counts = Counter()
     for text in texts:
-        found.update([text[i : i + n] for i in range(len(text) - n + 1)][:most])
-    return found
+        counts.update([text[i : i + n] for i in range(len(text) - n + 1)][:most])
+    return counts
 
 
 def law(counts, others, rate):
