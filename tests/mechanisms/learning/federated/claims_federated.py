@@ -1,6 +1,6 @@
 """Laws of federated averaging worked out again: updates of one weight by hand, and the noise around their sum.
 
-CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, hidden, worst).
+CLAIMS: name of the catalogue -> function that yields (mechanism, pair, p0, p1, hidden, worst).
 """
 
 import math
@@ -129,7 +129,7 @@ def noise_of_mean():
     )
 
 
-CASES = {
+CLAIMS = {
     "federated-averaging": federated_averaging,
     "federated-local-noise": local_noise,
     "broken-federated-realised-clients": realised_clients,

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import FINE, ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import FINE, ROUNDING
 
 from dpassay.mechanisms.broken.pate import AbstentionNotAccounted, CheckWithoutNoise, EpsilonOfVotes
 from dpassay.mechanisms.core.base import Neighbours
@@ -191,7 +191,7 @@ def pate():
         yield mechanism, pair, *two, ROUNDING, True
 
 
-CASES = {
+CLAIMS = {
     "sample-and-aggregate": sample_and_aggregate,
     "pate": pate,
     "private-vote-epsilon": private_epsilon,

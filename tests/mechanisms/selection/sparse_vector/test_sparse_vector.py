@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.mechanisms import sparse_vector_twins as twins
+from tests.mechanisms.selection.sparse_vector import sparse_vector_twins as twins
 
 from dpassay.mechanisms import AboveThreshold, Neighbours, NumericalSparseVector, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError

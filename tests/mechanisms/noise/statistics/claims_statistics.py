@@ -316,7 +316,7 @@ def column_means():
         yield exact, Neighbours(0 * d1, d1, "replace_one"), *APART, ROUNDING, True
 
 
-CASES = {
+CLAIMS = {
     "column-means": column_means,
     "quantile": quantile,
     "sum-and-count": sum_and_count,

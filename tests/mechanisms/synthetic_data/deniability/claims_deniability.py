@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import APART, FINE, ROUNDING
 
 from dpassay.mechanisms.broken.deniability import (
     DeterministicTest,
@@ -143,7 +143,7 @@ def roots_without_noise():
     yield twin, twin.worst_case(), laws.laplace(0.0, 1.0), laws.laplace(0.5, 1.0), FINE, True
 
 
-CASES = {
+CLAIMS = {
     "deniable-release": deniable_release,
     "noisy-entropies": noisy_entropies,
     "noisy-family-counts": noisy_counts,

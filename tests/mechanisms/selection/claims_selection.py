@@ -1,6 +1,6 @@
 """Output laws of private selection worked out again: by numerical integration, by enumeration of orders and of sets.
 
-CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
+CLAIMS: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
 """
 
 from itertools import combinations, pairwise, permutations, product
@@ -9,11 +9,13 @@ import numpy as np
 from scipy import integrate, stats
 from scipy.special import softmax
 from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims import case
 
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.selection import (
     BernoulliParameter,
+    Exponential,
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
@@ -294,7 +296,23 @@ def halved_score_sensitivity():
             yield mechanism, pair, *two, ({"worst": True} if i == 0 else APPROACHED)
 
 
-CASES = {
+def exponential():
+    rng = np.random.default_rng(0)
+    for epsilon, k, monotone, sensitivity in product((0.3, 1.0, 4.0), (2, 3, 6), (False, True), (1.0, 2.5)):
+        mechanism = Exponential(epsilon, k, monotone=monotone, sensitivity=sensitivity, relation="replace_one")
+        pairs = [mechanism.worst_case()]
+        for _ in range(5):
+            start, low = rng.normal(size=k) * 3, 0.0 if monotone else -1.0
+            pairs.append(Neighbours(start, start + sensitivity * rng.choice([low, 1.0], size=k), "replace_one"))
+        for i, pair in enumerate(pairs):
+            if i and np.array_equal(pair.d0, pair.d1):
+                continue
+            rate = epsilon / sensitivity / (1 if monotone else 2)
+            yield case(mechanism, pair, *(softmax(rate * np.asarray(pair.side(s))) for s in (0, 1)), worst=i == 0)
+
+
+CLAIMS = {
+    "exponential": exponential,
     "report-noisy-max": report_noisy_max,
     "permute-and-flip": permute_and_flip,
     "noisy-max-with-gap": noisy_max_with_gap,
