@@ -10,6 +10,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
 from dpassay.mechanisms.broken import BiasedCoinResponse
+from dpassay.mechanisms.broken.local import RangeAssumed
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.local import (
     RAPPOR,
@@ -21,6 +22,7 @@ from dpassay.mechanisms.local import (
     SubsetSelection,
     UnaryEncoding,
 )
+from dpassay.mechanisms.local.bounded_mean import Duchi
 from dpassay.mechanisms.local.shuffle import Shuffled
 
 
@@ -133,7 +135,21 @@ def broken_randomized_response():
         yield from local(BiasedCoinResponse(heads), np.array([[1 - p0, p0], [1 - p1, p1]]))
 
 
+def one_bit_means(make, limit):
+    """Laws of the two messages for numbers on a grid, and of two users, one of whom differs."""
+    for epsilon in (0.3, 1.0, 2.5):
+        mechanism, c = make(epsilon), (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)
+        law = {x: np.clip([0.5 - x / (2 * c), 0.5 + x / (2 * c)], 0.0, 1.0) for x in np.linspace(-limit, limit, 5)}
+        for a, b in product(law, repeat=2):
+            if a != b:
+                yield case(mechanism, Neighbours(a, b, "replace_one"), law[a], law[b], worst=(a, b) == (-limit, limit))
+                both = [laws.joint(law[x], law[b]) for x in (a, b)]
+                yield case(mechanism, Neighbours([a, b], [b, b], "replace_one"), *both)
+
+
 CLAIMS = {
+    "duchi": lambda: one_bit_means(Duchi, 1.0),
+    "broken-duchi-range-assumed": lambda: one_bit_means(RangeAssumed, 1.5),
     "randomized-response": randomized_response,
     "k-ary-randomized-response": k_ary_randomized_response,
     "unary-encoding": unary_encoding,
