@@ -181,13 +181,13 @@ def asked(**changes):
     return question
 
 
-def test_the_whole_config_on_learning_runs_and_shows_nearly_all_of_the_claim(without_power):
+def test_the_config_on_learning_shows_nearly_all_of_the_claim(without_power):
     result = asked(audit_trials=300).answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
     assert result.verdict is Verdict.CONSISTENT
     assert 0.75 * result.claim < result.bound.epsilon <= result.claim
 
 
-def test_the_config_of_one_run_on_learning_runs_and_shows_no_more_than_the_page_says(without_power):
+def test_the_config_of_one_run_shows_no_more_than_the_page_says(without_power):
     source = Source("page", "learning.md")
     (question,) = plan_tasks(Config.check(tomllib.loads(ONE_RUN), source), source)
     result = question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
@@ -216,7 +216,7 @@ def test_attacks_on_the_page_see_the_views_and_canaries_of_their_row():
     assert seen == {name for name in own if not attacks.build(name).supports(target)} | {"likelihood-ratio"}
 
 
-def test_samplings_on_the_page_have_a_claim_under_the_relations_of_their_row_and_no_other():
+def test_samplings_on_the_page_have_claims_under_exactly_their_relations():
     for samplings, needs, relations in rows_of("`sampling` | needs"):
         every = {"mechanism_batch_size": 10, "mechanism_sampling_probability": 0.1, "mechanism_n_records": 100}
         given = {key: value if key.removeprefix("mechanism_") in needs else None for key, value in every.items()}

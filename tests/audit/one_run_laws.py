@@ -104,10 +104,10 @@ def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
     """As `dpassay.audit.calibration.coverage.misses`, for bits."""
     level = {"delta": delta, "confidence": confidence}
     fixed = asked.fixed(bound, (math.prod(shape),), **level)
-    found = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])
+    result = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])
     truth = float(law.curve.epsilon(delta))
-    above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))
-    return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(found.mean()))
+    above = int(np.count_nonzero(result > truth * (1.0 + 1e-12)))
+    return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(result.mean()))
 
 
 def quantile_scores(mu, n=10_000):

@@ -81,9 +81,9 @@ def refusal(text, **settings):
 
 
 def refused(text, **settings):
-    found = refusal(text, **settings)
-    assert found is not None
-    return found
+    result = refusal(text, **settings)
+    assert result is not None
+    return result
 
 
 def line_of(text, start):

@@ -136,8 +136,8 @@ def test_amplification_by_sampling_holds_for_the_sampled_law():
         exact = PrivacyLossDP.gaussian(1 / 0.6, sampling_probability=q).delta(EPSILONS)
         np.testing.assert_allclose(exact, seen, atol=1e-4)
         for claim in (RenyiDP, MomentsDP):
-            found = claim.gaussian(1 / 0.6, sampling_probability=q).delta(EPSILONS)
-            assert np.all(seen <= found + ROUNDING), (q, claim)
+            result = claim.gaussian(1 / 0.6, sampling_probability=q).delta(EPSILONS)
+            assert np.all(seen <= result + ROUNDING), (q, claim)
 
 
 def test_group_privacy_holds_for_records_that_push_the_same_way():

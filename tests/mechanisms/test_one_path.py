@@ -291,7 +291,7 @@ def spread(values, view):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_less_noise_where_it_is_drawn_is_seen_in_every_view_and_by_every_method(case, monkeypatch):
+def test_less_noise_than_claimed_is_detected_in_every_view_and_method(case, monkeypatch):
     (kind, name), mechanism, data, others = CASES[case]
     ways = {
         **{view: lambda rng, way=way: way(mechanism, data, rng) for view, way in views_of(mechanism).items()},

@@ -114,9 +114,9 @@ class _Twin(asked.Own, PairBound):
     def epsilon(self, scores, delta, significance):
         raise NotImplementedError
 
-    def found(self, scores, *, delta, confidence):
-        found = float(np.max(self.epsilon(scores, delta, 1 - confidence)))
-        return LowerBound(found, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
+    def result(self, scores, *, delta, confidence):
+        result = float(np.max(self.epsilon(scores, delta, 1 - confidence)))
+        return LowerBound(result, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
 
 
 def limits(tally, significance, **changes):

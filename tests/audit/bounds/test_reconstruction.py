@@ -319,9 +319,9 @@ class _PlugIn(asked.Own, PairBound):
 
     name: ClassVar[str] = "plug-in"
 
-    def found(self, scores, *, delta, confidence):
-        found = max(0.0, math.log(max(scores.n_success, 1) / scores.n_runs / scores.prior_success))
-        return LowerBound(found, delta, confidence, self.name, scores.n_runs, math.inf)
+    def result(self, scores, *, delta, confidence):
+        result = max(0.0, math.log(max(scores.n_success, 1) / scores.n_runs / scores.prior_success))
+        return LowerBound(result, delta, confidence, self.name, scores.n_runs, math.inf)
 
 
 class _Changed(_PlugIn):

@@ -61,7 +61,7 @@ PINS = {  # bug -> the test of its numbers: all that are in an accountant alone,
         "test_broken_accounting.py::test_shuffling_bound_holds_in_both_directions_only_without_the_bug"
     ),
     "Shuffled batches counted as Poisson samples": (
-        f"{TRAINERS}test_the_lower_bound_on_shuffled_batches_lies_between_claim_and_deterministic_bound"
+        f"{TRAINERS}test_bound_on_shuffled_batches_lies_between_the_two_other_bounds"
     ),
     "Noise on the average, budget for the sum": (
         f"{TRAINERS}test_a_wasteful_trainer_is_not_flagged_and_is_far_below_its_claim"
@@ -90,6 +90,7 @@ def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():
     assert {*names} >= WASTEFUL
     wrong = {f"{name} / {'wasteful' if name in WASTEFUL else 'broken'}" for name in names}
     assert tasks().keys() == wrong | {f"{name} / twin" for name in names}
+    assert f"audits {len(names)} bugs" in (ROOT / "README.md").read_text()
     for at in PINS.values():
         path, name = at.split("::")
         assert f"def {name}(" in (TESTS / path).read_text()

@@ -90,8 +90,8 @@ def test_a_case_sets_several_keys_together():
 
 
 def test_cases_and_other_keys_are_combined():
-    found = asked(SMALL + '[sweep]\n"mechanism.steps" = [2, 3]\n' + CASES)
-    assert [(q.mechanism.steps, q.parameters["case"]["name"]) for q in found] == [
+    results = asked(SMALL + '[sweep]\n"mechanism.steps" = [2, 3]\n' + CASES)
+    assert [(q.mechanism.steps, q.parameters["case"]["name"]) for q in results] == [
         (2, "weak"),
         (2, "strong"),
         (3, "weak"),
@@ -193,21 +193,21 @@ def test_several_copies_come_with_the_claim_of_a_group():
 
 
 def test_the_shipped_ladder_has_every_rung_and_one_claim():
-    found = shipped()
-    assert len(found) == 13
-    claims = {round(question.mechanism.guarantee().epsilon(1e-5), 6) for question in found.values()}
+    results = shipped()
+    assert len(results) == 13
+    claims = {round(question.mechanism.guarantee().epsilon(1e-5), 6) for question in results.values()}
     assert len(claims) == 1
     assert claims.pop() == pytest.approx(10.0, abs=0.01)
-    views = {question.mechanism.view for question in found.values()}
+    views = {question.mechanism.view for question in results.values()}
     assert views == {"final", "trajectory", "noisy_gradients"}
-    *pairs, one_run = found.values()
+    *pairs, one_run = results.values()
     assert isinstance(one_run, OneRunTask)
     assert one_run.canaries.n_gradients == 2000
     gradients = [q for q in pairs if differing(q.neighbours)[1].n_gradients]
     assert len(gradients) == 4
     alone = [q for q in gradients if len(q.neighbours.d1) == 1]
     assert len(alone) == 1
-    worst = [q for q in found.values() if isinstance(q.mechanism.initial, np.ndarray)]
+    worst = [q for q in results.values() if isinstance(q.mechanism.initial, np.ndarray)]
     assert len(worst) == 2
 
 

@@ -207,13 +207,13 @@ def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, a
 def test_the_resolved_config_holds_what_is_read_and_nothing_else(tmp_path, numbers_only):
     (tmp_path / "study.toml").write_text(STUDY)
     numbers(tmp_path / "study.toml", tmp_path / "study")
-    found = tomllib.loads((tmp_path / "study" / "config.toml").read_text())
-    assert list(found) == ["title", "description", "seed", "data", "mechanism", "membership", "audit"]
-    assert found["audit"] == {"confidence": 0.95}
+    result = tomllib.loads((tmp_path / "study" / "config.toml").read_text())
+    assert list(result) == ["title", "description", "seed", "data", "mechanism", "membership", "audit"]
+    assert result["audit"] == {"confidence": 0.95}
     (tmp_path / "game.toml").write_text(GRADIENTS)
     numbers(tmp_path / "game.toml", tmp_path / "game")
-    found = tomllib.loads((tmp_path / "game" / "config.toml").read_text())
-    assert found["audit"] == {"delta": 1e-5, "confidence": 0.95, "bounds": ["auto"]}
+    result = tomllib.loads((tmp_path / "game" / "config.toml").read_text())
+    assert result["audit"] == {"delta": 1e-5, "confidence": 0.95, "bounds": ["auto"]}
 
 
 @pytest.mark.parametrize(

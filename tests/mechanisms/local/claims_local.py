@@ -112,10 +112,10 @@ def rappor():
 def counted(channel, users):
     """The law of how often each message was sent: over all tuples of messages, those with the same counts as one."""
     law = laws.joint(*[channel[v] for v in users]).reshape((channel.shape[1],) * len(users))
-    found = {}
+    result = {}
     for sent, mass in np.ndenumerate(law):
-        found[tuple(sorted(sent))] = found.get(tuple(sorted(sent)), 0.0) + mass
-    return np.array([found[key] for key in sorted(found)])
+        result[tuple(sorted(sent))] = result.get(tuple(sorted(sent)), 0.0) + mass
+    return np.array([result[key] for key in sorted(result)])
 
 
 def shuffled():

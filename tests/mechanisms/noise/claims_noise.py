@@ -128,8 +128,8 @@ def tabled(noise, *answers, weights=None):
     for side, answer in zip(sides, answers, strict=True):
         for z, w in zip(noise, weights, strict=True):
             side[z + answer] += w
-    found = list({*sides[0], *sides[1]})
-    return [np.array([side[y] for y in found]) for side in sides]
+    results = list({*sides[0], *sides[1]})
+    return [np.array([side[y] for y in results]) for side in sides]
 
 
 def broken_float_gaussian():

@@ -37,7 +37,7 @@ def _cdf(z):
 
 def by_integration(scores):
     """Which score is the largest after Laplace noise."""
-    found, points = [], sorted(scores)
+    results, points = [], sorted(scores)
     for i, score in enumerate(scores):
         others = [s for j, s in enumerate(scores) if j != i]
         value = 0.0
@@ -52,20 +52,20 @@ def by_integration(scores):
                 epsrel=1e-11,
                 limit=200,
             )[0]
-        found.append(value)
-    return np.array(found)
+        results.append(value)
+    return np.array(results)
 
 
 def by_orders(scores):
     """Permute-and-flip, all orders one after another."""
-    taken, found = np.exp(scores - np.max(scores)), np.zeros(len(scores))
+    taken, result = np.exp(scores - np.max(scores)), np.zeros(len(scores))
     orders = list(permutations(range(len(scores))))
     for order in orders:
         left = 1.0 / len(orders)
         for i in order:
-            found[i] += left * taken[i]
+            result[i] += left * taken[i]
             left *= 1.0 - taken[i]
-    return found
+    return result
 
 
 def moves(mechanism, rng, n_pairs):
@@ -159,13 +159,13 @@ def sets_by_integration(scores, k):
     away = z - scores[:, None]
     density, tail = 0.5 * np.exp(-np.abs(away)), 0.5 * np.exp(-np.abs(away))
     below, above = np.where(away < 0, tail, 1.0 - tail), np.where(away < 0, 1.0 - tail, tail)
-    found = []
+    results = []
     for chosen in combinations(range(len(scores)), k):
         rest = np.prod([below[i] for i in range(len(scores)) if i not in chosen], axis=0)
         first = [density[i] * np.prod([above[j] for j in chosen if j != i] or [1.0], axis=0) for i in chosen]
         parts = zip((rest * sum(first)).reshape(-1, 3001), z.reshape(-1, 3001), strict=True)
-        found.append(sum(integrate.simpson(y, x=x) for y, x in parts))
-    return np.array(found) / np.sum(found)
+        results.append(sum(integrate.simpson(y, x=x) for y, x in parts))
+    return np.array(results) / np.sum(results)
 
 
 def laplace_top_k():
@@ -236,7 +236,7 @@ def gap_cells(scores, edges):
     y = np.linspace(np.min(scores) - 40.0, np.max(scores) + 40.0, 6_001)
     away = y - scores[:, None]
     half = 0.5 * np.exp(-np.abs(away))
-    below, found = np.where(away < 0, half, 1.0 - half), []
+    below, results = np.where(away < 0, half, 1.0 - half), []
     for i, score in enumerate(scores):
         others = [j for j in range(len(scores)) if j != i]
         next_best = sum(half[j] * np.prod([below[m] for m in others if m != j] or [1.0], axis=0) for j in others)
@@ -245,8 +245,8 @@ def gap_cells(scores, edges):
             for g in edges
         ]
         above = np.array([integrate.trapezoid(next_best * b, x=y) for b in beyond])
-        found.append(-np.diff(above))
-    return np.concatenate(found)
+        results.append(-np.diff(above))
+    return np.concatenate(results)
 
 
 def bernoulli_parameter():

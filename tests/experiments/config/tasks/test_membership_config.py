@@ -62,7 +62,7 @@ def test_another_report_changes_no_number(done, without_pixels):
     assert (done.directory / "results.json").read_bytes() == before
 
 
-def test_the_command_line_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_path, done, without_pictures):
+def test_the_command_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_path, done, without_pictures):
     from dpassay.experiments.cli.commands import app
 
     (tmp_path / "study.toml").write_text(STUDY)

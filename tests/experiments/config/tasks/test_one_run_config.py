@@ -62,9 +62,9 @@ def questions_data(question):
 
 def test_an_attack_with_references_gets_them():
     assert answer(EXAMPLES, **{"attack.name": "lira", "game.n_references": 8}).attack == "lira"
-    found = refused(EXAMPLES, **{"attack.name": "lira"})
-    assert "--set attack.name" in found
-    assert "set n_references = 4 or more in [game], which is 0" in found
+    results = refused(EXAMPLES, **{"attack.name": "lira"})
+    assert "--set attack.name" in results
+    assert "set n_references = 4 or more in [game], which is 0" in results
 
 
 @pytest.mark.parametrize(

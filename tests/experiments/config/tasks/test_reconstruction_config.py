@@ -84,9 +84,9 @@ def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
-    found = refused(GUESSED, **settings)
+    results = refused(GUESSED, **settings)
     for part in message.split(" .* "):
-        assert part in found
+        assert part in results
 
 
 def test_a_game_without_rounds_or_name_is_refused():

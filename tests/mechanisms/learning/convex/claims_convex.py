@@ -39,11 +39,11 @@ def output_perturbation():
         for pair in (mechanism.worst_case(), *regression_pairs()):
             w = [signed(pair.side(side)) for side in (0, 1)]
             rate = len(w[0]) * strength * epsilon / 2
-            found = [
+            results = [
                 optimize.brentq(lambda f, w=w, c=strength: c * f - np.mean(w * expit(-w * f)), -99, 99, xtol=1e-13)
                 for w in w
             ]
-            distance = rate * abs(found[1] - found[0])
+            distance = rate * abs(results[1] - results[0])
             two = laws.laplace(0.0, 1.0), laws.laplace(distance, 1.0)
             yield case(mechanism, pair, *two, FINE, worst=len(w[0]) == math.ceil(30 / strength))
 

@@ -142,9 +142,9 @@ def revealing(kind):
     pair = mechanism.worst_case()
     outputs = [mechanism.release(pair.side(s), 20, np.random.default_rng(s)).values for s in (0, 1)]
     read = {NoiseReusedInSteps: lambda v: np.diff(v, axis=1), NoiseReusedInLayers: lambda v: np.diff(v, axis=2)}
-    found = [read.get(kind, lambda v: v)(values).reshape(20, -1) for values in outputs]
-    apart = np.abs(found[0][0] - found[1][0]).max() > 0.1
-    same = all(np.abs(values - values[0]).max() < 1e-9 for values in found)
+    results = [read.get(kind, lambda v: v)(values).reshape(20, -1) for values in outputs]
+    apart = np.abs(results[0][0] - results[1][0]).max() > 0.1
+    same = all(np.abs(values - values[0]).max() < 1e-9 for values in results)
     yield Case(mechanism, pair, np.full(len(EPSILONS), float(apart and same)), worst=True)
 
 

@@ -80,15 +80,15 @@ def federated_averaging():
         options = {"noise_multiplier": noise, "sampling_probability": rate, "clip_norm": CLIP, "local_rate": RATE}
         mechanism = FederatedAveraging(WEIGHT, **options)
         for two in pairs("add_remove"):
-            found = []
+            results = []
             for clients in two:
                 sums = [(1.0, 0.0)]
                 for one in clients:
                     sums = [(w * q, s + t) for w, s in sums for q, t in ((rate, sent(one, 1)), (1 - rate, 0.0))]
                 weights, centres = zip(*sums, strict=True)
-                found.append(laws.mixture(weights, [laws.normal(c / CLIP / noise, 1.0) for c in centres]))
+                results.append(laws.mixture(weights, [laws.normal(c / CLIP / noise, 1.0) for c in centres]))
             pair = Neighbours(*map(dataset, two), "add_remove")
-            yield mechanism, pair, *found, FINE, two[1] == [("sent", CLIP)]
+            yield mechanism, pair, *results, FINE, two[1] == [("sent", CLIP)]
 
 
 def local_noise():

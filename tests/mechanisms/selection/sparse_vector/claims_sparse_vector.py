@@ -38,8 +38,8 @@ def history_law(rho, nu, stop_after=99, redraw=False):
 
     def law(m, queries):
         unit = m.sensitivity / m.epsilon
-        found = sparse_vector_laws.answers(queries, m.threshold, rho * unit, nu * unit, stop_after, redraw)
-        return np.array(list(found.values()))
+        result = sparse_vector_laws.answers(queries, m.threshold, rho * unit, nu * unit, stop_after, redraw)
+        return np.array(list(result.values()))
 
     return law
 

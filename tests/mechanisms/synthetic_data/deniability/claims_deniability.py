@@ -31,12 +31,12 @@ PAIRS = np.linspace(-14.0, 14.0, 281)
 def chain_probabilities(m, same, resampled):
     """Pr[y = M(d)] of all pairs (d, y) of binary records, by their definition."""
     records = list(product((0, 1), repeat=m))
-    found = np.zeros((len(records), len(records)))
+    result = np.zeros((len(records), len(records)))
     for (i, d), (j, y), omega in product(enumerate(records), enumerate(records), resampled):
         if d[: m - omega] == y[: m - omega]:
             steps = [0.5 if at == 0 else same if y[at] == y[at - 1] else 1 - same for at in range(m - omega, m)]
-            found[i, j] += math.prod(steps) / len(resampled)
-    return found
+            result[i, j] += math.prod(steps) / len(resampled)
+    return result
 
 
 def noisy_threshold(k, epsilon0):
