@@ -66,7 +66,7 @@ EXAMPLES = (
 )
 
 
-def asked(text, **settings):
+def planned(text, **settings):
     source = Source("made", "made.toml", text, settings)
     return plan_tasks(Config.check(apply(tomllib.loads(text), settings), source), source)
 
@@ -74,7 +74,7 @@ def asked(text, **settings):
 def refusal(text, **settings):
     """What is said of it; None if it can be run."""
     try:
-        asked(text, **settings)
+        planned(text, **settings)
     except ConfigError as error:
         return str(error)
     return None

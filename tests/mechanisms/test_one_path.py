@@ -106,7 +106,7 @@ def measured(mechanism, rng):
     return mechanism.selection.transcript(DOMAIN, parts, RUNS)
 
 
-def asked(mechanism, rng):
+def ask_program(mechanism, rng):
     """Answers of the interface that keeps its state, with the noise of the mechanism."""
     return Answerer(np.tile([0, 1], (RUNS, 5)), rng, noise=Laplace(1.0)).ask(np.ones(10))
 
@@ -240,7 +240,7 @@ CASES = {
         (Laplace, "_draw"),
         LaplaceSubsetCounts(epsilon=1.0, n_records=10, n_queries=4),
         np.tile([0, 1], 5),
-        {"ask": asked},
+        {"ask": ask_program},
     ),
     "repeated": ((Laplace, "_draw"), Repeated(Laplace(1.0), 3), 0.0, {}),
     "parallel": ((Laplace, "_draw"), Parallel(), [[0, 1.0], [1, 1.0]], {}),

@@ -123,7 +123,7 @@ def test_a_few_rows_with_few_trials_come_out_as_they_should(tmp_path, without_po
     asked["sweep"]["case"] = [case for case in asked["sweep"]["case"] if case["name"].startswith(few)]
     assert len(asked["sweep"]["case"]) == 2 * len(few)
     path = tmp_path / "few.toml"
-    path.write_text(Config.check(asked, Source("few", "few.toml")).to_toml())
+    path.write_text(Config.check(planned, Source("few", "few.toml")).to_toml())
     done = run(path, settings={"audit.trials": 2_000}, out=tmp_path / "out")
     for point in done.result.points:
         broken = point.parameters["case"]["name"].endswith("broken")

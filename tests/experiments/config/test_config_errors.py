@@ -5,7 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from tests.experiments.made_configs import calls, line_of, refusal, refused
+from tests.experiments.made_configs import line_of, planned, refusal, refused
 
 from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply
@@ -86,7 +86,7 @@ def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):
 def test_a_claim_that_needs_the_number_of_records_points_at_the_table(sampling):
     text, line = with_option("mechanism", "sampling", f'"{sampling}"')
     assert refused(text).startswith(f"made.toml:{line - 1}: [mechanism] the guarantee of ")
-    assert len(calls(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
+    assert len(planned(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
 
 
 def pointed(error, text=LEARNING, table="mechanism", **settings):
@@ -186,7 +186,7 @@ def test_a_dead_feature_is_added_by_a_key_of_the_data():
     assert "dead_features = 1 in [data]" in results
     assert "n_features = 101" in results
     text = text.replace("n_records = 30\n", "n_records = 30\ndead_features = 1\n", 1).replace("= 100", "= 101")
-    (question,) = calls(text)
+    (question,) = planned(text)
     (direction,) = np.flatnonzero(question.neighbours.d1.gradients[0])
     assert direction == 100
     assert not question.neighbours.d1.X[:, 100].any()

@@ -94,7 +94,7 @@ def killed(tmp_path_factory):
 
 
 @pytest.fixture(params=sorted(CONFIGS))
-def asked(request, tmp_path):
+def planned(request, tmp_path):
     """A configuration on disk, and how many models it trains."""
     text, n_models = CONFIGS[request.param]
     (tmp_path / "asked.toml").write_text(text)
@@ -134,7 +134,7 @@ def test_killed_at_random_points_and_continued_gives_the_same_numbers(killed, na
     assert continued == whole
 
 
-def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_only, trained, monkeypatch, asked):
+def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_only, trained, monkeypatch, planned):
     config, n_models = asked
     expected = numbers(config, tmp_path / "whole")
     assert sum(trained) == n_models
@@ -157,12 +157,12 @@ def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_o
     assert sum(trained) == n_models - begun > 0
 
 
-def test_workers_change_no_number(tmp_path, numbers_only, asked):
+def test_workers_change_no_number(tmp_path, numbers_only, planned):
     config, _ = asked
     assert numbers(config, tmp_path / "serial") == numbers(config, tmp_path / "parallel", n_jobs=2)
 
 
-def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, numbers_only, trained, capsys, asked):
+def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, numbers_only, trained, capsys, planned):
     config, n_models = asked
     expected = numbers(config, tmp_path / "out")
     victim = sorted((tmp_path / "out" / "trials").glob("*/chunks/*.npz"))[2]
@@ -174,7 +174,7 @@ def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, numbers_only, t
     assert f"chunk {victim.stem}" in capsys.readouterr().err
 
 
-def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, asked):
+def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, planned):
     config, n_models = asked
     received = []
 

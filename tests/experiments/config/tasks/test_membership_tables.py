@@ -41,7 +41,7 @@ by_attribute = "race"
 """
 
 
-def asked(tmp_path, text):
+def planned(tmp_path, text):
     path = tmp_path / "tables.toml"
     path.write_text(text)
     return study(*Config.load(path, {}))
@@ -49,7 +49,7 @@ def asked(tmp_path, text):
 
 def refused(tmp_path, text):
     with pytest.raises(ConfigError) as error:
-        asked(tmp_path, text)
+        planned(tmp_path, text)
     return str(error.value)
 
 
@@ -67,25 +67,25 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     groups = [f"race {race}" for race in people[:20, 2]]
     attacks = [LossThreshold(signal="closest-record"), LiRA(signal="density-ratio")]
     assert results == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
-    assert asked(tmp_path, TABLES).learner.statistics is None
+    assert planned(tmp_path, TABLES).learner.statistics is None
     assert {row.group for row in results["threshold on closest-record"].groups} <= set(groups)
     assert results.region.claim.startswith("GaussianDP(mu=2.8")
 
 
 def test_default_attacks_are_groundhog_and_all_likelihood_ratios(tmp_path):
     everything = TABLES.replace('attacks = ["closest-record", { name = "lira", signal = "density-ratio" }]\n', "")
-    made = asked(tmp_path, everything)
+    made = planned(tmp_path, everything)
     assert made.attacks[0] == GroundhogMembership()
     assert [attack.signal for attack in made.attacks[1:]] == list(SIGNALS)
     assert made.learner.statistics == "all"
     assert set(made.learner.signals) == set(SIGNALS)
-    assert set(asked(tmp_path, TABLES).learner.signals) == {"closest-record", "density-ratio"}
+    assert set(planned(tmp_path, TABLES).learner.signals) == {"closest-record", "density-ratio"}
 
 
 def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
     replaced = TABLES.replace("standard_deviation = 0.5", 'standard_deviation = 0.5, relation = "replace_one"')
-    assert asked(tmp_path, replaced).claim is None
-    assert asked(tmp_path, TABLES).claim is not None
+    assert planned(tmp_path, replaced).claim is None
+    assert planned(tmp_path, TABLES).claim is not None
 
 
 @pytest.mark.parametrize(
