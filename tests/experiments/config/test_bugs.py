@@ -118,10 +118,10 @@ def test_the_page_says_of_every_bug_what_shows_it():
 
 
 def test_a_few_rows_with_few_trials_come_out_as_they_should(tmp_path, without_power, without_pictures):
-    asked = tomllib.loads((ROOT / "experiments" / "configs" / "bugs.toml").read_text())
+    planned = tomllib.loads((ROOT / "experiments" / "configs" / "bugs.toml").read_text())
     few = ("wishart-noise", "domain-from-data", "float-laplace", "votes-scale-inverted", "noise-of-sum-on-mean")
-    asked["sweep"]["case"] = [case for case in asked["sweep"]["case"] if case["name"].startswith(few)]
-    assert len(asked["sweep"]["case"]) == 2 * len(few)
+    planned["sweep"]["case"] = [case for case in planned["sweep"]["case"] if case["name"].startswith(few)]
+    assert len(planned["sweep"]["case"]) == 2 * len(few)
     path = tmp_path / "few.toml"
     path.write_text(Config.check(planned, Source("few", "few.toml")).to_toml())
     done = run(path, settings={"audit.trials": 2_000}, out=tmp_path / "out")
