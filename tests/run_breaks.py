@@ -218,19 +218,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.only and chosen.write:
         parser.error("--write needs all breaks: leave out --only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copy is thrown away then too
-    found = []
+    results = []
     with copied(ROOT) as copy:
         unbroken(copy, breaks)
         for one in breaks:
             start = time.monotonic()
-            found.append(examined(one, copy))
-            verdict, what = "seen" if found[-1][0] else "NOT SEEN", found[-1][1]
+            results.append(examined(one, copy))
+            verdict, what = "seen" if results[-1][0] else "NOT SEEN", results[-1][1]
             print(f"{verdict:<9} {time.monotonic() - start:5.1f} s  {one.id}: {what}", flush=True)
     if chosen.write:
         page = ROOT / "tests" / "README.md"
-        page.write_text(written(page.read_text(), table(breaks, found)))
-    print(f"\n{sum(seen for seen, _ in found)} of {len(found)} breaks are seen.")
-    return 0 if all(seen for seen, _ in found) else 1
+        page.write_text(written(page.read_text(), table(breaks, results)))
+    print(f"\n{sum(seen for seen, _ in results)} of {len(results)} breaks are seen.")
+    return 0 if all(seen for seen, _ in results) else 1
 
 
 if __name__ == "__main__":

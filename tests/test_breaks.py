@@ -66,10 +66,10 @@ def small(tmp_path):
 def test_a_break_is_seen_only_where_an_assertion_fails(small, find, replace, seen, what):
     one = Break("a", "audit/level.py", "", find, replace, ("tests/test_level.py",))
     with copied(small) as copy:
-        found = examined(one, copy)
+        result = examined(one, copy)
         assert (copy / one.file).read_text() == CODE
-    assert found[0] == seen
-    assert found[1].startswith(what)
+    assert result[0] == seen
+    assert result[1].startswith(what)
     assert not copy.exists()
 
 

@@ -89,7 +89,7 @@ def research(tmp_path):
 
 
 class TestAProjectWithFoldersOfTheSameNames:
-    def test_uses_the_plugin_checks_its_functions_runs_its_configs_and_uses_the_api(self, research):
+    def test_a_project_with_equal_folder_names_can_use_the_whole_package(self, research):
         """In one process."""
         options = ("-p", "dpassay.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "-q")
         done = python("-m", "pytest", *options, cwd=research)

@@ -159,8 +159,8 @@ def test_what_takes_long_to_import_is_imported_where_it_is_needed():
                 names = [] if node.level else [node.module, *(f"{node.module}.{name}" for name in names)]
             yield from (name for name in names if {name, name.partition(".")[0]} & HEAVY)
 
-    found = {name: set(loaded(path)) for name, path in NAMES.items() if not name.startswith(DRAWN)}
-    assert {name: heavy for name, heavy in found.items() if heavy} == {}
+    results = {name: set(loaded(path)) for name, path in NAMES.items() if not name.startswith(DRAWN)}
+    assert {name: heavy for name, heavy in results.items() if heavy} == {}
 
 
 def test_a_room_is_listed_whole_in_its_init():

@@ -43,19 +43,19 @@ class AttackP(MembershipAttack):
     def scores_of(self, shadows: Shadows) -> Floats:
         values = shadows.signal(self.signal)
         population = None if shadows.population is None else shadows.population.signal(self.signal)
-        return share_below(values, values if population is None else population, apart=population is not None)
+        return share_below(values, values if population is None else population, disjoint=population is not None)
 
 
-def share_below(values: Floats, population: Floats, *, apart: bool) -> Floats:
+def share_below(values: Floats, population: Floats, *, disjoint: bool) -> Floats:
     """Return the share of the population strictly below each value, model by model: one sort and one search.
 
     Args:
         values: `(n_models, n_records)` values to compare.
         population: `(n_models, n_population)` values of the population.
-        apart: whether the population and the records are disjoint; otherwise the population is the records, and a
+        disjoint: whether the population and the records are disjoint; otherwise the population is the records, and a
             record is not compared with itself (`values` must then be no higher than the population values).
     """
-    size = population.shape[1] - (0 if apart else 1)
+    size = population.shape[1] - (0 if disjoint else 1)
     below = [np.searchsorted(np.sort(z), v, side="left") for z, v in zip(population, values, strict=True)]
     return np.asarray(np.array(below) / max(size, 1))
 

@@ -182,7 +182,7 @@ class RMIA(MembershipAttack):
         ratios = self.log_ratios(shadows)
         others = ratios if shadows.population is None else self.log_ratios(shadows.population)
         # A record without a reference is not compared with others, and has no score.
-        scores = share_below(ratios - np.log(self.gamma), np.where(np.isnan(others), np.inf, others), apart=separate)
+        scores = share_below(ratios - np.log(self.gamma), np.where(np.isnan(others), np.inf, others), disjoint=separate)
         return np.where(np.isnan(ratios), np.nan, scores)
 
     def log_ratios(self, shadows: Shadows) -> Floats:

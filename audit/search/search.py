@@ -257,7 +257,7 @@ class _Looks:
             try:
                 return make(form=None)
             except AlwaysRaisesError as error:
-                if error.alike:
+                if error.same_on_both:
                     raise
                 return make(form=Form())
 

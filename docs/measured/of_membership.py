@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.stats import norm
-from stated import DOCS, README, Number
+from stated import DOCS, Number
 
-from dpassay.attacks.membership.catalogue import catalogue as membership
 from dpassay.audit.metrics.membership.records import models_needed
 
 MEMBERSHIP = DOCS / "membership.md"
@@ -25,7 +24,6 @@ def of_pairs(alone: bool) -> int:
 
 
 NUMBERS = (
-    Number("attacks", README, "(LiRA, RMIA and {13} others)", lambda: [len(membership.entries) - 2], 0),
     Number(
         "resolvable",
         MEMBERSHIP,

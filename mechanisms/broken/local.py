@@ -1,4 +1,4 @@
-"""Intentionally broken randomised response: its coin is biased."""
+"""Intentionally broken local mechanisms: a biased coin, and a range of the data that is assumed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import ExactDP, PureDP
-from ..core.constraints import OpenUnit
+from ..core.arrays import Floats
+from ..core.constraints import OpenUnit, Positive
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
 from ..local.base import LocalMechanism
+from ..local.bounded_mean import Duchi
 from .base import Broken
 
 
@@ -75,3 +77,39 @@ class BiasedCoinResponse(Broken, LocalMechanism):
     def _message_log_probability(self, messages: NDArray[np.integer], values: NDArray[np.int64]) -> NDArray[np.float64]:
         p_yes: NDArray[np.float64] = np.asarray(self.p_yes)[values]
         return np.where(messages == 1, np.log(p_yes), np.log1p(-p_yes))
+
+
+@dataclass(frozen=True)
+class RangeAssumed(Broken, Duchi):
+    """Broken: Duchi's mechanism without a check that the numbers lie in [-1, 1].
+
+    The probability of +C is clipped to [0, 1] instead. Numbers up to `limit` = b in absolute value give
+
+        Pr[+C | x] = min(1, 1/2 + x / (2 C)),      epsilon = ln((C + b) / (C - b)),
+
+    which is the claim for b = 1, and infinite for b >= C = (e^epsilon + 1) / (e^epsilon - 1).
+
+    Args:
+        epsilon: the claim, per user, > 0.
+        limit: largest absolute value of a user's number, > 0.
+
+    Example:
+        >>> broken = RangeAssumed(epsilon=1.0)
+        >>> round(broken.guarantee().epsilon(0.0), 4), round(broken.exact_guarantee().epsilon(0.0), 4)
+        (1.0, 1.7081)
+    """
+
+    cause = "The range of the data is assumed and not enforced."
+    source = "Constructed."
+    correct_class = Duchi
+
+    limit: Positive = 1.5
+
+    def _log_probability(self, values: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.clip(0.5 + 0.5 * values / self.magnitude, 0.0, 1.0)))
+
+    def exact_guarantee(self) -> ExactDP:
+        """Return the exact curve of `worst_case()`."""
+        log_p = self._log_probability(np.array([-self.limit, self.limit]))
+        return ExactDP.of_logs(log_p, log_p[::-1], relation=self.relation)

@@ -138,11 +138,11 @@ class AlwaysRaisesError(ReleaseError):
 
     Args:
         message: the exceptions, and the next step.
-        alike: True if both sides raise the same exception with the same message.
+        same_on_both: True if both sides raise the same exception with the same message.
     """
 
-    def __init__(self, message: str, *, alike: bool) -> None:
-        self.alike = alike
+    def __init__(self, message: str, *, same_on_both: bool) -> None:
+        self.same_on_both = same_on_both
         super().__init__(message)
 
 

@@ -49,7 +49,7 @@ def identity(thing: Any) -> str:
     return fingerprint(describe(thing))
 
 
-def alike(first: Any, second: Any) -> bool:
+def same_fields(first: Any, second: Any) -> bool:
     """Return True if two dataclasses have the same class and equal fields, some of which may be arrays."""
     if type(first) is not type(second):
         return False

@@ -1,6 +1,7 @@
 """Local mechanisms: each user sends a random message, and no curator is trusted.
 
 base.py                  Base classes of local mechanisms on categorical values
+bounded_mean.py          A local mechanism for the mean of numbers in [-1, 1]: each user sends one of two messages
 contraction.py           Contraction of the distance of two distributions by a random channel: an equivalent form of
                          local privacy
 hadamard.py              Hadamard response: a user sends the index of a column in which their row of a Hadamard matrix

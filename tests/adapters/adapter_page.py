@@ -9,9 +9,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "adapters.md"
 def blocks(section: str) -> str:
     """The Python of the section under this heading, in one piece."""
     text = PAGE.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    found = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert found, section
-    return "\n".join(found)
+    result = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert result, section
+    return "\n".join(result)
 
 
 def said(code: str) -> list[str]:

@@ -42,7 +42,7 @@ def test_diffprivlib_says_that_a_norm_read_from_the_data_leaks():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("norm", "verdict"), [(1.0, Verdict.CONSISTENT), (1000.0, Verdict.VIOLATION)])
-def test_diffprivlib_bounds_the_curvature_by_the_norm_instead_of_its_square(norm, verdict):
+def test_diffprivlib_bounds_curvature_by_the_norm_instead_of_its_square(norm, verdict):
     mechanism = PrivateEstimator(diffprivlib_regression(norm, epsilon=1.0), blank_pair(norm), relation="replace_one")
     assert audit(mechanism, trials=2000, seed=1).verdict is verdict
 

@@ -136,25 +136,25 @@ def test_half_of_what_a_map_promises_is_refuted():
 
 
 def test_the_promise_is_read_from_the_library():
-    found = of_opendp()
-    assert opendp_measurement(*found["laplace"][:3]).guarantee() == PureDP(1.0)
-    assert opendp_measurement(found["laplace"][0], 0.0, 3.0).guarantee() == PureDP(3.0)
-    assert opendp_measurement(*found["gaussian"][:3]).guarantee() == ConcentratedDP(0.5)
-    assert opendp_measurement(*found["geometric"][:3]).guarantee() == PureDP(1.0)
-    curve = opendp_measurement(*found["gaussian as approximate"][:3], delta=1e-3).guarantee()
+    result = of_opendp()
+    assert opendp_measurement(*result["laplace"][:3]).guarantee() == PureDP(1.0)
+    assert opendp_measurement(result["laplace"][0], 0.0, 3.0).guarantee() == PureDP(3.0)
+    assert opendp_measurement(*result["gaussian"][:3]).guarantee() == ConcentratedDP(0.5)
+    assert opendp_measurement(*result["geometric"][:3]).guarantee() == PureDP(1.0)
+    curve = opendp_measurement(*result["gaussian as approximate"][:3], delta=1e-3).guarantee()
     assert curve.epsilon(1e-3) == pytest.approx(ConcentratedDP(0.5).epsilon(1e-3), rel=0.02)
     assert of_diffprivlib()["mean"].guarantee() == PureDP(1.0)
 
 
 def test_pairs_and_deltas_that_say_nothing_are_refused():
-    found = of_opendp()
+    result = of_opendp()
     with pytest.raises(NeighboursError, match="lie 0 apart in the metric AbsoluteDistance"):
-        opendp_measurement(found["laplace"][0], 1.0, 1.0)
+        opendp_measurement(result["laplace"][0], 1.0, 1.0)
     with pytest.raises(ParameterError, match="delta is missing"):
-        opendp_measurement(*found["gaussian as approximate"][:3])
+        opendp_measurement(*result["gaussian as approximate"][:3])
     for name in ("laplace", "gaussian", "canonical noise"):
         with pytest.raises(ParameterError, match=r"delta=0.001 is for a measurement whose map gives a privacy profile"):
-            opendp_measurement(*found[name][:3], delta=1e-3)
+            opendp_measurement(*result[name][:3], delta=1e-3)
     mechanism = diffprivlib().mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
     with pytest.raises(NeighboursError, match="2 apart, but the mechanism has a sensitivity of 1"):
         diffprivlib_mechanism(mechanism, 0.0, 2.0)

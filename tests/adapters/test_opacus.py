@@ -57,8 +57,8 @@ def test_without_noise_it_is_our_own_dp_sgd():
     weights = ours.release((X, Y), 1, RNG).values.reshape(2, 4)
     expected = np.concatenate([weights[:, :3].ravel(), weights[:, 3]])
     for constants in ("opacus", "public"):
-        found = draw(replace(mechanism, constants=constants), (X, Y)).values
-        np.testing.assert_allclose(found, np.tile(expected, (3, 1)), rtol=1e-4, atol=1e-6)
+        result = draw(replace(mechanism, constants=constants), (X, Y)).values
+        np.testing.assert_allclose(result, np.tile(expected, (3, 1)), rtol=1e-4, atol=1e-6)
 
 
 def test_a_gradient_record_adds_one_to_each_observation_of_a_full_batch():

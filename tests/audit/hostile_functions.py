@@ -222,10 +222,10 @@ def patching(module, name, value=refuse, *, after=0):
     runs = itertools.count()
 
     def release(dataset, rng):
-        found = noisy(dataset, rng)
+        result = noisy(dataset, rng)
         if next(runs) >= after:
             setattr(module, name, value)
-        return found
+        return result
 
     release.__qualname__ = release.__name__ = f"patching_{module.__name__}_{name}_after_{after}".replace(".", "_")
     return release

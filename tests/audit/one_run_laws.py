@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special, stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.bits.one_run import guess_p_value
 from dpassay.audit.calibration.coverage import Coverage
@@ -103,11 +103,11 @@ def worst_level(epsilon, delta, m, r, v):
 def bit_misses(bound, law, *, shape, repeats, confidence, delta=0.0, seed=1):
     """As `dpassay.audit.calibration.coverage.misses`, for bits."""
     level = {"delta": delta, "confidence": confidence}
-    fixed = asked.fixed(bound, (math.prod(shape),), **level)
-    found = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])
+    fixed = calls.fixed(bound, (math.prod(shape),), **level)
+    result = np.array([fixed.lower_bound(one).epsilon for one in law.draws(repeats, shape, seed)])
     truth = float(law.curve.epsilon(delta))
-    above = int(np.count_nonzero(found > truth * (1.0 + 1e-12)))
-    return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(found.mean()))
+    above = int(np.count_nonzero(result > truth * (1.0 + 1e-12)))
+    return Coverage(bound.name, law.name, truth, repeats, above, 1.0 - confidence, float(result.mean()))
 
 
 def quantile_scores(mu, n=10_000):
@@ -186,9 +186,9 @@ def random_game(seed, n_runs=1, m=200, mu=1.5):
 def check_p_value(bound, epsilon):
     """The p-value at `epsilon` is the significance at which the bound passes it."""
     scores = random_game(3)
-    p = asked.p_value(bound, scores, epsilon=epsilon, delta=1e-5)
+    p = calls.p_value(bound, scores, epsilon=epsilon, delta=1e-5)
     assert 1e-12 < p < 1
     above, below = (
-        asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
+        calls.lower_bound(bound, scores, delta=1e-5, confidence=1 - p * factor).epsilon for factor in (1.001, 0.999)
     )
     assert below <= epsilon < above

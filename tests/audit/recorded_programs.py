@@ -254,10 +254,10 @@ def group_by(d, rng):
 
 
 def frame(d, rng):
-    found = d["city"].value_counts().reindex(["a", "b"], fill_value=0).to_frame("n").astype(float)
-    found["n"] += rng.laplace(size=2)
-    found["share"] = found["n"] / found["n"].sum()
-    return found
+    result = d["city"].value_counts().reindex(["a", "b"], fill_value=0).to_frame("n").astype(float)
+    result["n"] += rng.laplace(size=2)
+    result["share"] = result["n"] / result["n"].sum()
+    return result
 
 
 def formatted(d, rng):

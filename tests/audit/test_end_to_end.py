@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.attacks.distinguishing import Classifier
 from dpassay.audit import audit
@@ -51,12 +51,12 @@ def constant(dataset, size, rng):
 
 
 @dataclass(frozen=True)
-class BestOfAllThresholds(asked.Own, PairBound):
+class BestOfAllThresholds(calls.Own, PairBound):
     """What must not be done: the largest Katz (1978) limit over all thresholds, on the scores that are counted."""
 
     name: ClassVar[str] = "best-of-all-thresholds"
 
-    def found(self, scores, *, delta, confidence):
+    def lower_bound_at(self, scores, *, delta, confidence):
         tally = scores.tally
         p, q = (np.maximum(hits, 0.5) / n for hits, n in ((tally.hits_in, tally.n_in), (tally.hits_out, tally.n_out)))
         spread = np.sqrt((1 - p) / (tally.n_in * p) + (1 - q) / (tally.n_out * q))
@@ -156,5 +156,5 @@ def test_the_pilot_chooses_and_only_the_evaluation_is_counted(monkeypatch):
     for sides in ((pilot.out, counted.out), (pilot.in_, counted.in_)):
         assert len(np.unique(np.concatenate(sides))) == 1000  # no noise twice
     level = {"delta": 0.0, "confidence": CONFIDENCE, "n_out": n, "n_in": n}
-    assert result.bound.threshold == asked.prepared(ClopperPearson(), pilot, **level).thresholds[0]
+    assert result.bound.threshold == calls.prepared(ClopperPearson(), pilot, **level).thresholds[0]
     assert result.bound.hits == counted.hits(result.bound.threshold)

@@ -29,8 +29,8 @@ def test_faults_are_caught_and_their_twins_are_not(fault, without_power):
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_deterministic_test_falls_under_both_relations(relation, without_power):
     """k records of a kind against k - 1."""
-    found = audit(DeterministicTest(relation=relation), attack="likelihood-ratio", trials=5_000, delta=0.01, seed=1)
-    assert found.verdict is Verdict.VIOLATION
+    result = audit(DeterministicTest(relation=relation), attack="likelihood-ratio", trials=5_000, delta=0.01, seed=1)
+    assert result.verdict is Verdict.VIOLATION
 
 
 @pytest.mark.parametrize("fault", [RealisedClients, PerRecordClipping, NoiseOfMeanOnSum])

@@ -216,10 +216,10 @@ def leaving(error):
 
 def message_with_data(broken):
     def release(dataset, rng):
-        found = count(dataset, rng, broken)
-        if found > 2:
-            raise ValueError(f"too many: {found}")
-        return found
+        result = count(dataset, rng, broken)
+        if result > 2:
+            raise ValueError(f"too many: {result}")
+        return result
 
     return release
 
@@ -235,8 +235,8 @@ def warning_as_error(broken):
 
 def exit_code_or_number(broken):
     def release(dataset, rng):
-        found = count(dataset, rng, broken)
-        return found if found < 3 else sys.exit(found)
+        result = count(dataset, rng, broken)
+        return result if result < 3 else sys.exit(result)
 
     return release
 

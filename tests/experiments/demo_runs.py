@@ -53,5 +53,5 @@ def _played(name):
     ):
         patch.setattr("dpassay.audit.power.power.detectable_epsilon", lambda *_, **__: Detectable(1.0, "any"))
         patch.setattr("dpassay.experiments.demos.demo.save", lambda *_, **__: [])
-        found = get(name)(Path(out) if name not in FOR_THE_FIGURE else None)
-    return found, printed.getvalue()
+        result = get(name)(Path(out) if name not in FOR_THE_FIGURE else None)
+    return result, printed.getvalue()

@@ -66,7 +66,7 @@ EXAMPLES = (
 )
 
 
-def asked(text, **settings):
+def planned(text, **settings):
     source = Source("made", "made.toml", text, settings)
     return plan_tasks(Config.check(apply(tomllib.loads(text), settings), source), source)
 
@@ -74,16 +74,16 @@ def asked(text, **settings):
 def refusal(text, **settings):
     """What is said of it; None if it can be run."""
     try:
-        asked(text, **settings)
+        planned(text, **settings)
     except ConfigError as error:
         return str(error)
     return None
 
 
 def refused(text, **settings):
-    found = refusal(text, **settings)
-    assert found is not None
-    return found
+    result = refusal(text, **settings)
+    assert result is not None
+    return result
 
 
 def line_of(text, start):

@@ -34,10 +34,10 @@ def mixture(weights, laws):
 
 def joint(*laws):
     """Of independent outputs."""
-    found = laws[0]
+    result = laws[0]
     for law in laws[1:]:
-        found = np.multiply.outer(found, law)
-    return np.ravel(found)
+        result = np.multiply.outer(result, law)
+    return np.ravel(result)
 
 
 def geometric(centre, rate, lower=None, upper=None, reach=400):
@@ -101,11 +101,11 @@ def _ordered(shifts, sampling, size, steps):
     n_batches = -(-len(shifts) // size)
     orders = list(permutations(shifts)) if sampling == "shuffled" else [tuple(shifts)]
     epochs = -(-steps // n_batches)
-    found = []
+    results = []
     for way in product(orders, repeat=epochs):
         sums = [sum(order[i : i + size]) for order in way for i in range(0, len(shifts), size)]
-        found.append((len(orders) ** -epochs, tuple(sums[:steps])))
-    return found
+        results.append((len(orders) ** -epochs, tuple(sums[:steps])))
+    return results
 
 
 def noisy_sums(ways, deviation):

@@ -5,7 +5,7 @@ import numpy as np
 
 def layers_of(model, flat):
     """(weights, biases) of each layer, cut out of the flat parameters in the documented order."""
-    found, start, n_in = [], 0, model.n_features
+    results, start, n_in = [], 0, model.n_features
     for n_out in (*model.hidden_widths, model.output_units):
         weights, biases = np.zeros((n_out, n_in)), np.zeros(n_out)
         for unit in range(n_out):
@@ -14,10 +14,10 @@ def layers_of(model, flat):
             if model.bias:
                 biases[unit] = flat[start]
                 start += 1
-        found.append((weights, biases))
+        results.append((weights, biases))
         n_in = n_out
     assert start == len(flat)
-    return found
+    return results
 
 
 def outputs(model, flat, x):
@@ -73,13 +73,13 @@ def clip(model, g, clipping, bound):
         return g
     if clipping == "flat":
         return g * min(1.0, bound / max(np.linalg.norm(g), 1e-300))
-    found, start, n_in = [], 0, model.n_features
+    results, start, n_in = [], 0, model.n_features
     widths = (*model.hidden_widths, model.output_units)
     for n_out in widths:
         part = g[start : start + n_out * (n_in + model.bias)]
-        found.append(part * min(1.0, bound / np.sqrt(len(widths)) / max(np.linalg.norm(part), 1e-300)))
+        results.append(part * min(1.0, bound / np.sqrt(len(widths)) / max(np.linalg.norm(part), 1e-300)))
         start, n_in = start + len(part), n_out
-    return np.concatenate(found)
+    return np.concatenate(results)
 
 
 def clipped_sum(model, flat, data, members, clipping, bound, *, ignore_blank=False):

@@ -31,7 +31,7 @@ def test_unknown_names_are_refused_with_the_nearest():
 
 
 @pytest.mark.parametrize("name", list(catalogue))
-def test_a_wrong_option_of_a_class_stays_a_type_error_and_names_the_nearest(name):
+def test_a_wrong_option_of_a_class_is_a_type_error_with_the_nearest_name(name):
     kind = get(name)
     options = [key for key in inspect.signature(kind).parameters if not key.startswith("_")]
     for option in options:

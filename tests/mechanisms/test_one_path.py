@@ -106,7 +106,7 @@ def measured(mechanism, rng):
     return mechanism.selection.transcript(DOMAIN, parts, RUNS)
 
 
-def asked(mechanism, rng):
+def ask_program(mechanism, rng):
     """Answers of the interface that keeps its state, with the noise of the mechanism."""
     return Answerer(np.tile([0, 1], (RUNS, 5)), rng, noise=Laplace(1.0)).ask(np.ones(10))
 
@@ -240,7 +240,7 @@ CASES = {
         (Laplace, "_draw"),
         LaplaceSubsetCounts(epsilon=1.0, n_records=10, n_queries=4),
         np.tile([0, 1], 5),
-        {"ask": asked},
+        {"ask": ask_program},
     ),
     "repeated": ((Laplace, "_draw"), Repeated(Laplace(1.0), 3), 0.0, {}),
     "parallel": ((Laplace, "_draw"), Parallel(), [[0, 1.0], [1, 1.0]], {}),
@@ -291,7 +291,7 @@ def spread(values, view):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_less_noise_where_it_is_drawn_is_seen_in_every_view_and_by_every_method(case, monkeypatch):
+def test_less_noise_than_claimed_is_detected_in_every_view_and_method(case, monkeypatch):
     (kind, name), mechanism, data, others = CASES[case]
     ways = {
         **{view: lambda rng, way=way: way(mechanism, data, rng) for view, way in views_of(mechanism).items()},

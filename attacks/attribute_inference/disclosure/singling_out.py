@@ -65,7 +65,7 @@ class Predicates:
         return type(self)(np.vstack([self.low, other.low]), np.vstack([self.high, other.high])).distinct()
 
     @classmethod
-    def everybody(cls, domain: Domain, m: int) -> Self:
+    def matching_all(cls, domain: Domain, m: int) -> Self:
         """Return m descriptions that match every record."""
         return cls(np.zeros((m, len(domain.shape)), dtype=np.int64), np.tile(np.array(domain.shape) - 1, (m, 1)))
 
@@ -80,7 +80,7 @@ class Predicates:
                 ends.append((column, 0, codes[0]))
             if column in ordered and counts[-1] == 1:
                 ends.append((column, codes[-1], n_values - 1))
-        descriptions, index = cls.everybody(domain, len(ends)), np.arange(len(ends))
+        descriptions, index = cls.matching_all(domain, len(ends)), np.arange(len(ends))
         columns, low, high = np.reshape(ends, (-1, 3)).astype(np.int64).T
         descriptions.low[index, columns], descriptions.high[index, columns] = low, high
         descriptions = descriptions.distinct()
@@ -95,11 +95,11 @@ class Predicates:
         Categories are those of the row; ordered codes are at least the row's if it is above the median of the
         table, else at most the row's. Fewer than m are returned if not enough are found.
         """
-        middle, descriptions = np.median(table, axis=0), cls.everybody(domain, 0)
+        middle, descriptions = np.median(table, axis=0), cls.matching_all(domain, 0)
         for _ in range(_TRIES):
             size = max(1_000, m)
             rows = table[rng.integers(len(table), size=size)]
-            candidates = cls.everybody(domain, size)
+            candidates = cls.matching_all(domain, size)
             selected = _columns(len(domain.shape), n_columns, size, rng)
             low, high = rows.copy(), rows.copy()
             for column in ordered:
@@ -120,7 +120,7 @@ class Predicates:
         shape, size = np.array(domain.shape), (m, len(domain.shape))
         codes, side = rng.integers(shape, size=size), rng.integers(3, size=size)
         side[:, np.setdiff1d(np.arange(size[1]), ordered)] = 0
-        selected, unrestricted = _columns(size[1], n_columns, m, rng), cls.everybody(domain, m)
+        selected, unrestricted = _columns(size[1], n_columns, m, rng), cls.matching_all(domain, m)
         return cls(
             np.where(selected & (side != 1), codes, unrestricted.low),
             np.where(selected & (side != 2), codes, unrestricted.high),

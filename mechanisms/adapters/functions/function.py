@@ -381,7 +381,7 @@ class FunctionMechanism(Mechanism):
             raise AlwaysRaisesError(
                 f"{self.name}: each of the first runs failed on both sides: {failed[0]}. Fix it, or the way it is "
                 "called: a failure counts as an outcome only if some run succeeds.",
-                alike=failed[0] == failed[1],
+                same_on_both=failed[0] == failed[1],
             )
         errors = [self._error(side) for side in (0, 1)]
         if errors[0] is None or errors[1] is None:
@@ -396,7 +396,7 @@ class FunctionMechanism(Mechanism):
             "the function or its call (style=...); an exception counts as an outcome only if some run succeeds. On the "
             "command line, wrap the call in a function of (dataset, rng). To audit it all the same, give "
             "form=dpassay.mechanisms.adapters.functions.outcomes.Form().",
-            alike=words[0] == words[1],
+            same_on_both=words[0] == words[1],
         ) from errors[0]
 
     def _error(self, side: int) -> BaseException | None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core.base import Dataset, LogDensity, Mechanism, Neighbours, Outputs
 from ...core.constraints import NonNegative, Positive, PositiveInt, one_of_names
 from ...core.errors import ParameterError
-from ...core.fingerprint import alike
+from ...core.fingerprint import same_fields
 from ...core.guarantee import Guarantee
 from ...core.relation import Relation
 from ...core.validation import one_of, positive, whole
@@ -285,7 +285,7 @@ class DPSGD(AdversaryViews, Mechanism):
         return ObservationLaw(self.recipe, self.seen_directions) if self.view == "noisy_gradients" else None
 
     def __eq__(self, other: object) -> bool:
-        return alike(self, other)
+        return same_fields(self, other)
 
     def __hash__(self) -> int:
         return hash((type(self), self.steps, float(self.noise_multiplier), self.relation, self.view))

@@ -20,7 +20,7 @@ from ...core.arrays import Floats
 from ...core.base import Dataset, Mechanism, Neighbours
 from ...core.constraints import NonNegative, Positive, PositiveInt
 from ...core.errors import AccountingError, ParameterError
-from ...core.fingerprint import alike
+from ...core.fingerprint import same_fields
 from ...core.relation import Relation
 from ..dp_sgd.catalogue import build_model
 from ..dp_sgd.steps import clip_rows
@@ -63,7 +63,7 @@ class FederatedLearner(Mechanism):
         _ = self.start
 
     def __eq__(self, other: object) -> bool:
-        return alike(self, other)
+        return same_fields(self, other)
 
     def __hash__(self) -> int:
         return hash((type(self), self.rounds, float(self.noise_multiplier), self.relation))

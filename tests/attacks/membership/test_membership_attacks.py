@@ -276,9 +276,9 @@ def test_exposure_orders_records_as_attack_p_does():
 @pytest.mark.parametrize("classifier", ["logistic", "boosting"])
 def test_shadow_classifier_reaches_the_best_auc_of_one_normal_feature(classifier):
     shadows = gaussian(8, 2_500, 1.0, np.random.default_rng(24))
-    found = auc(ShadowClassifier(classifier=classifier).score(shadows), shadows.inclusion)
+    result = auc(ShadowClassifier(classifier=classifier).score(shadows), shadows.inclusion)
     slack = 0.0 if classifier == "logistic" else 0.02
-    assert abs(found - ndtr(1 / np.sqrt(2))) < Z_ALARM * np.sqrt(0.76 * 0.24 / 10_000) + slack
+    assert abs(result - ndtr(1 / np.sqrt(2))) < Z_ALARM * np.sqrt(0.76 * 0.24 / 10_000) + slack
 
 
 def test_shadow_classifier_has_auc_one_half_on_permuted_bits():
@@ -371,8 +371,8 @@ def test_canary_log_ratio_under_poisson_sampling_is_the_mixture():
     q, sigma = 0.2, 1.5
     density = lambda x, mean: np.exp(-0.5 * ((x - mean) / sigma) ** 2)  # noqa: E731
     expected = np.log((1 - q) * density(s, 0) + q * density(s, 1)) - np.log(density(s, 0))
-    found = canary_log_ratio(s, noise_multiplier=sigma, sampling_probability=q)
-    assert found == pytest.approx(expected.sum(axis=0))
+    result = canary_log_ratio(s, noise_multiplier=sigma, sampling_probability=q)
+    assert result == pytest.approx(expected.sum(axis=0))
 
 
 # --- what cannot be done ----------------------------------------------------------------------------------------------

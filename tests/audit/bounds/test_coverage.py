@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.numerics.rectangle import Rectangle
@@ -62,7 +62,7 @@ def test_bound_keeps_its_level_exactly_at_any_threshold(sizes, law, confidence):
     law, delta = law
     n_out, n_in = sizes
     hits = np.arange(n_out + 1)[:, None], np.arange(n_in + 1)
-    fixed = asked.fixed(ClopperPearson(threshold=1.0), sizes, delta=delta, confidence=confidence)
+    fixed = calls.fixed(ClopperPearson(threshold=1.0), sizes, delta=delta, confidence=confidence)
     bounds = fixed._limits(hits, n_out, n_in).epsilon_lower(delta)
     for k_out, k_in in ((0, n_in), (n_out // 3, n_in // 2), (n_out, 0)):
         event = Tally(np.array([0.0, 1.0]), np.array([n_out, k_out]), np.array([n_in, k_in]), n_out, n_in)
@@ -106,7 +106,7 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(bound, n_pilot, law, con
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
-class _Twin(asked.Own, PairBound):
+class _Twin(calls.Own, PairBound):
     """An intentionally broken bound."""
 
     name: ClassVar[str] = "twin"
@@ -114,9 +114,9 @@ class _Twin(asked.Own, PairBound):
     def epsilon(self, scores, delta, significance):
         raise NotImplementedError
 
-    def found(self, scores, *, delta, confidence):
-        found = float(np.max(self.epsilon(scores, delta, 1 - confidence)))
-        return LowerBound(found, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
+    def lower_bound_at(self, scores, *, delta, confidence):
+        result = float(np.max(self.epsilon(scores, delta, 1 - confidence)))
+        return LowerBound(result, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
 
 
 def limits(tally, significance, **changes):
@@ -141,8 +141,8 @@ class _PlugIn(_Twin):
 class _ForgetsDelta(_Twin):
     """Bug: the bound is computed at delta 0 for every delta."""
 
-    def found(self, scores, *, delta, confidence):
-        return replace(asked.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence), delta=delta)
+    def lower_bound_at(self, scores, *, delta, confidence):
+        return replace(calls.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence), delta=delta)
 
 
 class _MixesTies(_Twin):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.base import PairBound
@@ -59,8 +59,8 @@ def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim
     rng = np.random.default_rng(1)
     scores = PairScores(rng.laplace(size=400), 1 + rng.laplace(size=400))
     for bound in (BAND, ClopperPearson(threshold=1.0)):
-        at_delta = asked.p_value(bound, scores, epsilon=claim, delta=0.0)
-        assert asked.claim_p_value(bound, scores, PureDP(claim)) == pytest.approx(at_delta, rel=1e-5)
+        at_delta = calls.p_value(bound, scores, epsilon=claim, delta=0.0)
+        assert calls.claim_p_value(bound, scores, PureDP(claim)) == pytest.approx(at_delta, rel=1e-5)
 
 
 # --- noise-free ------------------------------------------------------------------------------------------------------
@@ -68,12 +68,12 @@ def test_pure_claim_gets_the_same_p_value_from_the_curve_as_from_the_bound(claim
 
 @pytest.mark.parametrize(("claimed", "false"), [(0.9, True), (1.0, False), (1.1, False)])
 def test_noise_free_gaussian_scores_refute_false_gaussian_claims(claimed, false):
-    limits = band(asked.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    limits = band(calls.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
     assert (limits.refutes(GaussianDP(claimed)) is not None) == false
 
 
 def test_curve_violation_names_a_promise_that_the_limits_break():
-    scores = asked.quantiles(stats.laplace(), stats.laplace(loc=1.5), 20_000)
+    scores = calls.quantiles(stats.laplace(), stats.laplace(loc=1.5), 20_000)
     limits = band(scores.tally, confidence=0.95)
     claim = GaussianDP(1.0)
     where = limits.refutes(claim)
@@ -114,7 +114,7 @@ TRUE = [randomized_response(1.0), randomized_response(1.0, 0.1), geometric(0.7),
 def refuted(bound, law, *, significance, repeats, n, seed):
     draws = law.draws(np.random.default_rng(seed), n, n)
     return sum(
-        asked.curve_test(bound, next(draws), law.curve, confidence=1 - significance) is not None for _ in range(repeats)
+        calls.curve_test(bound, next(draws), law.curve, confidence=1 - significance) is not None for _ in range(repeats)
     )
 
 
@@ -126,7 +126,7 @@ def test_true_curve_is_refuted_no_more_often_than_it_may(bound, law, significanc
     assert n_refuted <= quantile(1 - 1e-6, 300, significance)
 
 
-class _EveryThresholdAtFullLevel(asked.Own, PairBound):
+class _EveryThresholdAtFullLevel(calls.Own, PairBound):
     """Bug: a band without its correction."""
 
     name = "twin"
@@ -151,10 +151,10 @@ def test_p_value_of_a_curve_is_the_significance_at_which_it_is_refuted(bound):
     rng = np.random.default_rng(2)
     scores = PairScores(rng.normal(size=300), 1.2 + rng.normal(size=300))
     for mu in (0.6, 0.8, 1.0):
-        p = asked.claim_p_value(bound, scores, GaussianDP(mu))
-        assert asked.curve_test(bound, scores, GaussianDP(mu), confidence=1 - min(0.999, 1.003 * p)) is not None
-        assert asked.curve_test(bound, scores, GaussianDP(mu), confidence=1 - p / 1.003) is None
-    assert asked.claim_p_value(bound, scores, GaussianDP(8.0)) == 1.0
+        p = calls.claim_p_value(bound, scores, GaussianDP(mu))
+        assert calls.curve_test(bound, scores, GaussianDP(mu), confidence=1 - min(0.999, 1.003 * p)) is not None
+        assert calls.curve_test(bound, scores, GaussianDP(mu), confidence=1 - p / 1.003) is None
+    assert calls.claim_p_value(bound, scores, GaussianDP(8.0)) == 1.0
 
 
 # --- the whole way ---------------------------------------------------------------------------------------------------

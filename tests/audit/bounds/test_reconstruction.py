@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.families import family_of, least_member
@@ -26,11 +26,11 @@ GUESSED = Successes(60, 100, prior_success=0.1)
 
 
 def bound_of(successes, *, delta=0.0, confidence=0.95, **options):
-    return asked.lower_bound(Reconstruction(**options), successes, delta=delta, confidence=confidence)
+    return calls.lower_bound(Reconstruction(**options), successes, delta=delta, confidence=confidence)
 
 
 def mu_lower(successes):
-    return asked.fixed(Reconstruction(), successes.sizes, delta=0.0, confidence=0.95).mu_lower(successes)
+    return calls.fixed(Reconstruction(), successes.sizes, delta=0.0, confidence=0.95).mu_lower(successes)
 
 
 def epsilon(successes, **level):
@@ -163,15 +163,15 @@ def test_claim_is_refuted_when_the_limit_exceeds_what_it_allows(claim):
     for w in range(101):
         successes = Successes(w, 100, prior_success=0.1)
         expected = success_lower(successes, confidence=0.95) > allowed
-        assert (asked.curve_test(Reconstruction(), successes, claim, confidence=0.95) is not None) == expected
+        assert (calls.curve_test(Reconstruction(), successes, claim, confidence=0.95) is not None) == expected
         tail = max(1e-12, stats.binom.sf(w - 1, 100, allowed))
-        assert asked.claim_p_value(Reconstruction(), successes, claim) == pytest.approx(tail, rel=1e-9)
+        assert calls.claim_p_value(Reconstruction(), successes, claim) == pytest.approx(tail, rel=1e-9)
 
 
 def test_whole_curve_refutes_what_its_epsilon_at_delta_does_not():
     claim, successes = GaussianDP.for_budget(epsilon=4.0, delta=1e-5), Successes(60, 100, prior_success=0.1)
     assert epsilon(successes, delta=1e-5) < 4.0
-    violation = asked.curve_test(Reconstruction(), successes, claim, confidence=0.95, delta=1e-5)
+    violation = calls.curve_test(Reconstruction(), successes, claim, confidence=0.95, delta=1e-5)
     assert violation.delta_lower > violation.delta == pytest.approx(claim.delta(violation.epsilon))
     assert (violation.threshold, violation.hits, violation.fpr) == (None, None, 0.1)
 
@@ -184,7 +184,7 @@ def test_whole_curve_refutes_what_its_epsilon_at_delta_does_not():
 )
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(w, claim, delta, options):
     successes = Successes(w, 60, prior_success=0.25)
-    p = asked.p_value(Reconstruction(**options), successes, epsilon=claim, delta=delta)
+    p = calls.p_value(Reconstruction(**options), successes, epsilon=claim, delta=delta)
     off = 0.02 if "curve_family" in options else 1e-4  # a search, rounded up, or one binomial tail
     if p < 0.97:
         assert epsilon(successes, delta=delta, confidence=1 - p * (1 + off), **options) > claim
@@ -301,7 +301,7 @@ COVERED = [
 @pytest.mark.parametrize("confidence", [0.8, pytest.param(0.95, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("bound", "law", "delta"), COVERED, ids=lambda v: v.name if isinstance(v, SecretLaw) else None)
 def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(bound, law, delta, confidence, repeats):
-    level = {"confidence": confidence, "delta": delta, "claim": asked.claim_of(bound, delta)}
+    level = {"confidence": confidence, "delta": delta, "claim": calls.claim_of(bound, delta)}
     repeats = repeats if bound.curve_family is None else repeats // 5
     for n in (20, 300):
         coverage = misses(bound, law, repeats=repeats, n_out=n, n_in=n, seed=n, **level)
@@ -314,14 +314,14 @@ def test_bound_at_a_tight_success_rate_misses_almost_as_often_as_it_may(bound, l
     assert coverage.misses / coverage.repeats > 0.16
 
 
-class _PlugIn(asked.Own, PairBound):
+class _PlugIn(calls.Own, PairBound):
     """Bug: the observed success rate, without a limit."""
 
     name: ClassVar[str] = "plug-in"
 
-    def found(self, scores, *, delta, confidence):
-        found = max(0.0, math.log(max(scores.n_success, 1) / scores.n_runs / scores.prior_success))
-        return LowerBound(found, delta, confidence, self.name, scores.n_runs, math.inf)
+    def lower_bound_at(self, scores, *, delta, confidence):
+        result = max(0.0, math.log(max(scores.n_success, 1) / scores.n_runs / scores.prior_success))
+        return LowerBound(result, delta, confidence, self.name, scores.n_runs, math.inf)
 
 
 class _Changed(_PlugIn):
@@ -332,9 +332,9 @@ class _Changed(_PlugIn):
     def __init__(self, change, **options):
         self.change, self.options = change, options
 
-    def found(self, scores, *, delta, confidence):
+    def lower_bound_at(self, scores, *, delta, confidence):
         level = {"delta": delta, "confidence": confidence} | self.change(delta, confidence)
-        return asked.lower_bound(Reconstruction(**self.options), scores, **level)
+        return calls.lower_bound(Reconstruction(**self.options), scores, **level)
 
 
 FORGETS_DELTA = _Changed(lambda delta, confidence: {"delta": 0.0})
@@ -354,7 +354,7 @@ PAIRS_UNDER_REMOVAL = _Changed(lambda delta, confidence: {}, candidates=10)
     ids=["plug-in", "level of two sides", "forgets delta", "pairs under add-remove", "gaussian family on laplace"],
 )  # fmt: skip
 def test_broken_twin_is_caught(twin, law, delta):
-    level = {"confidence": 0.8, "delta": delta, "claim": asked.claim_of(twin, delta)}
+    level = {"confidence": 0.8, "delta": delta, "claim": calls.claim_of(twin, delta)}
     coverage = misses(twin, law, repeats=200, n_out=300, n_in=300, seed=5, **level)
     assert not coverage.holds, coverage
 

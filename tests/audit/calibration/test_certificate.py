@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.base import LowerBound, PairBound
 from dpassay.audit.bounds.catalogue import catalogue
@@ -59,12 +59,12 @@ TINY = CertificatePlan(
 )
 
 
-class _ForgotTheThresholds(asked.Own, PairBound):
+class _ForgotTheThresholds(calls.Own, PairBound):
     """The best of all thresholds, each at the full level: what a bound must not do."""
 
     name: ClassVar[str] = "forgot-the-thresholds"
 
-    def found(self, scores, *, delta, confidence):
+    def lower_bound_at(self, scores, *, delta, confidence):
         tally = scores.tally
         limits = Rectangle.at(
             tally.hits_out, tally.hits_in, n_out=tally.n_out, n_in=tally.n_in, significance=(1.0 - confidence) / 2
@@ -73,13 +73,13 @@ class _ForgotTheThresholds(asked.Own, PairBound):
         return LowerBound(best, delta, confidence, self.name, scores.n_out + scores.n_in, math.inf)
 
 
-class _ForgotDelta(asked.Own, SimultaneousBand):
-    """The bound at delta 0, whatever delta is asked for."""
+class _ForgotDelta(calls.Own, SimultaneousBand):
+    """The bound at delta 0, whatever delta is calls for."""
 
     name: ClassVar[str] = "forgot-delta"
 
-    def found(self, scores, *, delta, confidence):
-        return asked.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence)
+    def lower_bound_at(self, scores, *, delta, confidence):
+        return calls.lower_bound(SimultaneousBand(), scores, delta=0.0, confidence=confidence)
 
 
 def question(law, delta=0.0, confidence=0.8, n=60):
@@ -257,29 +257,29 @@ def test_remembered_numbers_are_those_of_the_bound_itself(law):
     measures = [BoundMethod(bound).measure(ask) for bound in (ClopperPearson(), SimultaneousBand())]
     for seed in range(30):
         one = sample(law, seed=seed)
-        chosen = asked.prepared(ClopperPearson(), one.pilot, **level, n_out=40, n_in=40)
+        chosen = calls.prepared(ClopperPearson(), one.pilot, **level, n_out=40, n_in=40)
         rest, whole = in_order(one.rest, np.random.default_rng(1)), in_order(one.whole, np.random.default_rng(1))
-        assert measures[0](one) == asked.lower_bound(chosen, rest, **level).epsilon
-        assert measures[1](one) == asked.lower_bound(SimultaneousBand(), whole, **level).epsilon
+        assert measures[0](one) == calls.lower_bound(chosen, rest, **level).epsilon
+        assert measures[1](one) == calls.lower_bound(SimultaneousBand(), whole, **level).epsilon
 
 
 def test_known_event_costs_no_trials():
     method = BoundMethod(ClopperPearson(), known=True)
     ask = question(laplace_ratio(1.0))
     one = sample(laplace_ratio(1.0))
-    fixed = asked.prepared(ClopperPearson(), ask.rehearsal, delta=0.0, confidence=0.8, n_out=60, n_in=60)
-    assert method.measure(ask)(one) == asked.lower_bound(fixed, one.whole, delta=0.0, confidence=0.8).epsilon
+    fixed = calls.prepared(ClopperPearson(), ask.rehearsal, delta=0.0, confidence=0.8, n_out=60, n_in=60)
+    assert method.measure(ask)(one) == calls.lower_bound(fixed, one.whole, delta=0.0, confidence=0.8).epsilon
 
 
 def test_bound_that_reads_scores_one_by_one_gets_them_in_random_order():
     received = []
 
-    class Ordered(asked.Own, SimultaneousBand):
+    class Ordered(calls.Own, SimultaneousBand):
         anytime: ClassVar[bool] = True
 
-        def found(self, scores, **level):
+        def lower_bound_at(self, scores, **level):
             received.append(scores)
-            return asked.lower_bound(SimultaneousBand(), scores, **level)
+            return calls.lower_bound(SimultaneousBand(), scores, **level)
 
     law = geometric(0.7)
     one = sample(law, n=400)
@@ -323,7 +323,7 @@ def test_largest_clopper_pearson_is_the_largest_over_all_thresholds(delta):
     one = sample(law)
     largest = LargestClopperPearson().measure(question(law, delta=delta))(one)
     each = [
-        asked.lower_bound(ClopperPearson(threshold=t), one.whole, delta=delta, confidence=0.8).epsilon
+        calls.lower_bound(ClopperPearson(threshold=t), one.whole, delta=delta, confidence=0.8).epsilon
         for t in one.whole.tally.thresholds
     ]
     assert largest == pytest.approx(max(each), abs=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 from scipy import special
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.bits.one_run import OneRun
 from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP
@@ -56,7 +56,7 @@ def refuted(bound, claim, mu, n, *, repeats, seed):
     n_refuted = 0
     for _ in range(repeats):
         pilot, scores = (PairScores(rng.normal(size=k), mu + rng.normal(size=k)) for k in (200, n))
-        ready = asked.fixed(bound, (n, n), **level, claim=claim, pilot=pilot)
+        ready = calls.fixed(bound, (n, n), **level, claim=claim, pilot=pilot)
         n_refuted += ready.exceeds_claim(scores) or ready.curve_test(scores) is not None
     return n_refuted / repeats
 
@@ -105,7 +105,7 @@ def test_of_several_bounds_the_best_counts():
 def test_curves_can_be_refuted_where_the_bound_cannot_reach_the_claim():
     """100 trials a side: no bound at delta = 1e-5 exceeds 9.997, but the curve is left elsewhere."""
     stated, evidence = Statement(GaussianDP(2.0), 1e-5), PairScores(np.zeros(100), np.zeros(100))
-    assert asked.ceiling(SimultaneousBand(), 100, 100, delta=1e-5, confidence=0.95) < GaussianDP(2.0).epsilon(1e-5)
+    assert calls.ceiling(SimultaneousBand(), 100, 100, delta=1e-5, confidence=0.95) < GaussianDP(2.0).epsilon(1e-5)
     assert refutable([SimultaneousBand()], stated, evidence)
     assert math.isfinite(detectable([SimultaneousBand()], stated, evidence).epsilon)
     assert not refutable([Betting()], stated, evidence)
@@ -121,7 +121,7 @@ def test_detectable_epsilon_falls_towards_the_claim_with_more_trials(bound):
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.name)
 def test_detectable_epsilon_is_infinite_if_the_ceiling_is_below_the_claim(bound):
     for n in (5, 20, 60, 200):
-        ceiling = asked.ceiling(bound, n, n, delta=0.0, confidence=0.95)
+        ceiling = calls.ceiling(bound, n, n, delta=0.0, confidence=0.95)
         assert epsilon(bound, PureDP(ceiling + 1e-6), n=n) == math.inf
         assert ceiling == 0 or math.isfinite(epsilon(bound, PureDP(0.9 * ceiling), n=n))
 

@@ -85,10 +85,10 @@ def test_a_replay_keeps_the_noisy_value_and_moves_the_noise_once():
 
 
 @pytest.mark.parametrize("excess", [9e-9, 1e-5])
-def test_an_excess_by_rounding_is_no_finding_and_a_small_one_is_shown_with_its_digits(excess):
+def test_an_excess_by_rounding_is_ignored_and_a_small_one_is_shown(excess):
     recorded = record(lambda d, rng: sum(d) + rng.laplace(scale=1.0 / (1.0 + excess)), ONE_MORE)
-    found = [str(one) for one in recorded.findings(PureDP(1.0))]
-    assert found == (
+    results = [str(one) for one in recorded.findings(PureDP(1.0))]
+    assert results == (
         [] if excess < 1e-6 else ["spent: the primitives compose to epsilon 1.00001 at delta 0, but 1 is claimed."]
     )
 

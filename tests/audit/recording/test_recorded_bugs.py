@@ -42,8 +42,8 @@ def int32(values):
 
 
 def squares(d, rng, bound):
-    found = float(np.square(np.clip(d, 0, 100)).sum())
-    return found + rng.laplace(scale=bound**2) if bound else found
+    result = float(np.square(np.clip(d, 0, 100)).sum())
+    return result + rng.laplace(scale=bound**2) if bound else result
 
 
 def clipped_sum(d, rng, values):

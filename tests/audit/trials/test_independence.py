@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.attacks.distinguishing.threshold import Threshold
 from dpassay.audit import Verdict, assert_private, audit
@@ -106,7 +106,7 @@ def test_the_share_costs_less_than_a_hundredth_of_the_bound():
     rng, bound = np.random.default_rng(0), ClopperPearson(threshold=0.5)
     scores = [PairScores(rng.laplace(size=1_000), 1.0 + rng.laplace(size=1_000)) for _ in range(50)]
     shared, whole = (
-        np.mean([asked.lower_bound(bound, each, delta=0.0, confidence=level).epsilon for each in scores])
+        np.mean([calls.lower_bound(bound, each, delta=0.0, confidence=level).epsilon for each in scores])
         for level in (1 - 0.05 * (1 - SHARE), 0.95)
     )
     assert 0.99 * whole <= shared < whole

@@ -50,13 +50,13 @@ def archive(score: bytes, *, method: int = zipfile.ZIP_STORED, name: str = "scor
 
 def patched(content: bytes, *, local: int, central: int, value: bytes) -> bytes:
     """Overwrites a field in each local header and each entry of the central directory."""
-    found = bytearray(content)
+    result = bytearray(content)
     for mark, offset in ((b"PK\3\4", local), (b"PK\1\2", central)):
-        at = found.find(mark)
+        at = result.find(mark)
         while at >= 0:
-            found[at + offset : at + offset + len(value)] = value
-            at = found.find(mark, at + 4)
-    return bytes(found)
+            result[at + offset : at + offset + len(value)] = value
+            at = result.find(mark, at + 4)
+    return bytes(result)
 
 
 class Called:

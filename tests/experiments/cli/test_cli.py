@@ -237,7 +237,7 @@ def test_a_check_takes_bounds_and_datasets_from_files(call):
 def test_help_shows_every_word_of_it_brackets_too(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "250")
     shown = " ".join(CliRunner().invoke(app, [name, "--help"]).stdout.split())
-    (command,) = [found for key, found in typer.main.get_command(app).commands.items() if key == name]
+    (command,) = [result for key, result in typer.main.get_command(app).commands.items() if key == name]
     written = [parameter.help for parameter in command.params if getattr(parameter, "help", None)]
     assert len(written) >= 1
     assert [text for text in [command.help, *written] if " ".join(text.replace("`", "").split()) not in shown] == []

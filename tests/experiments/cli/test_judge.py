@@ -46,8 +46,8 @@ def test_every_kind_of_file_holds_the_same_scores(tmp_path):
     table = pair(20)
     table.to_csv(tmp_path / "a.csv", index=False)
     np.savez(tmp_path / "a.npz", **{name: table[name].to_numpy() for name in table})
-    found = [read_evidence(tmp_path / name) for name in ("a.csv", "a.npz")]
-    for one in found:
+    results = [read_evidence(tmp_path / name) for name in ("a.csv", "a.npz")]
+    for one in results:
         assert isinstance(one, PairScores)
         np.testing.assert_allclose(one.out, table["score"][:20], rtol=1e-15)
         np.testing.assert_allclose(one.in_, table["score"][20:], rtol=1e-15)
@@ -212,11 +212,11 @@ def test_no_hostile_file_ends_in_an_error_without_a_name(tmp_path, capsys):
     refused = 0
     for name, content in (*crafted(), *mutated(150, seed=0)):
         (tmp_path / name).write_bytes(content)
-        found = read(tmp_path / name)
-        if isinstance(found, str):
+        results = read(tmp_path / name)
+        if isinstance(results, str):
             refused += 1
-            assert name in found
-            assert len(found) < 2_000
+            assert name in results
+            assert len(results) < 2_000
     assert refused > 200
     assert "unpickled" not in capsys.readouterr().out
 
@@ -250,9 +250,9 @@ def test_a_hostile_file_is_refused_with_what_is_wrong(name, message, tmp_path):
 @pytest.mark.parametrize("name", ["float16.npz", "float128.npz", "big-endian.npz", "big-endian-int.npz", "honest.npz"])
 def test_numbers_of_every_width_and_byte_order_are_the_same_scores(name, tmp_path):
     (tmp_path / name).write_bytes(dict(crafted())[name])
-    found = read_evidence(tmp_path / name)
-    assert found.out.tolist() == list(range(0, 40, 2))
-    assert found.in_.tolist() == list(range(1, 40, 2))
+    result = read_evidence(tmp_path / name)
+    assert result.out.tolist() == list(range(0, 40, 2))
+    assert result.in_.tolist() == list(range(1, 40, 2))
 
 
 def test_an_archive_larger_than_memory_is_refused_before_reading(tmp_path, monkeypatch):

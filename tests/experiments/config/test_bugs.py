@@ -61,7 +61,7 @@ PINS = {  # bug -> the test of its numbers: all that are in an accountant alone,
         "test_broken_accounting.py::test_shuffling_bound_holds_in_both_directions_only_without_the_bug"
     ),
     "Shuffled batches counted as Poisson samples": (
-        f"{TRAINERS}test_the_lower_bound_on_shuffled_batches_lies_between_claim_and_deterministic_bound"
+        f"{TRAINERS}test_bound_on_shuffled_batches_lies_between_the_two_other_bounds"
     ),
     "Noise on the average, budget for the sum": (
         f"{TRAINERS}test_a_wasteful_trainer_is_not_flagged_and_is_far_below_its_claim"
@@ -90,6 +90,7 @@ def test_every_bug_has_a_broken_and_a_correct_row_or_a_test():
     assert {*names} >= WASTEFUL
     wrong = {f"{name} / {'wasteful' if name in WASTEFUL else 'broken'}" for name in names}
     assert tasks().keys() == wrong | {f"{name} / twin" for name in names}
+    assert f"audits {len(names)} bugs" in (ROOT / "README.md").read_text()
     for at in PINS.values():
         path, name = at.split("::")
         assert f"def {name}(" in (TESTS / path).read_text()
@@ -117,12 +118,12 @@ def test_the_page_says_of_every_bug_what_shows_it():
 
 
 def test_a_few_rows_with_few_trials_come_out_as_they_should(tmp_path, without_power, without_pictures):
-    asked = tomllib.loads((ROOT / "experiments" / "configs" / "bugs.toml").read_text())
+    planned = tomllib.loads((ROOT / "experiments" / "configs" / "bugs.toml").read_text())
     few = ("wishart-noise", "domain-from-data", "float-laplace", "votes-scale-inverted", "noise-of-sum-on-mean")
-    asked["sweep"]["case"] = [case for case in asked["sweep"]["case"] if case["name"].startswith(few)]
-    assert len(asked["sweep"]["case"]) == 2 * len(few)
+    planned["sweep"]["case"] = [case for case in planned["sweep"]["case"] if case["name"].startswith(few)]
+    assert len(planned["sweep"]["case"]) == 2 * len(few)
     path = tmp_path / "few.toml"
-    path.write_text(Config.check(asked, Source("few", "few.toml")).to_toml())
+    path.write_text(Config.check(planned, Source("few", "few.toml")).to_toml())
     done = run(path, settings={"audit.trials": 2_000}, out=tmp_path / "out")
     for point in done.result.points:
         broken = point.parameters["case"]["name"].endswith("broken")

@@ -149,8 +149,8 @@ def test_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
 )  # fmt: skip
 def test_a_mistake_is_refused_with_file_line_key_and_what_is_allowed(before, after, message, write):
     assert before in GOOD
-    found = refused(GOOD.replace(before, after, 1), write)
-    assert message in found, found
+    results = refused(GOOD.replace(before, after, 1), write)
+    assert message in results, results
 
 
 def test_every_mistake_is_named_at_once(write):
@@ -171,16 +171,16 @@ def test_a_mistake_in_a_setting_points_at_the_setting(write):
 
 
 def test_a_mistake_at_one_point_of_a_sweep_is_found_before_anything_runs(write):
-    found = refused(GOOD + '[sweep]\n"mechanism.epsilon" = [1.0, 2.0, -3.0]\n', write)
-    assert found == (
+    result = refused(GOOD + '[sweep]\n"mechanism.epsilon" = [1.0, 2.0, -3.0]\n', write)
+    assert result == (
         "mine.toml:12: [mechanism] epsilon must be a finite number > 0, but is -3.0.\n"
         "  at the point mechanism.epsilon = -3.0 of the sweep"
     )
 
 
 def test_a_mistake_in_a_case_names_the_case_and_not_all_of_its_settings(write):
-    found = refused(GOOD + '[[sweep.case]]\nname = "weak"\nmechanism = { epsilon = -3.0, sensitivity = 2.0 }\n', write)
-    assert found.endswith('is -3.0.\n  at the point case = "weak" of the sweep')
+    result = refused(GOOD + '[[sweep.case]]\nname = "weak"\nmechanism = { epsilon = -3.0, sensitivity = 2.0 }\n', write)
+    assert result.endswith('is -3.0.\n  at the point case = "weak" of the sweep')
 
 
 def test_public_records_of_another_name_are_refused(write):

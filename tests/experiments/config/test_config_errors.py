@@ -5,7 +5,7 @@ import tomllib
 
 import numpy as np
 import pytest
-from tests.experiments.made_configs import asked, line_of, refusal, refused
+from tests.experiments.made_configs import line_of, planned, refusal, refused
 
 from dpassay.experiments.config.config_errors import pointing_at
 from dpassay.experiments.config.overrides import apply
@@ -77,16 +77,16 @@ def test_every_wrong_value_of_every_option_of_dp_sgd_points_at_its_line(option):
 )  # fmt: skip
 def test_a_mistake_points_at_the_line_of_its_key(table, key, value, message):
     text, line = with_option(table, key, value)
-    found = refused(text)
-    assert found.startswith(f"made.toml:{line}: ")
-    assert message in found
+    results = refused(text)
+    assert results.startswith(f"made.toml:{line}: ")
+    assert message in results
 
 
 @pytest.mark.parametrize("sampling", ["cyclic", "fixed-size", "shuffled"])
 def test_a_claim_that_needs_the_number_of_records_points_at_the_table(sampling):
     text, line = with_option("mechanism", "sampling", f'"{sampling}"')
     assert refused(text).startswith(f"made.toml:{line - 1}: [mechanism] the guarantee of ")
-    assert len(asked(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
+    assert len(planned(text.replace("batch_size = 30", "batch_size = 30\nn_records = 30"))) == 1
 
 
 def pointed(error, text=LEARNING, table="mechanism", **settings):
@@ -109,19 +109,19 @@ def test_the_line_follows_from_the_argument_of_an_error_not_its_words():
     text = REPEATED % ""
     assert pointed(inside, text).startswith(f"made.toml:{line_of(text, 'base')}: ")
     set_by_hand = ParameterError("no.", argument=("view", "steps"))
-    found = pointed(set_by_hand, table="neighbours", **{"mechanism.steps": 5})
-    assert found == "--set mechanism.steps: [neighbours] no."
+    result = pointed(set_by_hand, table="neighbours", **{"mechanism.steps": 5})
+    assert result == "--set mechanism.steps: [neighbours] no."
 
 
 # --- missing options --------------------------------------------------------------------------------------------------
 
 
 def test_required_options_are_named_with_a_place_to_read_about_them():
-    found = refused('seed = 1\n[mechanism]\nname = "dp-sgd"\n')
-    assert found.startswith(
+    result = refused('seed = 1\n[mechanism]\nname = "dp-sgd"\n')
+    assert result.startswith(
         "made.toml:3: [mechanism] mechanism 'dp-sgd' needs model, steps and noise_multiplier, which are missing."
     )
-    assert found.endswith("python -m pydoc dpassay.mechanisms.learning.dp_sgd.mechanism.DPSGD")
+    assert result.endswith("python -m pydoc dpassay.mechanisms.learning.dp_sgd.mechanism.DPSGD")
 
 
 REPEATED = '[mechanism]\nname = "repeated"\ntimes = 2\nbase = { name = "laplace"%s }\n'
@@ -165,9 +165,9 @@ def test_incompatible_parts_are_blamed_on_the_setting_in_the_error():
 
 def test_an_error_at_a_line_says_what_was_set_elsewhere():
     text = LEARNING.replace('"canary-loss"', '"likelihood-ratio"')
-    found = refused(text, **{"mechanism.view": "trajectory", "audit.trials": 40})
-    assert found.startswith(f"made.toml:{line_of(text, '[attack]')}: [attack] the likelihood-ratio attack needs")
-    assert found.endswith("\n  with --set mechanism.view=trajectory --set audit.trials=40")
+    result = refused(text, **{"mechanism.view": "trajectory", "audit.trials": 40})
+    assert result.startswith(f"made.toml:{line_of(text, '[attack]')}: [attack] the likelihood-ratio attack needs")
+    assert result.endswith("\n  with --set mechanism.view=trajectory --set audit.trials=40")
 
 
 def test_an_error_in_a_case_points_at_the_line_of_that_case():
@@ -181,12 +181,12 @@ def test_an_error_in_a_case_points_at_the_line_of_that_case():
 
 def test_a_dead_feature_is_added_by_a_key_of_the_data():
     text = LEARNING.replace('"mislabelled"', '"dirac"').replace('"canary-loss"', '"canary-direction"')
-    found = refused(text)
-    assert found.startswith("made.toml:5: [neighbours] a Dirac canary needs a dead feature")
-    assert "dead_features = 1 in [data]" in found
-    assert "n_features = 101" in found
+    results = refused(text)
+    assert results.startswith("made.toml:5: [neighbours] a Dirac canary needs a dead feature")
+    assert "dead_features = 1 in [data]" in results
+    assert "n_features = 101" in results
     text = text.replace("n_records = 30\n", "n_records = 30\ndead_features = 1\n", 1).replace("= 100", "= 101")
-    (question,) = asked(text)
+    (question,) = planned(text)
     (direction,) = np.flatnonzero(question.neighbours.d1.gradients[0])
     assert direction == 100
     assert not question.neighbours.d1.X[:, 100].any()

@@ -67,9 +67,9 @@ def test_its_study_can_run(name):
 @pytest.mark.slow
 def test_attacks_that_compare_models_find_what_the_loss_does_not(tmp_path):
     result = run("membership-purchase", out=tmp_path / "run").result
-    found = {metrics.attack: metrics.rate_at(0.01).tpr for metrics in result.attacks}
-    assert found["lira"] > 10 * found["loss"]
-    assert min(found["rmia"], found["base"]) > 3 * found["loss"]
+    observed = {metrics.attack: metrics.rate_at(0.01).tpr for metrics in result.attacks}
+    assert observed["lira"] > 10 * observed["loss"]
+    assert min(observed["rmia"], observed["base"]) > 3 * observed["loss"]
     assert not result.confounded
 
 
@@ -123,12 +123,12 @@ def broken_dp_sgd(points):
 
 
 def fine_tuning(points):
-    found = {name: point.result for (name,), point in points.items()}
+    results = {name: point.result for (name,), point in points.items()}
     names = ("a gradient, every step", "a mislabelled digit, the final head")
-    gradient, record = (found[name] for name in names)
+    gradient, record = (results[name] for name in names)
     assert 0.7 * gradient.claim < gradient.bound.epsilon < gradient.claim
     assert 0.3 < record.bound.epsilon < gradient.bound.epsilon
-    broken = {name for name, result in found.items() if result.verdict is Verdict.VIOLATION}
+    broken = {name for name, result in results.items() if result.verdict is Verdict.VIOLATION}
     assert broken == {"components of private records / broken"}
 
 
@@ -206,15 +206,15 @@ def test_the_zoo_is_right_with_few_trials_too(without_power):
     """At a confidence that no row exceeds by chance; what is plain is seen."""
     tasks = {task.parameters["case"]["name"]: task for task in plan_tasks(*Config.load("zoo"))}
     assert tasks.keys() == ZOO.keys()
-    found = {}
+    results = {}
     for name, task in tasks.items():
         few = replace(task, trials=2_000, confidence=1 - 1e-7)
-        found[name] = few.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
+        results[name] = few.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
         if name not in BROKEN_IN_THE_ZOO & NO_CURVE:
-            known = found[name].exact_epsilon
-            assert found[name].bound.epsilon <= (found[name].claim if known is None else known), name
-    assert {name for name, result in found.items() if result.exact_epsilon is None} == NO_CURVE
-    assert min(found[name].bound.epsilon for name in ("noisy-histogram-2", "sparse-vector-5", "float-laplace")) > 1.5
+            known = results[name].exact_epsilon
+            assert results[name].bound.epsilon <= (results[name].claim if known is None else known), name
+    assert {name for name, result in results.items() if result.exact_epsilon is None} == NO_CURVE
+    assert min(results[name].bound.epsilon for name in ("noisy-histogram-2", "sparse-vector-5", "float-laplace")) > 1.5
 
 
 PUBLISHED = {  # share of right bits, 10 trials, at 50, 250, 550, 1,050, 2,050 and 2,950 queries (Cohen and Nissim 2020)
@@ -257,11 +257,11 @@ def pate(points):
 
 def synthetic_attacks(points):
     """At most the claim where the noise is right, in this order; twice it and more where it is not."""
-    found = {key[0]: point.result.bound.epsilon for key, point in points.items()}
-    best, claim = found["answers, likelihood ratio"], next(iter(points.values())).result.claim
+    result = {key[0]: point.result.bound.epsilon for key, point in points.items()}
+    best, claim = result["answers, likelihood ratio"], next(iter(points.values())).result.claim
     assert 0.85 * claim < best <= claim
-    assert 0.7 * claim < found["generated queries"] <= claim
-    assert max(found["neighbourhood"], found["too little noise, neighbourhood"]) < 1.0
+    assert 0.7 * claim < result["generated queries"] <= claim
+    assert max(result["neighbourhood"], result["too little noise, neighbourhood"]) < 1.0
     refuted = {key[0] for key, point in points.items() if point.verdict is Verdict.VIOLATION}
     assert refuted == {"too little noise, generated queries", "too little noise, density ratio"}
 

@@ -21,9 +21,9 @@ from dpassay.mechanisms.core.errors import ConfigError
     ],
 )
 def test_a_value_is_toml_or_a_bare_word(text, value):
-    (found,) = parse_settings([f"mechanism.key = {text}"]).values()
-    assert found == value
-    assert type(found) is type(value)
+    (result,) = parse_settings([f"mechanism.key = {text}"]).values()
+    assert result == value
+    assert type(result) is type(value)
 
 
 @pytest.mark.parametrize(

@@ -229,9 +229,9 @@ IMAGES = np.random.default_rng(0).random((3, 28, 28))
 
 
 def test_a_quarter_turn_moves_cells_and_directions_and_nothing_else():
-    found = oriented_gradients(IMAGES.reshape(3, -1)).reshape(3, 8, 7, 7)
+    result = oriented_gradients(IMAGES.reshape(3, -1)).reshape(3, 8, 7, 7)
     turned = oriented_gradients(np.rot90(IMAGES, axes=(1, 2)).reshape(3, -1)).reshape(3, 8, 7, 7)
-    np.testing.assert_allclose(turned, np.roll(np.rot90(found, axes=(2, 3)), -2, axis=1), atol=1e-5)
+    np.testing.assert_allclose(turned, np.roll(np.rot90(result, axes=(2, 3)), -2, axis=1), atol=1e-5)
 
 
 def test_brightness_and_contrast_change_nothing_and_rows_have_norm_one():

@@ -134,10 +134,10 @@ class TestDPSGD:
         assert trained.broken_accuracy > trained.private - 0.02
 
     def test_the_moments_accountant_says_1_26(self, trained):
-        found = trained.accountants
-        assert found["moments accountant"] == pytest.approx(1.2586, abs=5e-5)  # Abadi et al. (2016): 1.26
-        assert list(found.values()) == sorted(found.values(), reverse=True)
-        assert found["strong composition"] > 10 * found["moments accountant"]
+        result = trained.accountants
+        assert result["moments accountant"] == pytest.approx(1.2586, abs=5e-5)  # Abadi et al. (2016): 1.26
+        assert list(result.values()) == sorted(result.values(), reverse=True)
+        assert result["strong composition"] > 10 * result["moments accountant"]
 
     def test_attackers_who_see_and_choose_more_find_more_and_none_too_much(self, trained):
         ordinary, mislabelled, crafted, gradient = (result.bound.epsilon for result in trained.attackers)
@@ -155,10 +155,10 @@ class TestDPSGD:
 
 class TestVotesOfTeachers:
     def test_a_tie_costs_what_all_votes_may_and_a_clear_vote_much_less(self):
-        found = list(play("votes-of-teachers").one_answer.values())
-        assert found[0][0] == pytest.approx(found[0][1], rel=1e-3)
-        assert found[-1][0] < 0.1 * found[-1][1]
-        assert all(these <= every * (1 + 1e-3) for these, every in found)
+        results = list(play("votes-of-teachers").one_answer.values())
+        assert results[0][0] == pytest.approx(results[0][1], rel=1e-3)
+        assert results[-1][0] < 0.1 * results[-1][1]
+        assert all(these <= every * (1 + 1e-3) for these, every in results)
 
     def test_checked_answers_are_more_often_right_and_students_learn(self):
         _lnmax, gnmax, confident = play("votes-of-teachers").pipeline
@@ -168,11 +168,11 @@ class TestVotesOfTeachers:
         assert min(gnmax.student, confident.student) > 0.8
 
     def test_epsilon_tells_the_pair_and_the_student_no_more_than_the_claim(self):
-        found = play("votes-of-teachers")
-        first, second, deviation = found.secret_epsilon
+        result = play("votes-of-teachers")
+        first, second, deviation = result.secret_epsilon
         assert abs(first - second) > 0.05
         assert deviation > abs(first - second)
-        claim, labels, student = found.loss_of_the_student
+        claim, labels, student = result.loss_of_the_student
         assert 0.3 < student < claim
         assert labels < claim
 
@@ -211,7 +211,7 @@ def test_rounds_add_up_what_they_cost(votes):
     assert row.for_all_votes == pytest.approx(ConcentratedDP(rho).textbook_epsilon(1e-5))
     assert row.claim == pytest.approx(GaussianDP(math.sqrt(2 * rho)).epsilon(1e-5))
     assert row.on_these_votes < row.claim < row.for_all_votes
-    assert (row.asked, row.data) == (300, "glyph-like")
+    assert (row.planned, row.data) == (300, "glyph-like")
 
 
 def test_a_second_round_needs_fewer_answers_for_as_good_a_student(votes):

@@ -576,12 +576,12 @@ def test_only_figures_scroll_sideways_at_390_pixels(leaning: Path, tmp_path: Pat
     flags += ["--allow-file-access-from-files", "--virtual-time-budget=2000", f"--user-data-dir={tmp_path / 'profile'}"]
     address = (tmp_path / "probe.html").as_uri()
     done = subprocess.run(["chromium", *flags, address], capture_output=True, text=True, timeout=300, check=False)
-    found = re.search(r"found ([-\d ]+) / ([\d. ]+)<", done.stdout)
-    assert found is not None
-    over = [int(number) for number in found[1].split()]
+    results = re.search(r"found ([-\d ]+) / ([\d. ]+)<", done.stdout)
+    assert results is not None
+    over = [int(number) for number in results[1].split()]
     assert len(over) >= 2
     assert max(over) <= 0
-    scales = [float(number) for number in found[2].split()]
+    scales = [float(number) for number in results[2].split()]
     assert len(scales) >= 3
     assert 8 * min(scales) > 7  # the smallest type is 8 units
     assert 8 * max(scales) > 9

@@ -34,8 +34,8 @@ VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 class FixedOvershoots(FixedSimultaneousBand):
     def lower_bound(self, evidence):
-        found = super().lower_bound(evidence)
-        return replace(found, epsilon=found.epsilon + 10.0)
+        result = super().lower_bound(evidence)
+        return replace(result, epsilon=result.epsilon + 10.0)
 
 
 class Overshoots(SimultaneousBand):
@@ -102,9 +102,9 @@ def call(tmp_path, monkeypatch):
 
 
 def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path):
-    found = call("--bound", "simultaneous-band", "--out", "here")
-    assert found.exit_code == 0, found.output
-    assert "HOLDS: no bound misses more often than allowed" in found.stdout
+    results = call("--bound", "simultaneous-band", "--out", "here")
+    assert results.exit_code == 0, results.output
+    assert "HOLDS: no bound misses more often than allowed" in results.stdout
     home = tmp_path / "here"
     names = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
     assert {"certificate.csv", "certificate.json", "environment.json", "certificate.html"} <= names
@@ -115,17 +115,17 @@ def test_command_writes_numbers_figures_and_page_and_ends_with_0(call, tmp_path)
 
 def test_bound_that_misses_too_often_ends_with_1(call, monkeypatch):
     monkeypatch.setattr(calibration, "our_methods", lambda names: [BoundMethod(Overshoots())])
-    found = call("--out", "here")
-    assert found.exit_code == 1
-    assert "FAILS: a bound misses too often" in found.stdout
+    results = call("--out", "here")
+    assert results.exit_code == 1
+    assert "FAILS: a bound misses too often" in results.stdout
 
 
 def test_mistakes_end_with_2_and_say_what_to_do(call, monkeypatch):
     assert call("--bound", "simultaneous-bond").exit_code == 2
     monkeypatch.setitem(sys.modules, "jax_privacy", None)
-    found = call("--peers", "--bound", "simultaneous-band")
-    assert found.exit_code == 2
-    assert "pip install '.[peers]'" in found.stderr
+    results = call("--peers", "--bound", "simultaneous-band")
+    assert results.exit_code == 2
+    assert "pip install '.[peers]'" in results.stderr
     monkeypatch.undo()
     assert CliRunner().invoke(app, ["calibrate", "--seed", "-1", "-q", "--bound", "simultaneous-band"]).exit_code == 2
 

@@ -66,7 +66,7 @@ attack = { name = "likelihood-ratio" }
 """
 
 
-def asked(text, **settings_on_top):
+def planned(text, **settings_on_top):
     source = Source("small", "small.toml", text, settings_on_top)
     return plan_tasks(Config.check(tomllib.loads(text), source), source)
 
@@ -80,7 +80,7 @@ def shipped():
 
 
 def test_a_case_sets_several_keys_together():
-    weak, strong = asked(SMALL + CASES)
+    weak, strong = planned(SMALL + CASES)
     assert weak.mechanism.view == "final"
     assert strong.mechanism.view == "noisy_gradients"
     assert type(weak.attack).__name__ == "CanaryLoss"
@@ -90,8 +90,8 @@ def test_a_case_sets_several_keys_together():
 
 
 def test_cases_and_other_keys_are_combined():
-    found = asked(SMALL + '[sweep]\n"mechanism.steps" = [2, 3]\n' + CASES)
-    assert [(q.mechanism.steps, q.parameters["case"]["name"]) for q in found] == [
+    results = planned(SMALL + '[sweep]\n"mechanism.steps" = [2, 3]\n' + CASES)
+    assert [(q.mechanism.steps, q.parameters["case"]["name"]) for q in results] == [
         (2, "weak"),
         (2, "strong"),
         (3, "weak"),
@@ -142,7 +142,7 @@ def test_cases_survive_the_way_through_toml():
 )
 def test_wrong_cases_are_refused_with_their_place(case, message):
     with pytest.raises(ConfigError, match=message) as caught:
-        asked(f"{SMALL}\n[[sweep.case]]\n{case}\n")
+        planned(f"{SMALL}\n[[sweep.case]]\n{case}\n")
     assert "small.toml:" in str(caught.value)
 
 
@@ -167,7 +167,7 @@ def test_wrong_cases_are_refused_with_their_place(case, message):
 def test_wrong_canaries_are_refused_with_their_place(wrong, by, message):
     assert wrong in SMALL
     with pytest.raises(ConfigError, match=message) as caught:
-        asked(SMALL.replace(wrong, by))
+        planned(SMALL.replace(wrong, by))
     assert "small.toml" in str(caught.value)
 
 
@@ -175,16 +175,16 @@ def test_worst_case_initial_parameters_are_trained_on_the_other_records():
     from dpassay.experiments.data.datasets import load
 
     text = SMALL.replace("steps = 5", 'steps = 5\ninitial = { name = "worst-case", margin = 3.0, steps = 20 }')
-    (question,) = asked(text)
+    (question,) = planned(text)
     X, y = load("digits")
     wanted = worst_case_initial(question.mechanism.network, X[40:], y[40:], margin=3.0, steps=20)
     assert np.array_equal(question.mechanism.initial, wanted)
     with pytest.raises(ConfigError, match="n_records must leave public records"):
-        asked(text.replace("n_records = 40\n", "").replace("batch_size = 40", "batch_size = 1797"))
+        planned(text.replace("n_records = 40\n", "").replace("batch_size = 40", "batch_size = 1797"))
 
 
 def test_several_copies_come_with_the_claim_of_a_group():
-    (question,) = asked(SMALL.replace('"natural"', '{ name = "clip-bkd", copies = 3 }'))
+    (question,) = planned(SMALL.replace('"natural"', '{ name = "clip-bkd", copies = 3 }'))
     assert isinstance(question.mechanism, GroupPrivacy)
     assert question.mechanism.guarantee().mu == pytest.approx(3 * math.sqrt(5) / 2.0)
 
@@ -193,21 +193,21 @@ def test_several_copies_come_with_the_claim_of_a_group():
 
 
 def test_the_shipped_ladder_has_every_rung_and_one_claim():
-    found = shipped()
-    assert len(found) == 13
-    claims = {round(question.mechanism.guarantee().epsilon(1e-5), 6) for question in found.values()}
+    results = shipped()
+    assert len(results) == 13
+    claims = {round(question.mechanism.guarantee().epsilon(1e-5), 6) for question in results.values()}
     assert len(claims) == 1
     assert claims.pop() == pytest.approx(10.0, abs=0.01)
-    views = {question.mechanism.view for question in found.values()}
+    views = {question.mechanism.view for question in results.values()}
     assert views == {"final", "trajectory", "noisy_gradients"}
-    *pairs, one_run = found.values()
+    *pairs, one_run = results.values()
     assert isinstance(one_run, OneRunTask)
     assert one_run.canaries.n_gradients == 2000
     gradients = [q for q in pairs if differing(q.neighbours)[1].n_gradients]
     assert len(gradients) == 4
     alone = [q for q in gradients if len(q.neighbours.d1) == 1]
     assert len(alone) == 1
-    worst = [q for q in found.values() if isinstance(q.mechanism.initial, np.ndarray)]
+    worst = [q for q in results.values() if isinstance(q.mechanism.initial, np.ndarray)]
     assert len(worst) == 2
 
 
@@ -229,7 +229,7 @@ def test_a_ladder_runs_and_is_drawn(tmp_path, without_pixels):
 
 def made(shown, without=None, claim=10.0, verdict=Verdict.CONSISTENT):
     """A result with just what the ladder reads."""
-    (question,) = asked(SMALL)
+    (question,) = planned(SMALL)
     base = MADE.setdefault("base", question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False))
     bounds = [LowerBound(shown, 1e-5, 0.95, "accountant-family", 10, 40.0, assumptions=("a family",))]
     if without is not None:

@@ -74,7 +74,7 @@ KILLER = textwrap.dedent(
         assert forked("", 0, config, out, n_jobs) == 0
         return found
 
-    places = [(name, [Path(name) / place for place in ("asked.toml", "whole", "killed")]) for name in sys.argv[1::2]]
+    places = [(name, [Path(name) / place for place in ("planned.toml", "whole", "killed")]) for name in sys.argv[1::2]]
     print(json.dumps([kills(*paths, int(n)) for (_, paths), n in zip(places, sys.argv[2::2], strict=True)]))
     """
 )
@@ -86,7 +86,7 @@ def killed(tmp_path_factory):
     folders = {name: tmp_path_factory.mktemp(name) for name in CONFIGS}
     words = []
     for name, (text, n_models) in CONFIGS.items():
-        (folders[name] / "asked.toml").write_text(text)
+        (folders[name] / "planned.toml").write_text(text)
         words += [str(folders[name]), str(2 if n_models == 16 else 1)]
     done = subprocess.run([sys.executable, "-c", KILLER, *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -94,11 +94,11 @@ def killed(tmp_path_factory):
 
 
 @pytest.fixture(params=sorted(CONFIGS))
-def asked(request, tmp_path):
+def planned(request, tmp_path):
     """A configuration on disk, and how many models it trains."""
     text, n_models = CONFIGS[request.param]
-    (tmp_path / "asked.toml").write_text(text)
-    return tmp_path / "asked.toml", n_models
+    (tmp_path / "planned.toml").write_text(text)
+    return tmp_path / "planned.toml", n_models
 
 
 @pytest.fixture
@@ -134,8 +134,8 @@ def test_killed_at_random_points_and_continued_gives_the_same_numbers(killed, na
     assert continued == whole
 
 
-def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_only, trained, monkeypatch, asked):
-    config, n_models = asked
+def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_only, trained, monkeypatch, planned):
+    config, n_models = planned
     expected = numbers(config, tmp_path / "whole")
     assert sum(trained) == n_models
     saved, save = [], TrialStore.save
@@ -157,13 +157,13 @@ def test_what_was_finished_when_a_run_is_interrupted_is_kept(tmp_path, numbers_o
     assert sum(trained) == n_models - begun > 0
 
 
-def test_workers_change_no_number(tmp_path, numbers_only, asked):
-    config, _ = asked
+def test_workers_change_no_number(tmp_path, numbers_only, planned):
+    config, _ = planned
     assert numbers(config, tmp_path / "serial") == numbers(config, tmp_path / "parallel", n_jobs=2)
 
 
-def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, numbers_only, trained, capsys, asked):
-    config, n_models = asked
+def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, numbers_only, trained, capsys, planned):
+    config, n_models = planned
     expected = numbers(config, tmp_path / "out")
     victim = sorted((tmp_path / "out" / "trials").glob("*/chunks/*.npz"))[2]
     victim.write_bytes(victim.read_bytes()[:-9])
@@ -174,8 +174,8 @@ def test_a_damaged_chunk_is_trained_again_and_reported(tmp_path, numbers_only, t
     assert f"chunk {victim.stem}" in capsys.readouterr().err
 
 
-def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, asked):
-    config, n_models = asked
+def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, planned):
+    config, n_models = planned
     received = []
 
     class Bar:
@@ -207,13 +207,13 @@ def test_progress_is_shown_of_every_model(tmp_path, numbers_only, monkeypatch, a
 def test_the_resolved_config_holds_what_is_read_and_nothing_else(tmp_path, numbers_only):
     (tmp_path / "study.toml").write_text(STUDY)
     numbers(tmp_path / "study.toml", tmp_path / "study")
-    found = tomllib.loads((tmp_path / "study" / "config.toml").read_text())
-    assert list(found) == ["title", "description", "seed", "data", "mechanism", "membership", "audit"]
-    assert found["audit"] == {"confidence": 0.95}
+    result = tomllib.loads((tmp_path / "study" / "config.toml").read_text())
+    assert list(result) == ["title", "description", "seed", "data", "mechanism", "membership", "audit"]
+    assert result["audit"] == {"confidence": 0.95}
     (tmp_path / "game.toml").write_text(GRADIENTS)
     numbers(tmp_path / "game.toml", tmp_path / "game")
-    found = tomllib.loads((tmp_path / "game" / "config.toml").read_text())
-    assert found["audit"] == {"delta": 1e-5, "confidence": 0.95, "bounds": ["auto"]}
+    result = tomllib.loads((tmp_path / "game" / "config.toml").read_text())
+    assert result["audit"] == {"delta": 1e-5, "confidence": 0.95, "bounds": ["auto"]}
 
 
 @pytest.mark.parametrize(
@@ -225,10 +225,10 @@ def test_the_resolved_config_holds_what_is_read_and_nothing_else(tmp_path, numbe
     ],
 )
 def test_keys_that_nothing_would_read_are_refused_at_their_line(tmp_path, text, message):
-    (tmp_path / "asked.toml").write_text(text)
+    (tmp_path / "planned.toml").write_text(text)
     line = len(text.rstrip().splitlines())
-    with pytest.raises(ConfigError, match=f"asked.toml:{line}.*{message}"):
-        runs.run(tmp_path / "asked.toml", out=tmp_path / "out")
+    with pytest.raises(ConfigError, match=f"planned.toml:{line}.*{message}"):
+        runs.run(tmp_path / "planned.toml", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

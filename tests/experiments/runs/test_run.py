@@ -65,16 +65,16 @@ def test_the_line_of_each_audit_names_the_point_of_the_sweep(config, without_pic
 
 
 def test_the_line_says_where_a_claim_is_refuted_if_not_there():
-    found = run_module._outcome(elsewhere_result())
-    assert found.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
+    result = run_module._outcome(elsewhere_result())
+    assert result.startswith("epsilon >= 0.5, claimed 1; refuted at another delta: at epsilon = 0.3 the claim promises")
     assert "refuted" not in run_module._outcome(laplace_result())
 
 
 def test_a_run_directory_holds_everything(config, one_picture):
     done = run(config)
     assert done.directory == Path("runs/mine")
-    found = {path.name for path in done.directory.iterdir()}
-    assert found == {
+    result = {path.name for path in done.directory.iterdir()}
+    assert result == {
         "config.toml", "results.json", "results.csv", "environment.json",
         "figures", "report.html", "report.md", "times.json", "trials",
     }  # fmt: skip
@@ -279,8 +279,8 @@ def finished_run(config, one_picture, without_pixels, monkeypatch):
 
     def again():
         lines.clear(), done.clear()
-        found = run(config, settings={"audit.trials": 500}, report_line=lines.append)
-        assert (found.result, set(found.files)) == (first.result, set(first.files))
+        result = run(config, settings={"audit.trials": 500}, report_line=lines.append)
+        assert (result.result, set(result.files)) == (first.result, set(first.files))
         said = "runs/mine is finished; its results follow. To repeat the run, remove it or choose another --out."
         assert (said in lines) is ("derive" not in done)
         return done[:1]

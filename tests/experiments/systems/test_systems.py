@@ -22,13 +22,13 @@ TESTS = tomllib.loads(Path(__file__).with_name("tests_of_systems.toml").read_tex
 @cache
 def names_in(file):
     """Names of the tests of a file, methods as Class::method."""
-    found = set()
+    result = set()
     for node in ast.parse((CHECKOUT / file).read_text()).body:
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            result.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
-    return found
+            result |= {f"{node.name}::{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return result
 
 
 def test_all_that_have_a_number_are_there():

@@ -86,7 +86,7 @@ def test_a_program_becomes_a_mechanism_and_its_own_errors_stay_readable():
         FunctionMechanism(program("print('x\\n' * 2)"), claim=PureDP(1.0), neighbours=pair, style="many-runs")
 
 
-def test_a_child_that_outlives_its_program_does_not_hold_it_up_and_is_ended(tmp_path):
+def test_a_child_that_outlives_its_program_is_ended_without_delay(tmp_path):
     left = tmp_path / "left"
     code = (
         "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
@@ -174,13 +174,13 @@ def test_a_plain_program_reads_one_record_a_line(tmp_path, dataset, text):
 
 def test_it_writes_numbers_vectors_json_or_any_text():
     lines = ["3.5", "1 2", "1, 2.5", "[1, null]", '{"a": 1}', "nan", "too few", "-inf"]
-    found = plain(shlex.join(["printf", "%s\\n", *lines]), size=len(lines))
-    assert found[:5] == [3.5, [1.0, 2.0], [1.0, 2.5], [1, None], {"a": 1}]
-    assert np.isnan(found[5])
-    assert found[6:] == ["too few", -np.inf]
+    result = plain(shlex.join(["printf", "%s\\n", *lines]), size=len(lines))
+    assert result[:5] == [3.5, [1.0, 2.0], [1.0, 2.5], [1, None], {"a": 1}]
+    assert np.isnan(result[5])
+    assert result[6:] == ["too few", -np.inf]
 
 
-def test_it_is_started_until_there_are_enough_lines_and_may_heed_how_many_are_wanted():
+def test_a_program_is_started_until_there_are_enough_lines():
     assert plain("echo 7", size=3) == [7, 7, 7]
     assert plain("sh -c 'echo 1; echo 2'", size=3) == [1, 2, 1]
     assert plain("sh -c 'seq $DPASSAY_RUNS'", size=3) == [1, 2, 3]
@@ -190,14 +190,14 @@ def test_it_is_started_until_there_are_enough_lines_and_may_heed_how_many_are_wa
 
 
 def test_a_start_that_fails_is_a_release_and_so_is_silence():
-    found = FunctionMechanism(
+    result = FunctionMechanism(
         PlainCommand("sh -c 'read first; read second && exit 3; echo 1'"),
         claim=PureDP(1.0),
         neighbours=Neighbours([1], [1, 2], "add_remove"),
     )
     rng = np.random.default_rng(0)
-    assert found.release([1], 2, rng).events is None
-    assert set(found.release([1, 2], 2, rng).events) == {"raised ProgramFailed: exit code 3"}
+    assert result.release([1], 2, rng).events is None
+    assert set(result.release([1, 2], 2, rng).events) == {"raised ProgramFailed: exit code 3"}
     assert plain("true", size=2) == ["", ""]
     assert plain("sh -c 'kill -9 $$'", size=1)[0].message == "signal 9"
 

@@ -26,10 +26,10 @@ def fit(estimator, inclusion=INCLUSION, data=DATA, seed=1):
 def test_probabilities_are_those_of_a_clone_fitted_on_the_subset():
     models = fit(LogisticRegression())
     assert isinstance(EstimatorLearner(LogisticRegression()), Learner)
-    found = models.log_probabilities(DATA.X)
-    assert found.shape == (5, 40, 3)
+    result = models.log_probabilities(DATA.X)
+    assert result.shape == (5, 40, 3)
     assert len(models) == 5
-    for rows, log_p in zip(INCLUSION, found, strict=True):
+    for rows, log_p in zip(INCLUSION, result, strict=True):
         alone = LogisticRegression().fit(DATA.X[rows], DATA.y[rows])
         np.testing.assert_allclose(log_p, alone.predict_log_proba(DATA.X))
 

@@ -74,7 +74,7 @@ def test_an_epoch_has_as_many_steps_as_opacus_makes_of_it():
     assert training(n_records=93, batch_size=1, poisson_sampling=False).batches_per_epoch == 93
 
 
-def test_a_divisor_that_depends_on_the_data_is_a_violation_and_a_public_one_is_none(stand_in):
+def test_a_data_dependent_divisor_is_a_violation_and_a_public_one_is_not(stand_in):
     pair = remove_record((X[:3], Y[:3]), 0)
     mechanism = training(n_records=3, batch_size=3, noise_multiplier=10.0)
     verdicts = [

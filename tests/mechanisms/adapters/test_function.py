@@ -88,7 +88,7 @@ def test_default_arguments_do_not_confuse_the_call(function, style):
         (lambda data, rng, size: 0, 2, "rng"),
     ],
 )
-def test_a_parameter_whose_name_is_not_that_of_its_place_is_refused_by_name(function, place, name):
+def test_a_parameter_with_the_name_of_another_place_is_refused(function, place, name):
     with pytest.raises(ParameterError, match=rf"parameter {place} of <lambda> is called '{name}', but is given"):
         style_of(function)
 
@@ -123,8 +123,8 @@ def test_it_runs_in_worker_processes_even_as_a_lambda():
 
     mechanism = wrap(lambda dataset, rng: len(dataset) + rng.laplace())
     expected = mechanism.release(PAIR.d1, 4, np.random.default_rng(3)).values
-    (found,) = Parallel(n_jobs=2)(delayed(mechanism.release)(PAIR.d1, 4, np.random.default_rng(3)) for _ in range(1))
-    np.testing.assert_array_equal(found.values, expected)
+    (result,) = Parallel(n_jobs=2)(delayed(mechanism.release)(PAIR.d1, 4, np.random.default_rng(3)) for _ in range(1))
+    np.testing.assert_array_equal(result.values, expected)
 
 
 def test_claim_pair_and_exact_guarantee_are_what_was_given():
@@ -432,7 +432,7 @@ def test_a_function_of_many_runs_that_always_raises_is_refused_and_shown():
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_a_function_of_many_runs_that_raises_in_some_is_called_for_one_at_a_time():
+def test_a_function_of_many_runs_that_raises_is_called_for_single_runs():
     def release(dataset, size, rng):
         noise = rng.laplace(size=size)
         if len(dataset) == 3 and (noise > 1.0).any():
@@ -448,7 +448,7 @@ def test_a_function_of_many_runs_that_raises_in_some_is_called_for_one_at_a_time
 
 
 @pytest.mark.parametrize("style", [None, "many-runs"])
-def test_calls_that_repeat_are_made_for_one_run_at_a_time_unless_the_style_is_given(style):
+def test_repeated_calls_are_for_single_runs_unless_the_style_is_given(style):
     def restarting(dataset, size, rng):
         return len(dataset) + np.random.default_rng(7).laplace(size=size)
 
@@ -523,8 +523,8 @@ def test_target_in_a_file_is_found_and_runs_in_workers(source):
     from joblib import Parallel, delayed
 
     mechanism = wrap(load_target(f"{source}:release"))
-    (found,) = Parallel(n_jobs=2)(delayed(mechanism.release)(PAIR.d1, 3, np.random.default_rng(0)) for _ in range(1))
-    assert found.values.shape == (3,)
+    (result,) = Parallel(n_jobs=2)(delayed(mechanism.release)(PAIR.d1, 3, np.random.default_rng(0)) for _ in range(1))
+    assert result.values.shape == (3,)
     assert load_target("my_release.py:Box.release")([], None) == 0.0
 
 
@@ -561,7 +561,7 @@ def test_targets_that_cannot_be_loaded_are_explained(source, text, error, messag
         load_target(text)
 
 
-def test_entries_of_a_dict_are_in_one_order_whatever_order_they_were_put_in():
+def test_entries_of_a_dict_are_ordered_independently_of_insertion():
     first, second = {1: 0.0, "1": 5.0}, {"1": 5.0, 1: 0.0}
     assert sorted(first, key=by_name) == sorted(second, key=by_name) == [1, "1"]
     assert sorted(["b", "a", 2], key=by_name) == [2, "a", "b"]

@@ -45,8 +45,8 @@ def test_distances_are_those_of_slow_twins():
 
 def test_order_counts_where_the_metric_says_so():
     one, other = [1, 2, 3], [3, 1, 2]
-    found = {name: distance_in(f"{name}Distance()", one, other) for name in ("Symmetric", "InsertDelete", "ChangeOne")}
-    assert found == {"Symmetric": 0.0, "InsertDelete": 2.0, "ChangeOne": 0.0}
+    result = {name: distance_in(f"{name}Distance()", one, other) for name in ("Symmetric", "InsertDelete", "ChangeOne")}
+    assert result == {"Symmetric": 0.0, "InsertDelete": 2.0, "ChangeOne": 0.0}
     assert distance_in("HammingDistance()", one, other) == 3.0
 
 

@@ -71,5 +71,5 @@ def test_groups_of_one_have_nearly_equal_end_points():
     there, back = epsilon_of_directions(1.0, 2000, 1e-6, step=1)
     assert back < exact < there
     assert there - back < 1e-4 * exact
-    found = {bug: shuffled_epsilon_in_groups(1.0, 2000, 1e-6, step=1, bug=bug) for bug in (True, False)}
-    assert found[True] == found[False] > exact
+    result = {bug: shuffled_epsilon_in_groups(1.0, 2000, 1e-6, step=1, bug=bug) for bug in (True, False)}
+    assert result[True] == result[False] > exact

@@ -228,8 +228,8 @@ def test_a_record_in_front_regroups_all_others_into_other_microbatches():
     assert mechanism.exact_guarantee().epsilon(DELTA) == pytest.approx(4.390, abs=1e-3)
     added = replace(mechanism, relation="add_remove")
     assert added.guarantee().epsilon(DELTA) == mechanism.guarantee().epsilon(DELTA)  # what its author would claim
-    found = audit(added, trials=8000, delta=DELTA, confidence=SURE, seed=3)
-    assert mechanism.exact_guarantee().epsilon(DELTA) < found.bound.epsilon < found.exact_epsilon
+    result = audit(added, trials=8000, delta=DELTA, confidence=SURE, seed=3)
+    assert mechanism.exact_guarantee().epsilon(DELTA) < result.bound.epsilon < result.exact_epsilon
     others = [4.0, -8.0, 12.0, -16.0]
     front, back = (added._along(row) for row in ([2.0, *others], [*others, 2.0]))
     moved = [added._centre(side) - added._centre(added._along(others)) for side in (front, back)]
@@ -240,7 +240,7 @@ def test_a_record_in_front_regroups_all_others_into_other_microbatches():
             MicrobatchMeanClipped(relation=relation).bind(swapped)
 
 
-def test_a_claim_that_supposes_bounded_gradients_is_not_asked_about_longer_ones():
+def test_a_claim_for_bounded_gradients_is_not_tested_on_longer_ones():
     broken = NoiseOnAverage()
     with pytest.raises(NeighboursError, match=r"at most clip_norm = 1, but a gradient record has 3\."):
         broken.bind(broken._pair(3.0))
@@ -506,7 +506,7 @@ def test_no_claim_is_made_without_noise():
 # --- the searches -----------------------------------------------------------------------------------------------------
 
 
-def test_a_search_that_returns_the_middle_overshoots_and_the_right_one_never_does():
+def test_a_search_that_returns_the_middle_overshoots_and_ours_never_does():
     def guarantee_of(noise):
         return GaussianDP(1.0 / noise)
 
@@ -536,12 +536,12 @@ def test_a_search_that_returns_the_middle_is_off_by_what_was_reported(target, q,
     def guarantee_of(z):
         return steps_guarantee(z, sampling="poisson", sampling_probability=q, steps=steps, accounting="renyi")
 
-    found = midpoint_noise_multiplier(guarantee_of, epsilon=target, delta=DELTA)
-    assert found == pytest.approx(noise, abs=5e-5)
+    result = midpoint_noise_multiplier(guarantee_of, epsilon=target, delta=DELTA)
+    assert result == pytest.approx(noise, abs=5e-5)
     assert by_library(noise, q, steps) == pytest.approx(library, abs=5e-4)
     assert guarantee_of(noise).epsilon(DELTA) == pytest.approx(exact, abs=5e-4)
-    upper_end = math.nextafter(found + 10.0 / 2**11, math.inf)
-    assert guarantee_of(upper_end).epsilon(DELTA) <= target < guarantee_of(found).epsilon(DELTA)
+    upper_end = math.nextafter(result + 10.0 / 2**11, math.inf)
+    assert guarantee_of(upper_end).epsilon(DELTA) <= target < guarantee_of(result).epsilon(DELTA)
 
 
 @pytest.mark.parametrize(
@@ -556,11 +556,11 @@ def test_a_search_that_returns_the_middle_is_off_by_what_was_reported(target, q,
 def test_counting_micro_steps_takes_more_noise_the_smaller_they_are(micro_batches, accounting, noise):
     """jax_privacy issue 234: 14,732 records, batch 1,024, 3 epochs; for 16 and 4 records, 3.92 and 7.69 reported."""
     setting = {"epsilon": 4.0, "delta": 2e-5, "n_records": 14_732, "batch_size": 1024, "epochs": 3}
-    found = noise_counting_micro_steps(**setting, micro_batches=micro_batches, accounting=accounting)
-    assert found == pytest.approx(noise, abs=2e-3)
+    result = noise_counting_micro_steps(**setting, micro_batches=micro_batches, accounting=accounting)
+    assert result == pytest.approx(noise, abs=2e-3)
 
 
-def test_the_lower_bound_on_shuffled_batches_lies_between_claim_and_deterministic_bound():
+def test_bound_on_shuffled_batches_lies_between_the_two_other_bounds():
     broken = ShuffledCountedAsPoisson()
     at_least = shuffled_epsilon_at_least(1.0, batches=100, delta=DELTA)
     assert broken.guarantee().epsilon(DELTA) == pytest.approx(0.718, abs=1e-3)

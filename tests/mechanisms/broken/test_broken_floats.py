@@ -63,8 +63,8 @@ def test_no_draw_far_and_near_gives_what_is_called_impossible(sampler):
         draws = np.clip(np.arange(centre - 1000, centre + 1000), 0, mechanism.n_draws - 1)
         reached = mechanism.noise(draws) + 0.0
         assert reached[0] < value < reached[-1] or centre < 1000
-        found = math.exp(mechanism.log_density(Outputs(np.array([value])), 0.0)[0]) * mechanism.n_draws
-        assert found == pytest.approx(np.count_nonzero(reached == value))
+        result = math.exp(mechanism.log_density(Outputs(np.array([value])), 0.0)[0]) * mechanism.n_draws
+        assert result == pytest.approx(np.count_nonzero(reached == value))
 
 
 @laplace_samplers
@@ -135,8 +135,8 @@ def test_guesses_change_nothing_but_the_speed():
     values = np.arange(-2.0, 303.0)
     expected = [np.count_nonzero(steps == y) for y in values]
     for low in (np.zeros(305, dtype=np.int64), rng.integers(-50, 2000, size=305)):
-        found = n_preimages(lambda k: steps[k], 1000, values, low, rng.integers(-50, 2000, size=305))
-        np.testing.assert_array_equal(found, expected)
+        result = n_preimages(lambda k: steps[k], 1000, values, low, rng.integers(-50, 2000, size=305))
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_the_way_back_finds_the_pairs_that_trying_all_finds(sampler):
     values, counts = np.unique(every.view(np.complex128)[:, 0], return_counts=True)
     values = values.view(float).reshape(-1, 2)
     some = np.random.default_rng(2).integers(0, len(values), size=500)
-    found = np.exp(noise.log_mass(values[some], np.zeros((500, 2))) + noise.log_n_pairs)
-    np.testing.assert_allclose(found, counts[some], rtol=1e-9)
+    result = np.exp(noise.log_mass(values[some], np.zeros((500, 2))) + noise.log_n_pairs)
+    np.testing.assert_allclose(result, counts[some], rtol=1e-9)
 
 
 @gaussian_samplers
@@ -292,7 +292,7 @@ def test_no_output_of_rounded_sum_is_called_impossible(dtype, answer):
 
 
 @pytest.mark.parametrize("answer", [0.0, 1.0, 0.3])
-def test_probabilities_of_all_small_floats_add_up_and_are_those_of_the_noise(answer):
+def test_probabilities_of_small_floats_sum_to_one_and_match_the_noise(answer):
     mechanism = RoundedSum(1.0, dtype="float16")
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     every = np.unique(every[np.isfinite(every)])
@@ -360,7 +360,7 @@ def test_outputs_are_those_of_the_loop():
     rng = np.random.default_rng(0)
     looped = np.array([toss(1.0, rng) for _ in range(10_000)])
     outputs = LoopCountReleased(1.0).release(0, 100_000, rng).values
-    keys = [np.clip(found[:, 0] * 100 + found[:, 1], -500, 600) for found in (looped, outputs)]
+    keys = [np.clip(result[:, 0] * 100 + result[:, 1], -500, 600) for result in (looped, outputs)]
     names = np.unique(np.concatenate(keys))
     table = np.array([[np.count_nonzero(key == name) for name in names] for key in keys])
     table = table[:, table.sum(axis=0) >= 20]

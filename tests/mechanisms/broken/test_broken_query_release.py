@@ -25,6 +25,6 @@ TWINS = {
 @pytest.mark.parametrize("name", TWINS)
 def test_fault_is_caught_and_its_twin_is_not(name):
     broken, right, arguments, options = TWINS[name]
-    asked = {"trials": 20_000, "confidence": 0.9999, "seed": 1}
-    assert audit(broken(*arguments, **options), **asked).verdict is Verdict.VIOLATION
-    assert audit(right(*arguments, **options), **asked).verdict is not Verdict.VIOLATION
+    options_of_audit = {"trials": 20_000, "confidence": 0.9999, "seed": 1}
+    assert audit(broken(*arguments, **options), **options_of_audit).verdict is Verdict.VIOLATION
+    assert audit(right(*arguments, **options), **options_of_audit).verdict is not Verdict.VIOLATION

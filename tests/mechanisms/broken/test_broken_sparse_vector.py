@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.mechanisms import sparse_vector_twins as twins
+from tests.mechanisms.selection.sparse_vector import sparse_vector_twins as twins
 
 from dpassay.mechanisms import Neighbours, Outputs
 from dpassay.mechanisms.broken.sparse_vector import (
@@ -87,13 +87,13 @@ def test_epsilon_grows_with_the_number_of_queries():
 def test_probability_between_two_points_keeps_its_accuracy_in_the_tails():
     low, high = np.array([-3.0, 30.0, -31.0, 2.0, 1.0, -np.inf]), np.array([2.0, 31.0, -30.0, 2.0, 0.5, np.inf])
     exact = stats.laplace.cdf(high) - stats.laplace.cdf(low)
-    found = np.exp(log_between(low, high))
-    np.testing.assert_allclose(found[[0, 5]], exact[[0, 5]], rtol=1e-12)
-    np.testing.assert_allclose(found[1:3], 0.5 * math.exp(-30) * -math.expm1(-1), rtol=1e-12)
-    assert found[3:5].tolist() == [0.0, 0.0]
+    result = np.exp(log_between(low, high))
+    np.testing.assert_allclose(result[[0, 5]], exact[[0, 5]], rtol=1e-12)
+    np.testing.assert_allclose(result[1:3], 0.5 * math.exp(-30) * -math.expm1(-1), rtol=1e-12)
+    assert result[3:5].tolist() == [0.0, 0.0]
 
 
-def test_two_side_by_side_are_independent_and_their_curve_is_that_of_the_product():
+def test_two_parallel_mechanisms_have_the_curve_of_the_product():
     two = TwoBrokenSparseVectors(0.5, 3)
     values = two.release(QUERIES[:3], 60_000, np.random.default_rng(5)).values
     assert values.shape == (60_000, 6)

@@ -126,9 +126,9 @@ def test_log_probability_is_that_of_a_loop():
 
 
 def test_an_audit_finds_delta_and_no_epsilon_is_enough(without_power):
-    found = audit(Resampled(1.0, n_records=20), delta=0.5, trials=4_000, seed=0)
-    assert found.verdict is Verdict.VIOLATION
-    assert found.bound.epsilon > 4.0
+    result = audit(Resampled(1.0, n_records=20), delta=0.5, trials=4_000, seed=0)
+    assert result.verdict is Verdict.VIOLATION
+    assert result.bound.epsilon > 4.0
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_rate_one_is_the_mechanism_itself_and_far_tails_do_not_overflow():
     assert SubsampledDP(PureDP(1.0), 0.1).epsilon([0.2]).tolist() == [0.0]
 
 
-def test_simplified_form_bounds_the_theorem_up_to_its_range_and_is_refused_beyond():
+def test_simplified_form_bounds_the_theorem_within_its_range_only():
     """2 q epsilon, up to the root of e^x - 1 = 2 x; at q = 1 it meets the theorem there."""
     assert simplified_epsilon(0.7, 0.03) == pytest.approx(0.042, rel=1e-12)
     assert 0.0 < 1.2564312 - LARGEST_SIMPLE < 1e-6
@@ -157,7 +157,7 @@ def test_parts_of_records_that_are_replaced_are_refused():
 
 
 @pytest.mark.parametrize("violation", VIOLATIONS)
-def test_a_condition_that_is_missing_breaks_the_claim_and_its_twin_keeps_it(violation):
+def test_a_missing_condition_breaks_the_claim_and_the_twin_keeps_it(violation):
     broken = BrokenParallel(0.5, violation=violation)
     truths = {"overlap": 1.0, "order": 3.0, "shared-noise": math.inf, "forgotten-delta": math.inf}
     assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(truths[violation])

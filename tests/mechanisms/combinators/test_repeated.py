@@ -83,7 +83,7 @@ def test_accountants_are_ordered_as_theory_says():
     assert claims["optimal"] == pytest.approx(4.775, abs=5e-4)
 
 
-def test_exact_guarantee_lies_below_every_claim_and_at_times_epsilon_for_delta_zero():
+def test_exact_guarantee_is_below_every_claim_and_k_epsilon_at_delta_zero():
     repeated = Repeated(Laplace(0.5), 4)
     truth = repeated.exact_guarantee()
     assert truth.epsilon(0.0) == pytest.approx(2.0, abs=1e-3)
@@ -92,7 +92,7 @@ def test_exact_guarantee_lies_below_every_claim_and_at_times_epsilon_for_delta_z
 
 
 @pytest.mark.parametrize(("heads", "exact"), [(0.6, 10.17801), (0.4, 5.24223)])
-def test_the_exact_guarantee_of_an_asymmetric_mechanism_is_the_product_of_its_two_laws(heads, exact):
+def test_exact_guarantee_of_an_asymmetric_mechanism_is_of_both_laws(heads, exact):
     base = BiasedCoinResponse(heads=heads)
     laws = [np.array([1.0]), np.array([1.0])]
     for _ in range(8):

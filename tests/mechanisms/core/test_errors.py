@@ -30,7 +30,7 @@ from dpassay.mechanisms.core.validation import (
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DpassayError)]
 MADE = {
     UnknownNameError: lambda: UnknownNameError("mechanism", "laplac", ["laplace"]),
-    AlwaysRaisesError: lambda: AlwaysRaisesError("each of the first runs raised", alike=True),
+    AlwaysRaisesError: lambda: AlwaysRaisesError("each of the first runs raised", same_on_both=True),
     DependentTrialsError: lambda: DependentTrialsError("Laplace", "two runs gave the same", "Draw noise in each run"),
 }
 

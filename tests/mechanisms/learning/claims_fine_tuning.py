@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from tests.mechanisms.claims import two_gaussians
 
 from dpassay.mechanisms.broken.fine_tuning import ONE_STEP, EncoderOfPrivateRecords
 from dpassay.mechanisms.core.base import Neighbours
@@ -59,3 +60,9 @@ def pooled():
     yield mechanism, mechanism.worst_case(), distance(mechanism, mechanism.worst_case(), pooled=True), True
     for pair in record_pairs(largest=20.0):
         yield mechanism, pair, distance(mechanism, pair, pooled=True), False
+
+
+CLAIMS = {
+    "fine-tuning": lambda: two_gaussians(right()),
+    "broken-private-encoder": lambda: two_gaussians(pooled()),
+}

@@ -49,7 +49,7 @@ def test_coefficient_is_zero_at_the_true_epsilon_and_nowhere_below(mechanism):
 
 
 @every
-def test_no_two_distributions_keep_more_of_their_divergence_and_two_inputs_keep_as_much(mechanism):
+def test_contraction_is_the_largest_and_attained_by_two_inputs(mechanism):
     channel, rng = mechanism.channel(), np.random.default_rng(1)
     k = len(channel)
     for epsilon in (0.0, 0.3, mechanism.exact_guarantee().epsilon(0.0)):

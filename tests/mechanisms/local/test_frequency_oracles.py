@@ -35,7 +35,7 @@ small = pytest.mark.parametrize("mechanism", SMALL, ids=str)
 
 
 @small
-def test_channel_is_a_law_for_each_value_and_its_largest_ratio_is_e_to_the_epsilon(mechanism):
+def test_channel_has_a_law_per_value_and_largest_ratio_e_to_the_epsilon(mechanism):
     channel = mechanism.channel()
     assert channel.shape == (mechanism.k, mechanism.n_messages)
     np.testing.assert_allclose(channel.sum(axis=1), 1.0, rtol=1e-12)
@@ -62,7 +62,7 @@ def test_messages_have_their_law(mechanism):
 
 
 @small
-def test_a_message_supports_the_own_value_and_any_other_with_the_stated_probabilities(mechanism):
+def test_a_message_supports_values_with_the_stated_probabilities(mechanism):
     """Summed over the table of messages; that makes estimates unbiased, whoever holds what."""
     support = np.array([mechanism._support(message[None]) for message in mechanism.messages()])
     expected = np.full((mechanism.k, mechanism.k), mechanism.q_support)
@@ -135,8 +135,8 @@ def test_many_values_are_distinguished_too(mechanism):
     sent = mechanism.release(value, 20_000, np.random.default_rng(3))
     losses = mechanism.log_density(sent, value) - mechanism.log_density(sent, 0)
     expected = mechanism.guarantee().delta(0.0)  # total variation, the difference of Pr[loss > 0]
-    found = np.mean(losses > 0) - np.mean(losses < 0)
-    assert abs(found - expected) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(20_000)
+    result = np.mean(losses > 0) - np.mean(losses < 0)
+    assert abs(result - expected) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(20_000)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_many_values_are_distinguished_too(mechanism):
     ],
 )
 def test_impossible_messages_have_no_probability_and_no_estimate(mechanism, messages):
-    found = mechanism.log_density(Outputs(np.array(messages)), 0)
-    assert np.isneginf(found).tolist() == [True, True, True, False]
+    result = mechanism.log_density(Outputs(np.array(messages)), 0)
+    assert np.isneginf(result).tolist() == [True, True, True, False]
     with pytest.raises(ParameterError, match="some of them are impossible"):
         mechanism.estimate_frequencies(messages)
     assert mechanism.estimate_frequencies(messages[3:]).shape == (mechanism.k,)

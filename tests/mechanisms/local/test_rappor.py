@@ -54,7 +54,7 @@ def test_filters_of_the_first_three_numbers_are_the_known_ones():
 
 
 @pytest.mark.parametrize(("mechanism", "epsilon", "claim"), [(OneTimeRAPPOR(), 0.6005, 0.8), (RAPPOR(), 0.3001, 0.4)])
-def test_true_epsilon_of_zero_against_one_is_that_of_six_bits_and_the_claim_that_of_eight(mechanism, epsilon, claim):
+def test_true_epsilon_is_that_of_six_bits_and_the_claim_that_of_eight(mechanism, epsilon, claim):
     assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(epsilon, abs=5e-5)
     assert mechanism.guarantee().epsilon(0.0) == pytest.approx(claim, abs=1e-3)
     assert mechanism.exact_guarantee().epsilon(0.0) / 6 == pytest.approx(mechanism.guarantee().epsilon(0.0) / 8)
@@ -78,7 +78,7 @@ def test_reports_have_their_law_when_drawn_in_two_steps():
         assert stats.chisquare(counts, expected).pvalue > FALSE_ALARM
 
 
-def test_claim_holds_for_all_pairs_of_values_and_is_reached_where_filters_are_disjoint():
+def test_claim_holds_for_all_pairs_and_is_attained_by_disjoint_filters():
     mechanism = OneTimeRAPPOR(k=300)
     sizes = {int(np.sum(mechanism.codes[a] != mechanism.codes[b])) for a, b in itertools.combinations(range(300), 2)}
     assert max(sizes) == 8
@@ -95,7 +95,7 @@ def test_exact_curve_is_the_one_of_all_messages():
         assert mechanism.exact_guarantee().delta(t) == pytest.approx(expected, rel=1e-9)
 
 
-def test_reports_of_several_users_are_their_own_and_log_probabilities_add_up():
+def test_reports_of_users_are_separate_and_log_probabilities_add_up():
     mechanism = RAPPOR(n_bits=7)
     users = np.array([2, 0])
     outputs = mechanism.release(users, 7, np.random.default_rng(2))

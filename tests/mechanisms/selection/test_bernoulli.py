@@ -39,7 +39,7 @@ def test_estimates_have_a_beta_law_cut_off_at_the_ends(heads, tails):
 @pytest.mark.parametrize(
     ("epsilon", "heads", "tails"), [(1.0, 1500, 0), (1.0, 1632, 0), (0.1, 0, 15_000), (1.0, 10**5, 7)]
 )
-def test_a_share_of_heads_outside_of_the_interval_leaves_an_exponential_law_at_its_end(epsilon, heads, tails):
+def test_a_share_outside_the_interval_leaves_an_exponential_law_at_its_end(epsilon, heads, tails):
     """With x the distance from the nearer end, the density is that of the incomplete Beta function, which underflows:
     here by quadrature in 10^5 cells of 60 lengths of its decay."""
     mechanism, data = BernoulliParameter(epsilon), tosses(heads, tails)
@@ -53,8 +53,8 @@ def test_a_share_of_heads_outside_of_the_interval_leaves_an_exponential_law_at_i
     law = lambda y: np.interp(y, x, cumulative / cumulative[-1])  # noqa: E731
     assert stats.kstest(np.abs(drawn - end), law).pvalue > FALSE_ALARM
     wanted = log_density - np.log(cumulative[-1] * x[1])
-    found = mechanism.log_density(Outputs(end + sign * x), data)
-    np.testing.assert_allclose(found[1:-1], wanted[1:-1], atol=1e-6)
+    result = mechanism.log_density(Outputs(end + sign * x), data)
+    np.testing.assert_allclose(result[1:-1], wanted[1:-1], atol=1e-6)
 
 
 @pytest.mark.parametrize("heads", [1500, 1632, 10**6])

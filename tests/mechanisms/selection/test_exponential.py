@@ -49,8 +49,8 @@ def test_huge_utilities_do_not_overflow():
 
 def test_log_density_is_minus_infinity_for_what_is_no_candidate():
     mechanism = Exponential(1.0, 2)
-    found = mechanism.log_density(Outputs(np.array([-1.0, 0.0, 0.5, 1.0, 2.0])), [0.0, 1.0])
-    assert np.isneginf(found).tolist() == [True, False, True, False, True]
+    result = mechanism.log_density(Outputs(np.array([-1.0, 0.0, 0.5, 1.0, 2.0])), [0.0, 1.0])
+    assert np.isneginf(result).tolist() == [True, False, True, False, True]
 
 
 def test_two_candidates_that_swap_show_half_of_epsilon():
@@ -81,7 +81,7 @@ def test_event_of_the_worst_case_is_frequent():
     assert law(mechanism, mechanism.worst_case().d0)[0] == pytest.approx(0.011757, abs=5e-7)
 
 
-def test_privacy_loss_lies_in_an_interval_of_length_epsilon_and_obeys_the_concentrated_claim():
+def test_privacy_loss_has_range_epsilon_and_obeys_the_concentrated_claim():
     rng = np.random.default_rng(4)
     mechanism = Exponential(1.3, 5)
     rho = 1.3**2 / 8
@@ -163,9 +163,9 @@ def test_exact_guarantee_beyond_the_reach_of_floats_joins_on():
     levels = np.array([0.0, 1.0, 10.0, 300.0, 680.0, 685.0, 685.9])
     np.testing.assert_allclose(above.delta(levels), below.delta(levels), rtol=1e-6)
     for epsilon in (750.0, 1e4, 1e6):
-        found = Exponential(epsilon, 2).exact_guarantee()
-        assert found.epsilon(0.0) == pytest.approx(TIGHTNESS * epsilon, rel=1e-9)
-        assert found.delta(0.5 * epsilon) <= 1.0
+        result = Exponential(epsilon, 2).exact_guarantee()
+        assert result.epsilon(0.0) == pytest.approx(TIGHTNESS * epsilon, rel=1e-9)
+        assert result.delta(0.5 * epsilon) <= 1.0
 
 
 def test_utility_bounds_have_their_known_values():

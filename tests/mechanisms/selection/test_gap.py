@@ -94,11 +94,11 @@ def test_density_between_many_candidates_is_that_of_a_table_of_all_of_them():
         log_below = laplace_log_cdf(away)
         log_next = log_below.sum(axis=1) + logsumexp(-np.abs(away) - np.log(2.0) - log_below, axis=1)
         expected = logsumexp(log_next - np.abs(y + gap - scores[i]), b=0.5 * weights)
-        found = mechanism.log_density(Outputs(np.array([[i, gap]])), scores)[0]
-        assert found == pytest.approx(expected, rel=1e-10)
+        result = mechanism.log_density(Outputs(np.array([[i, gap]])), scores)[0]
+        assert result == pytest.approx(expected, rel=1e-10)
 
 
-def test_densities_of_utilities_that_are_thousands_of_scales_apart_are_finite():
+def test_densities_of_utilities_thousands_of_scales_apart_are_finite():
     mechanism = NoisyMaxWithGap(1.0, 3)
     for top in (1_000.0, 20_000.0):
         utilities = np.array([0.0, 1.0, top])
@@ -110,7 +110,7 @@ def test_densities_of_utilities_that_are_thousands_of_scales_apart_are_finite():
         )
 
 
-def test_many_candidates_of_few_utilities_are_quick_and_many_different_ones_are_refused():
+def test_many_equal_utilities_are_quick_and_many_different_ones_refused():
     mechanism = NoisyMaxWithGap(1.0, 10_000)
     assert mechanism.exact_guarantee().epsilon(0.0) == pytest.approx(1.0, rel=1e-9)
     mechanism, utilities = NoisyMaxWithGap(1.0, 1_000), np.arange(1_000) * 3.0

@@ -55,8 +55,8 @@ def test_error_does_not_grow_with_the_number_of_candidates(n):
     utilities[:2] = 25.0, 24.0
     margin, exponential = LargeMargin(2.0, n, k=2, delta=1e-6), Exponential(2.0, n)
     assert margin.probabilities(utilities)[:2].sum() == pytest.approx(0.9999, abs=1e-4)
-    found = exponential.probabilities(utilities / 2.5)[:2].sum()
-    assert (found > 0.99) == (n == 10)
+    result = exponential.probabilities(utilities / 2.5)[:2].sum()
+    assert (result > 0.99) == (n == 10)
     assert margin.probabilities(utilities / 2.5)[-1] > 0.99  # no margin: no answer, whatever n is
 
 

@@ -69,10 +69,10 @@ def test_laws_are_those_of_the_dense_quadrature(name):
 
 def test_a_thousand_different_candidates_need_little_memory():
     utilities = np.linspace(0.0, 2000.0, 1000)
-    found = []
-    peak = peak_megabytes(lambda: found.append(ReportNoisyMax(1.0, 1000).log_probabilities(utilities)))
-    assert np.exp(found[0]).sum() == pytest.approx(1.0, abs=1e-12)
-    assert (np.diff(found[0]) > 0.0).all()
+    results = []
+    peak = peak_megabytes(lambda: results.append(ReportNoisyMax(1.0, 1000).log_probabilities(utilities)))
+    assert np.exp(results[0]).sum() == pytest.approx(1.0, abs=1e-12)
+    assert (np.diff(results[0]) > 0.0).all()
     assert peak < 200.0
 
 
@@ -80,15 +80,15 @@ def test_worst_case_of_many_equal_candidates_needs_little_memory():
     mechanism = ReportNoisyMax(1.0, 100_000)
     assert peak_megabytes(mechanism.worst_case) < 200.0
     utilities = np.random.default_rng(0).integers(0, 50, 100_000).astype(float)
-    found = []
-    assert peak_megabytes(lambda: found.append(PermuteAndFlip(1.0, 100_000).probabilities(utilities))) < 200.0
-    assert found[0].sum() == pytest.approx(1.0, abs=1e-9)
+    results = []
+    assert peak_megabytes(lambda: results.append(PermuteAndFlip(1.0, 100_000).probabilities(utilities))) < 200.0
+    assert results[0].sum() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_law_of_a_set_among_many_candidates_needs_little_memory():
     mechanism = LaplaceTopK(0.1, 1000, k=3, delta=1e-3)
     utilities = np.linspace(0.0, 50_000.0, 1000)
     runs = mechanism.release(utilities, 5, np.random.default_rng(0))
-    found = []
-    assert peak_megabytes(lambda: found.append(mechanism.log_density(runs, utilities))) < 400.0
-    assert np.isfinite(found[0]).all()
+    results = []
+    assert peak_megabytes(lambda: results.append(mechanism.log_density(runs, utilities))) < 400.0
+    assert np.isfinite(results[0]).all()

@@ -52,7 +52,7 @@ def test_exponential_noise_gives_permute_and_flip():
     assert stats.chi2_contingency([counts_of(noisy, SCORES), counts_of(direct, SCORES, seed=2)]).pvalue > FALSE_ALARM
 
 
-def test_laplace_law_of_two_candidates_is_that_of_the_difference_of_two_noises():
+def test_law_of_two_candidates_is_that_of_the_difference_of_two_noises():
     # P(Z1 - Z0 > x) = e^-x (1 + x / 2) / 2 for x >= 0
     mechanism = ReportNoisyMax(2.0, 2)
     for x in (0.0, 0.5, 3.0, 40.0, 300.0):
@@ -123,26 +123,26 @@ def test_utilities_far_apart_do_not_overflow():
 
 def by_orders(weights):
     """The law, order by order: a slow twin."""
-    found, orders = np.zeros(len(weights)), list(permutations(range(len(weights))))
+    result, orders = np.zeros(len(weights)), list(permutations(range(len(weights))))
     for order in orders:
         left = 1.0 / len(orders)
         for i in order:
-            found[i] += left * weights[i]
+            result[i] += left * weights[i]
             left *= 1.0 - weights[i]
-    return found
+    return result
 
 
 def by_numbers_of_others(weights):
     """w_i times the integral of the product of (1 - w_j u), whose coefficients are built up one other at a time."""
-    n, found = len(weights), []
+    n, results = len(weights), []
     for i in range(n):
         passed = np.zeros(n)
         passed[0] = 1.0
         for j in range(n):
             if j != i:
                 passed[1:] = passed[1:] - weights[j] * passed[:-1]
-        found.append(weights[i] * np.sum(passed / np.arange(1, n + 1)))
-    return np.array(found)
+        results.append(weights[i] * np.sum(passed / np.arange(1, n + 1)))
+    return np.array(results)
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
@@ -178,7 +178,7 @@ def test_permute_and_flip_chooses_candidates_with_their_probability():
 @pytest.mark.parametrize(
     ("epsilon", "width"), [(0.1, 0.19090), (0.5, 0.83180), (1.0, 1.48988), (2.0, 2.62308), (5.0, 5.68977)]
 )
-def test_losses_spread_over_epsilon_plus_log_two_minus_e_to_the_minus_epsilon(epsilon, width):
+def test_losses_spread_over_epsilon_plus_log_of_2_minus_exp_minus_epsilon(epsilon, width):
     """Utilities (0, 0) against (0, 1): 1/2, 1/2 against e^-epsilon / 2, 1 - e^-epsilon / 2."""
     mechanism = PermuteAndFlip(epsilon, 2, monotone=True)
     p, q = mechanism.probabilities([0.0, 0.0]), mechanism.probabilities([0.0, 1.0])

@@ -49,7 +49,7 @@ def test_sets_of_many_candidates_are_distinguished():
 
 
 @pytest.mark.parametrize("k", [2, 4])
-def test_counts_of_the_chosen_have_fresh_noise_of_the_scale_of_the_selection(k):
+def test_counts_of_the_chosen_have_fresh_noise_of_the_same_scale(k):
     """The noise is fresh: that of the selection is large where a candidate is chosen. For k = d all are."""
     mechanism = LaplaceTopK(0.19, 4, k, 0.04)
     values = mechanism.release(COUNTS, 100_000, np.random.default_rng(3)).values
@@ -76,9 +76,7 @@ def test_loose_constants_leave_much_of_the_claim_unused():
     ("k", "d", "delta", "prime", "laplace", "gumbel", "counts"),
     [(10, 1000, 1e-6, 0.0268555, 1628.674, 151.022, 333.052), (5, 100, 1e-5, 0.0294081, 1015.656, 97.520, 215.062)],
 )
-def test_noise_of_both_mechanisms_is_known_and_gumbel_noise_is_a_quarter_at_most(
-    k, d, delta, prime, laplace, gumbel, counts
-):
+def test_noise_of_both_mechanisms_is_known_and_gumbel_a_quarter_at_most(k, d, delta, prime, laplace, gumbel, counts):
     """Durfee and Rogers (2021), at epsilon 0.1."""
     once, twice = LaplaceTopK(0.1, d, k, delta), GumbelTopKCounts(0.1, d, k, delta, monotone=True)
     assert twice.share * np.sqrt(k) == pytest.approx(prime, abs=6e-8)

@@ -28,10 +28,10 @@ def tally(mechanism, size=200_000, seed=1):
 
 def test_probabilities_of_ranked_lists_are_known():
     # e^3 / (e^3 + e^2 + e + 1) times e^2 / (e^2 + e + 1), and the other way round
-    found = dict(zip(map(tuple, RANKINGS.tolist()), law(PeelingTopK(1.0, 4, 2, monotone=True), COUNTS), strict=True))
-    assert found[0, 1] == pytest.approx(0.428358, abs=5e-7)
-    assert found[1, 0] == pytest.approx(0.199880, abs=5e-7)
-    assert sum(found.values()) == pytest.approx(1.0, abs=1e-14)
+    result = dict(zip(map(tuple, RANKINGS.tolist()), law(PeelingTopK(1.0, 4, 2, monotone=True), COUNTS), strict=True))
+    assert result[0, 1] == pytest.approx(0.428358, abs=5e-7)
+    assert result[1, 0] == pytest.approx(0.199880, abs=5e-7)
+    assert sum(result.values()) == pytest.approx(1.0, abs=1e-14)
 
 
 @pytest.mark.parametrize("kind", [PeelingTopK, GumbelTopK])
@@ -40,7 +40,7 @@ def test_lists_are_drawn_with_their_probability(kind):
     assert stats.chisquare(tally(mechanism), law(mechanism, COUNTS) * 200_000).pvalue > FALSE_ALARM
 
 
-def test_one_shot_and_peeling_draw_from_one_law_and_a_tenth_more_noise_would_show():
+def test_one_shot_and_peeling_have_one_law_and_a_tenth_more_noise_differs():
     """A chi-square test of two samples of 200,000 ranked lists, with its power."""
     peeled, at_once = (tally(kind(1.0, 4, 2), seed=seed) for seed, kind in enumerate((PeelingTopK, GumbelTopK)))
     assert stats.chi2_contingency([peeled, at_once]).pvalue > FALSE_ALARM
@@ -61,7 +61,7 @@ def test_what_is_no_ranked_list_has_probability_zero():
     assert np.isneginf(PeelingTopK(1.0, 4, 2).log_density(wrong, COUNTS)).all()
 
 
-def test_claims_hold_when_counts_move_in_one_direction_though_ranges_do_not_add():
+def test_claims_hold_for_counts_that_move_in_one_direction():
     """One user adds 1 to any of the candidates: k epsilon, and k epsilon^2 / 8 an order. What came first decides who is
     left: the losses of two rounds spread over 3 epsilon, not 2."""
     mechanism, widest, largest = PeelingTopK(0.7, 4, 2, monotone=True), 0.0, 0.0

@@ -39,7 +39,7 @@ def test_a_table_counts_its_records():
     assert counts.tolist() == [np.sum((data[:, 2] == c) & (data[:, 0] == a)) for c in range(2) for a in range(2)]
 
 
-def test_runs_that_measured_the_same_are_fitted_together_and_come_back_in_order():
+def test_runs_with_equal_measurements_are_fitted_together_in_order():
     answers = np.arange(12.0).reshape(4, 3) + 50.0
     everywhere = NoisyMarginal(("b",), answers, 1.0)
     some = NoisyMarginal(("a",), np.array([[90.0, 10.0], [10.0, 90.0]]), np.array([1.0, 2.0]), runs=np.array([3, 1]))
@@ -129,7 +129,7 @@ class LeakyMarginals(FixedMarginals):
     ("selection", "attack"), [(QuietMarginals, "likelihood-ratio"), (LeakyMarginals, "classifier")]
 )
 def test_an_audit_of_measurements_runs_what_measures(selection, attack, without_power):
-    found = [
+    results = [
         audit(
             SelectMeasureGenerate({"a": 3, "b": 2}, kind((("a", "b"),), standard_deviation=1.0), DirectGenerator()),
             attack=attack,
@@ -139,7 +139,7 @@ def test_an_audit_of_measurements_runs_what_measures(selection, attack, without_
         )
         for kind in (FixedMarginals, selection)
     ]
-    assert [one.verdict.value for one in found] == ["consistent", "violation"]
+    assert [one.verdict.value for one in results] == ["consistent", "violation"]
 
 
 def test_marginals_of_the_view_are_the_shown_ones():

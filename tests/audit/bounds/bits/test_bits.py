@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.audit import asked
+from tests.audit import calls
 from tests.audit.one_run_laws import bit_misses, check_p_value, random_game, response
 
 from dpassay.audit.bounds.bits.one_run import OneRun
@@ -33,11 +33,11 @@ def test_bound_never_exceeds_exact_epsilon_more_often_than_it_may(name, epsilon)
 @every
 def test_perfect_attack_reaches_the_ceiling_and_a_random_one_gives_0(name):
     bits = np.arange(400)[None, :] % 2 == 1
-    perfect = asked.lower_bound(build(name), BitScores(bits, np.where(bits, 1.0, -1.0)), delta=0.0, confidence=0.95)
+    perfect = calls.lower_bound(build(name), BitScores(bits, np.where(bits, 1.0, -1.0)), delta=0.0, confidence=0.95)
     assert perfect.epsilon == pytest.approx(perfect.ceiling, rel=1e-6)
     assert perfect.epsilon > 3.0
     blind = BitScores(bits, np.zeros(bits.shape))
-    assert asked.lower_bound(build(name), blind, delta=0.0, confidence=0.95).epsilon == 0.0
+    assert calls.lower_bound(build(name), blind, delta=0.0, confidence=0.95).epsilon == 0.0
 
 
 BOUNDS = [
@@ -57,10 +57,10 @@ options = pytest.mark.parametrize("bound", BOUNDS, ids=lambda b: f"{b.name}-{BOU
 @given(seed=st.integers(0, 10**6), exponent=st.floats(0.31, 12), step=st.floats(1.0, 4.0))
 def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, exponent, step):
     scores, alpha = random_game(seed), 10**-exponent
-    lower_bound = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
-    at_higher_confidence = asked.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step)
+    lower_bound = calls.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha)
+    at_higher_confidence = calls.lower_bound(bound, scores, delta=1e-5, confidence=1 - alpha / step)
     assert 0.0 <= at_higher_confidence.epsilon <= lower_bound.epsilon + 1e-6
-    at_larger_delta = asked.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha)
+    at_larger_delta = calls.lower_bound(bound, scores, delta=1e-5 * step, confidence=1 - alpha)
     assert at_larger_delta.epsilon <= lower_bound.epsilon + 1e-9
     assert lower_bound.epsilon <= lower_bound.ceiling + 1e-6
 
@@ -70,17 +70,17 @@ def test_bound_falls_with_confidence_and_delta_but_not_below_zero(bound, seed, e
 @given(seed=st.integers(0, 10**6))
 def test_bound_depends_only_on_the_order_of_the_scores(bound, seed):
     scores = random_game(seed, n_runs=2)
-    epsilon = asked.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
+    epsilon = calls.lower_bound(bound, scores, delta=1e-6, confidence=0.9).epsilon
     order = np.random.default_rng(seed).permutation(scores.n_bits)
     for other in (
         BitScores(scores.bits, np.arctan(3 * scores.scores) - 7),
         BitScores(scores.bits.ravel()[order][None, :], scores.scores.ravel()[order][None, :]),
         BitScores(scores.bits.reshape(8, -1), scores.scores.reshape(8, -1)),  # several runs are one run
     ):
-        assert asked.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
+        assert calls.lower_bound(bound, other, delta=1e-6, confidence=0.9).epsilon == epsilon
     swapped = replace(bound, negatives=1 - bound.negatives)
     mirrored = BitScores(~scores.bits, -scores.scores)
-    assert asked.lower_bound(swapped, mirrored, delta=1e-6, confidence=0.9).epsilon == epsilon
+    assert calls.lower_bound(swapped, mirrored, delta=1e-6, confidence=0.9).epsilon == epsilon
 
 
 @options

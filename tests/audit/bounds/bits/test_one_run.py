@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 from scipy import special, stats
-from tests.audit import asked
+from tests.audit import calls
 from tests.audit.one_run_laws import (
     bit_misses,
     gaussian,
@@ -91,7 +91,7 @@ def test_bounds_agree_with_the_published_theorem(counts, delta, expected):
     assert epsilon == pytest.approx(expected, abs=6e-6)
     bound = OneRun(guesses=counts[1], center=0.0, delta_term="published")
     one = game(counts[2], counts[1], counts[0])
-    assert asked.lower_bound(bound, one, delta=delta, confidence=0.95).epsilon == pytest.approx(epsilon, abs=1e-12)
+    assert calls.lower_bound(bound, one, delta=delta, confidence=0.95).epsilon == pytest.approx(epsilon, abs=1e-12)
 
 
 GOLDEN = [
@@ -122,7 +122,7 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, vertices, best, e
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 2.36), (2, 4.49), (4, 7.72)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    bound = asked.lower_bound(OneRun(), quantile_scores(mu), delta=1e-6, confidence=0.95)
+    bound = calls.lower_bound(OneRun(), quantile_scores(mu), delta=1e-6, confidence=0.95)
     truth = float(gaussian(mu).curve.epsilon(1e-6))
     assert least < bound.epsilon < truth
     assert bound.epsilon > 1.7 * {row[0]: row[3] for row in GOLDEN}[mu]
@@ -130,7 +130,7 @@ def test_valid_bound_beats_the_arithmetic(mu, least):
 
 def test_ceiling_of_all_right_is_the_closed_form():
     for r, expected in ((100, 3.49297), (1000, 5.80907), (10_000, 8.11300)):
-        ceiling = asked.ceiling(OneRun(guesses=r), r // 2, r - r // 2, **LEVEL)
+        ceiling = calls.ceiling(OneRun(guesses=r), r // 2, r - r // 2, **LEVEL)
         assert ceiling == pytest.approx(-math.log(math.expm1(math.log(20) / r)), rel=1e-9)
         assert ceiling == pytest.approx(expected, abs=6e-6)
 
@@ -225,10 +225,10 @@ def test_bound_is_the_same_with_in_and_out_swapped(seed):
     scores = random_game(seed)
     swapped = BitScores(~scores.bits, -scores.scores)
     for negatives, mirrored in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
-        first = asked.lower_bound(OneRun(guesses=50, negatives=negatives), scores, **LEVEL)
-        assert asked.lower_bound(OneRun(guesses=50, negatives=mirrored), swapped, **LEVEL).epsilon == first.epsilon
-    centred = asked.lower_bound(OneRun(guesses=50, center=0.75), scores, **LEVEL)
-    assert asked.lower_bound(OneRun(guesses=50, center=-0.75), swapped, **LEVEL).epsilon == centred.epsilon
+        first = calls.lower_bound(OneRun(guesses=50, negatives=negatives), scores, **LEVEL)
+        assert calls.lower_bound(OneRun(guesses=50, negatives=mirrored), swapped, **LEVEL).epsilon == first.epsilon
+    centred = calls.lower_bound(OneRun(guesses=50, center=0.75), scores, **LEVEL)
+    assert calls.lower_bound(OneRun(guesses=50, center=-0.75), swapped, **LEVEL).epsilon == centred.epsilon
 
 
 def naive_right(scores, size, negatives):
@@ -254,7 +254,7 @@ def test_grid_of_sizes_depends_on_the_number_of_bits_only():
 
 
 def test_result_says_what_was_looked_at_and_survives_json():
-    bound = asked.lower_bound(OneRun(), random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
+    bound = calls.lower_bound(OneRun(), random_game(1, n_runs=4), delta=1e-6, confidence=0.95)
     looked_at = {entry.what: (entry.looked_at, entry.correction) for entry in bound.ledger}
     assert looked_at["bits"] == ("800 in 4 independent runs", "independent fair coins, recorded before the run")
     assert "best of 100, 400" in looked_at["guesses"][0]
@@ -285,13 +285,13 @@ def test_options_out_of_range_are_refused(options, message):
 
 def test_other_games_and_impossible_counts_are_refused():
     with pytest.raises(ParameterError, match=r"one-run reads BitScores\(bits, scores\), but was given PairScores"):
-        asked.lower_bound(OneRun(), PairScores(np.zeros(3), np.ones(3)), **LEVEL)
+        calls.lower_bound(OneRun(), PairScores(np.zeros(3), np.ones(3)), **LEVEL)
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
-        asked.lower_bound(OneRun(guesses=300), random_game(1), **LEVEL)
+        calls.lower_bound(OneRun(guesses=300), random_game(1), **LEVEL)
     with pytest.raises(ParameterError, match="n_correct must be at most n_guesses = 3, but is 4"):
         guess_p_value(10, 3, 4, epsilon=1.0, delta=0.0)
     with pytest.raises(ParameterError, match="delta must lie in"):
-        asked.lower_bound(OneRun(), random_game(1), delta=1.0, confidence=0.9)
+        calls.lower_bound(OneRun(), random_game(1), delta=1.0, confidence=0.9)
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------
@@ -341,10 +341,10 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
-class _Twin(asked.Own, OneRun):
+class _Twin(calls.Own, OneRun):
     """An intentionally broken bound."""
 
-    def found(self, scores, *, delta, confidence):
+    def lower_bound_at(self, scores, *, delta, confidence):
         epsilon = self.wrong(scores, delta, 1 - confidence)
         return LowerBound(epsilon, delta, confidence, "twin", scores.n_bits, math.inf)
 
@@ -367,7 +367,7 @@ class _GridUnpaid(_Twin):
     def wrong(self, scores, delta, significance):
         sizes = Guessing(self.guesses, self.negatives, self.center).sizes(scores.n_bits)
         single = (OneRun(guesses=r, negatives=self.negatives, center=self.center) for r in sizes)
-        return max(asked.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
+        return max(calls.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
 
 
 class _Direction(_Twin):
@@ -375,14 +375,14 @@ class _Direction(_Twin):
 
     def wrong(self, scores, delta, significance):
         single = (OneRun(guesses=self.guesses, negatives=share) for share in (0.0, 1.0))
-        return max(asked.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
+        return max(calls.lower_bound(one, scores, delta=delta, confidence=1 - significance).epsilon for one in single)
 
 
 class _ForgetsDelta(_Twin):
     """Bug: the bound is computed at delta 0 for every delta."""
 
     def wrong(self, scores, delta, significance):
-        return asked.lower_bound(
+        return calls.lower_bound(
             OneRun(self.guesses, center=0.0), scores, delta=0.0, confidence=1 - significance
         ).epsilon
 

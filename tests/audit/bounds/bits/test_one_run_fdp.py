@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 from scipy.special import ndtr, ndtri
-from tests.audit import asked
+from tests.audit import calls
 from tests.audit.one_run_laws import (
     bit_misses,
     gaussian,
@@ -81,7 +81,7 @@ def test_arithmetic_of_a_threshold_choice_that_is_no_proof(mu, best, expected_th
 
 @pytest.mark.parametrize(("mu", "least"), [(1, 3.15), (2, 6.59), (4, 13.68)])
 def test_valid_bound_beats_the_arithmetic(mu, least):
-    bound = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), quantile_scores(mu), delta=1e-6, confidence=0.95)
+    bound = calls.lower_bound(OneRunFDP(curve_family=GAUSSIAN), quantile_scores(mu), delta=1e-6, confidence=0.95)
     assert least < bound.epsilon < GaussianDP(mu).epsilon(1e-6)
     assert bound.epsilon > 1.39 * {row[0]: row[3] for row in GOLDEN}[mu]
 
@@ -121,8 +121,8 @@ def test_recursion_agrees_with_the_sum_of_masses_that_it_stands_for():
     for c in range(v, 0, -1):
         right = float(np.sum((k * law)[c:])) / m
         wrong = float(np.sum(((r - k) * law)[c:])) / m
-        asked = stats.norm.cdf(stats.norm.ppf(right) - 1.0)
-        law[c - 1] = max(0.0, asked - wrong) * m / (r - c + 1)
+        calls = stats.norm.cdf(stats.norm.ppf(right) - 1.0)
+        law[c - 1] = max(0.0, calls - wrong) * m / (r - c + 1)
     assert law.sum() == pytest.approx(1.0, abs=1e-6)
 
 
@@ -177,16 +177,16 @@ def test_parameter_grows_with_right_guesses(m, r, v):
 
 
 def test_family_is_that_of_the_claim_and_no_other():
-    assert asked.against(OneRunFDP(), LaplaceDP(2.0)).curve_family.title == "LaplaceDP for some epsilon"
-    assert asked.against(OneRunFDP(curve_family=PURE), PureDP(3.0)).curve_family.claimed == 3.0
+    assert calls.against(OneRunFDP(), LaplaceDP(2.0)).curve_family.title == "LaplaceDP for some epsilon"
+    assert calls.against(OneRunFDP(curve_family=PURE), PureDP(3.0)).curve_family.claimed == 3.0
     with pytest.raises(ParameterError, match="could be reported as a violation"):
-        asked.against(OneRunFDP(curve_family=PURE), LaplaceDP(2.0))
+        calls.against(OneRunFDP(curve_family=PURE), LaplaceDP(2.0))
     scores = random_game(5, m=2000)
     by_family = {
-        claim: asked.lower_bound(asked.against(OneRunFDP(), claim), scores, delta=1e-5, confidence=0.95)
+        claim: calls.lower_bound(calls.against(OneRunFDP(), claim), scores, delta=1e-5, confidence=0.95)
         for claim in (PureDP(1.0), LaplaceDP(1.0), GaussianDP(1.0), ApproximateDP(1.0, 1e-5))
     }
-    general = asked.lower_bound(OneRun(), scores, delta=1e-5, confidence=0.95)
+    general = calls.lower_bound(OneRun(), scores, delta=1e-5, confidence=0.95)
     assert by_family[GaussianDP(1.0)].epsilon > 1.2 * general.epsilon
     assert by_family[PureDP(1.0)].epsilon == pytest.approx(general.epsilon, rel=0.05)
     assert by_family[ApproximateDP(1.0, 1e-5)].epsilon == pytest.approx(general.epsilon, rel=0.05)
@@ -194,10 +194,10 @@ def test_family_is_that_of_the_claim_and_no_other():
 
 def test_result_names_its_family_and_the_bound_without_it():
     scores = random_game(1, n_runs=4)
-    bound = asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
+    bound = calls.lower_bound(OneRunFDP(curve_family=GAUSSIAN), scores, delta=1e-6, confidence=0.95)
     assert bound.assumptions == ("the trade-off curve of one bit is that of GaussianDP for some mu",)
     looked_at = {entry.what: entry for entry in bound.ledger}
-    without = asked.lower_bound(OneRun(), scores, delta=1e-6, confidence=0.95).epsilon
+    without = calls.lower_bound(OneRun(), scores, delta=1e-6, confidence=0.95).epsilon
     assert looked_at["without family"].looked_at == f"epsilon >= {without:.6g} at delta = 1e-06"
     assert looked_at["family"].correction.startswith("fixed beforehand; mu >= ")
     result = replace(audit(Laplace(epsilon=1.0), trials=500, seed=1), bounds=(bound,), claim=bound.epsilon)
@@ -206,15 +206,15 @@ def test_result_names_its_family_and_the_bound_without_it():
 
 def test_what_cannot_be_answered_is_refused():
     with pytest.raises(AccountingError, match=r"delta is 0, where the claim GaussianDP"):
-        asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN), random_game(1), delta=0.0, confidence=0.95)
+        calls.lower_bound(OneRunFDP(curve_family=GAUSSIAN), random_game(1), delta=0.0, confidence=0.95)
     with pytest.raises(ParameterError, match=r"one-run-fdp reads BitScores"):
-        asked.lower_bound(
+        calls.lower_bound(
             OneRunFDP(curve_family=GAUSSIAN), PairScores(np.zeros(3), np.ones(3)), delta=1e-5, confidence=0.95
         )
     with pytest.raises(ParameterError, match="alphabet must be a whole number >= 2, but is 1"):
         least_theta(GAUSSIAN, 10, 5, 4, significance=0.05, alphabet=1)
     with pytest.raises(ParameterError, match="guesses must be at most the number of bits, 200, but is 300"):
-        asked.lower_bound(OneRunFDP(curve_family=GAUSSIAN, guesses=300), random_game(1), delta=1e-5, confidence=0.95)
+        calls.lower_bound(OneRunFDP(curve_family=GAUSSIAN, guesses=300), random_game(1), delta=1e-5, confidence=0.95)
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------
@@ -250,10 +250,10 @@ def test_bound_never_exceeds_exact_epsilon_in_long_runs(case, confidence):
 # --- broken twins: the same harness has to catch them ----------------------------------------------------------------
 
 
-class _Twin(asked.Own, OneRunFDP):
+class _Twin(calls.Own, OneRunFDP):
     """An intentionally broken bound."""
 
-    def found(self, scores, *, delta, confidence):
+    def lower_bound_at(self, scores, *, delta, confidence):
         theta = self.wrong(scores, 1 - confidence)
         epsilon = epsilon_of(self.curve_family or GAUSSIAN, theta, delta)
         return LowerBound(epsilon, delta, confidence, "twin", scores.n_bits, math.inf)

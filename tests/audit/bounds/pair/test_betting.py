@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.numerics import test_martingale as martingale
 from dpassay.audit.bounds.numerics.binomial import quantile
@@ -51,7 +51,7 @@ def drawn(law, n, seed, n_out=None):
 
 def test_ten_perfect_pairs_at_half_the_stake_multiply_the_wealth_to_57_665():
     """1.5^10: bounds.md section 10."""
-    assert 1 / asked.p_value(ONE_BET, pairs([1] * 10, [0] * 10), epsilon=0.0, delta=0.0) == pytest.approx(
+    assert 1 / calls.p_value(ONE_BET, pairs([1] * 10, [0] * 10), epsilon=0.0, delta=0.0) == pytest.approx(
         57.665, abs=5e-4
     )
 
@@ -126,7 +126,7 @@ def test_p_value_is_that_of_a_gambler_who_plays_step_by_step(n_out, n_in, delta,
     bound = Betting(threshold=(0.3, 1.2), direction="both", stakes=(0.05, 0.3, 0.9))
     scores = drawn(laplace(2.0), n_in, seed=n_out, n_out=n_out)
     expected = max(naive_p_value(bound, scores, epsilon, delta), 1e-12)
-    assert asked.p_value(bound, scores, epsilon=epsilon, delta=delta) == pytest.approx(expected, rel=1e-9)
+    assert calls.p_value(bound, scores, epsilon=epsilon, delta=delta) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -146,11 +146,11 @@ def test_highest_wealth_is_computed_without_visiting_every_step(seed):
 @pytest.mark.parametrize("delta", [0.0, 0.1])
 def test_the_bound_is_the_first_epsilon_that_was_never_rejected(delta):
     bound, scores = Betting(threshold=1.0), drawn(laplace(2.0), 400, seed=3)
-    lower_bound = asked.lower_bound(bound, scores, delta=delta, confidence=0.95).epsilon
+    lower_bound = calls.lower_bound(bound, scores, delta=delta, confidence=0.95).epsilon
     below = np.arange(0, lower_bound, 16 * RESOLUTION)
     assert lower_bound > 0.3
-    assert max(asked.p_value(bound, scores, epsilon=e, delta=delta) for e in [*below, lower_bound]) <= 0.05
-    assert asked.p_value(bound, scores, epsilon=lower_bound + 2 * RESOLUTION, delta=delta) > 0.05
+    assert max(calls.p_value(bound, scores, epsilon=e, delta=delta) for e in [*below, lower_bound]) <= 0.05
+    assert calls.p_value(bound, scores, epsilon=lower_bound + 2 * RESOLUTION, delta=delta) > 0.05
 
 
 @given(
@@ -165,10 +165,10 @@ def test_factors_of_an_interval_lie_below_those_of_each_epsilon_in_it(low, width
 def test_perfect_scores_reach_the_ceiling_and_others_do_not():
     level = {"delta": 0.0, "confidence": 0.95}
     for bound in (Betting(threshold=0.5), Betting(threshold=0.5, direction="both"), Betting()):
-        perfect = asked.lower_bound(bound, pairs([1] * 500, [0] * 500), **level)
+        perfect = calls.lower_bound(bound, pairs([1] * 500, [0] * 500), **level)
         assert 0.9 * perfect.ceiling < perfect.epsilon <= perfect.ceiling
-        assert asked.lower_bound(bound, pairs([0] * 500, [0] * 500), **level).epsilon == 0.0
-    ends = [asked.ceiling(Betting(), n, n, **level) for n in (10, 100, 1000, 10_000)]
+        assert calls.lower_bound(bound, pairs([0] * 500, [0] * 500), **level).epsilon == 0.0
+    ends = [calls.ceiling(Betting(), n, n, **level) for n in (10, 100, 1000, 10_000)]
     assert ends == sorted(ends)
     assert 3.0 < ends[2] < math.log(1000 / math.log(20))
 
@@ -199,8 +199,8 @@ def ever_too_high(bound, law, delta, *, repeats, n_out, n_in, seed, significance
     p_values = []
     for scores, pilot in zip(law.draws(rng, n_out, n_in), law.draws(rng, n_pilot, n_pilot), strict=False):
         level = {"delta": delta, "confidence": 0.9, "n_out": n_out, "n_in": n_in}
-        ready = asked.prepared(bound, pilot, **level) if n_pilot else bound
-        p_values.append(asked.p_value(ready, scores, epsilon=truth, delta=delta))
+        ready = calls.prepared(bound, pilot, **level) if n_pilot else bound
+        p_values.append(calls.p_value(ready, scores, epsilon=truth, delta=delta))
         if len(p_values) == repeats:
             break
     misses = {s: int(np.count_nonzero(np.array(p_values) <= s)) for s in significances}
@@ -317,7 +317,7 @@ def test_twin_that_stakes_as_much_on_each_run_of_the_larger_side_is_caught(monke
 
 def mean_bound(bound, law, n, repeats, seed=5):
     draws = law.draws(np.random.default_rng(seed), n, n)
-    return np.mean([asked.lower_bound(bound, next(draws), delta=0.0, confidence=0.95).epsilon for _ in range(repeats)])
+    return np.mean([calls.lower_bound(bound, next(draws), delta=0.0, confidence=0.95).epsilon for _ in range(repeats)])
 
 
 def test_known_threshold_gives_80_percent_of_epsilon_at_1000_trials():
@@ -337,7 +337,7 @@ def test_power_on_laplace_noise():
 def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, most):
     draws = laplace_ratio(2.0).draws(np.random.default_rng(7), most, most)
     level = {"delta": 0.0, "confidence": 1 - significance}
-    refuted = sum(asked.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
+    refuted = sum(calls.exceeds(bound, 1.0, next(draws), **level) for _ in range(60))
     assert refuted > 30, "the median is beyond the target"
 
 
@@ -345,7 +345,7 @@ def test_a_claim_of_1_against_a_truth_of_2_is_refuted_soon(bound, significance, 
 @pytest.mark.parametrize("bound", [Betting(), Betting(threshold=0.9)], ids=["online", "fixed"])
 def test_a_million_scores_a_side_show_nearly_all_of_the_epsilon(bound):
     scores = drawn(laplace_ratio(1.0), 1_000_000, seed=1)
-    lower_bound = asked.lower_bound(bound, scores, delta=0.0, confidence=0.95)
+    lower_bound = calls.lower_bound(bound, scores, delta=0.0, confidence=0.95)
     assert 0.985 < lower_bound.epsilon <= 1.0
 
 
@@ -367,7 +367,7 @@ def sample(data):
 def test_bound_never_falls_when_trials_are_added(bound, data):
     scores = sample(data)
     at = [n for n in (10, 20, 33, 64, 65, 150, 200) if n <= scores.n_in]
-    values = asked.fixed(bound, scores.sizes, delta=0.0, confidence=0.8).confidence_sequence(scores, at)
+    values = calls.fixed(bound, scores.sizes, delta=0.0, confidence=0.8).confidence_sequence(scores, at)
     assert values == sorted(values)
 
 
@@ -378,7 +378,7 @@ def test_more_extreme_hits_never_lower_the_bound_of_a_fixed_event(data):
     bound = Betting(threshold=0.5, direction="in", centre=0.2)
     better = PairScores(scores.out - 0.3, scores.in_ + 0.3)
     level = {"delta": 0.0, "confidence": 0.8}
-    assert asked.lower_bound(bound, better, **level).epsilon >= asked.lower_bound(bound, scores, **level).epsilon
+    assert calls.lower_bound(bound, better, **level).epsilon >= calls.lower_bound(bound, scores, **level).epsilon
 
 
 @settings(max_examples=8)
@@ -387,12 +387,12 @@ def test_sides_swap_with_directions_and_increasing_maps_change_nothing(data, del
     scores, level = sample(data), {"delta": delta, "confidence": 0.8}
     swapped = PairScores(-scores.in_, -scores.out)
     for direction, mirrored in (("in", "out"), ("out", "in"), ("both", "both")):
-        epsilon = asked.lower_bound(Betting(0.5, direction=direction), scores, **level).epsilon
-        assert asked.lower_bound(Betting(-0.5, direction=mirrored), swapped, **level).epsilon == epsilon
+        epsilon = calls.lower_bound(Betting(0.5, direction=direction), scores, **level).epsilon
+        assert calls.lower_bound(Betting(-0.5, direction=mirrored), swapped, **level).epsilon == epsilon
     mapped = PairScores(np.exp(scores.out), np.exp(scores.in_))
-    assert asked.lower_bound(Betting(threshold=math.exp(0.5), direction="both"), mapped, **level).epsilon == epsilon
+    assert calls.lower_bound(Betting(threshold=math.exp(0.5), direction="both"), mapped, **level).epsilon == epsilon
     doubled = PairScores(4 * scores.out, 4 * scores.in_)
-    online = [asked.lower_bound(Betting(), s, **level).epsilon for s in (scores, doubled)]
+    online = [calls.lower_bound(Betting(), s, **level).epsilon for s in (scores, doubled)]
     assert online[0] == online[1]
 
 
@@ -400,20 +400,20 @@ def test_the_bound_exceeds_epsilon_where_exceeds_says_so():
     level = {"delta": 0.05, "confidence": 0.9}
     for seed in range(10):
         scores = drawn(laplace(2.0), 150, seed)
-        bound = asked.lower_bound(Betting(), scores, **level).epsilon
+        bound = calls.lower_bound(Betting(), scores, **level).epsilon
         for epsilon in (0.0, bound - RESOLUTION, bound, bound + RESOLUTION, 3.0):
             if epsilon >= 0.0:
-                assert asked.exceeds(Betting(), epsilon, scores, **level) == (bound > epsilon)
+                assert calls.exceeds(Betting(), epsilon, scores, **level) == (bound > epsilon)
 
 
 def test_counts_without_order_are_read_once_at_the_end():
     scores = drawn(laplace_ratio(2.0), 2000, seed=1)
     counts, level = PairCounts(scores.tally.thin(40)), {"delta": 0.0, "confidence": 0.95}
-    bound = asked.lower_bound(Betting(), counts, **level)
+    bound = calls.lower_bound(Betting(), counts, **level)
     assert 1.0 < bound.epsilon <= 2.0
     assert any(entry.looked_at == "once, at the end" for entry in bound.ledger)
     shuffled = PairScores(np.random.default_rng(0).permutation(scores.out), scores.in_)
-    assert asked.lower_bound(Betting(), PairCounts(shuffled.tally.thin(40)), **level).epsilon == bound.epsilon
+    assert calls.lower_bound(Betting(), PairCounts(shuffled.tally.thin(40)), **level).epsilon == bound.epsilon
 
 
 @pytest.mark.parametrize("skew", [0.2, 1.0, 5.0])
@@ -427,8 +427,8 @@ def test_events_on_a_grid_of_counts_do_not_depend_on_the_counts(skew):
     counts = PairCounts(Tally(grid, *hits, 500, 500))
     for epsilon in (0.0, 0.3):
         null = {"epsilon": epsilon, "delta": 0.0}
-        expected = asked.p_value(fixed, counts, **null)
-        assert asked.p_value(Betting(), counts, **null) == pytest.approx(expected, rel=1e-12)
+        expected = calls.p_value(fixed, counts, **null)
+        assert calls.p_value(Betting(), counts, **null) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,7 @@ def test_weights_decide_which_threshold_counts_most():
     scores, level = drawn(laplace(2.0), 300, seed=2), {"delta": 0.0, "confidence": 0.95}
     good, bad = 1.0, 40.0
     epsilons = [
-        asked.lower_bound(Betting(threshold=(good, bad), weights=w), scores, **level).epsilon
+        calls.lower_bound(Betting(threshold=(good, bad), weights=w), scores, **level).epsilon
         for w in ((0.9, 0.1), (0.5, 0.5), (0.001, 0.999))
     ]
     assert epsilons[0] > epsilons[1] > epsilons[2]
@@ -466,8 +466,8 @@ def test_weights_decide_which_threshold_counts_most():
 def test_what_is_missing_is_named():
     scores, level = pairs([1.0], [0.0]), {"delta": 0.0, "confidence": 0.9}
     with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
-        asked.lower_bound(Betting("pilot"), scores, **level)
+        calls.lower_bound(Betting("pilot"), scores, **level)
     with pytest.raises(ParameterError, match="needs pilot scores on both sides"):
-        asked.prepared(Betting("pilot"), pairs([], []), **level, n_out=1, n_in=1)
+        calls.prepared(Betting("pilot"), pairs([], []), **level, n_out=1, n_in=1)
     with pytest.raises(ParameterError, match="betting needs scores on both sides"):
-        asked.lower_bound(Betting(), pairs([], [1.0]), **level)
+        calls.lower_bound(Betting(), pairs([], [1.0]), **level)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.pair.clopper_pearson import ClopperPearson, _rectangle
 from dpassay.audit.evidence.scores import PairCounts, PairScores, Tally
@@ -16,7 +16,7 @@ FIXED = ClopperPearson(threshold=1.0)
 
 
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95):
-    return asked.lower_bound(FIXED, asked.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return calls.lower_bound(FIXED, calls.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_bound_has_its_known_value(k1, k0, n, delta, expected):
 )
 def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack(n, tail, expected):
     confidence = 1 - 2 * tail
-    assert asked.ceiling(FIXED, n, n, delta=0.0, confidence=confidence) == pytest.approx(expected, abs=6e-6)
+    assert calls.ceiling(FIXED, n, n, delta=0.0, confidence=confidence) == pytest.approx(expected, abs=6e-6)
     assert epsilon(0, n, n, n, confidence=confidence) == pytest.approx(expected, abs=6e-6)
 
 
@@ -109,7 +109,7 @@ def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, c
     lower_bound = epsilon(k0, 150, k1, 150, delta=delta, confidence=confidence)
     assert lower_bound >= epsilon(k0 + 1, 150, k1, 150, delta=delta, confidence=confidence)
     assert lower_bound >= epsilon(k0, 150, k1 - 1, 150, delta=delta, confidence=confidence)
-    assert lower_bound <= asked.ceiling(FIXED, 150, 150, delta=delta, confidence=confidence)
+    assert lower_bound <= calls.ceiling(FIXED, 150, 150, delta=delta, confidence=confidence)
 
 
 @given(k0=st.integers(0, 60), k1=st.integers(0, 90), delta=deltas)
@@ -120,33 +120,33 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
 
 @given(k0=st.integers(0, 40), k1=st.integers(0, 40), claim=st.sampled_from([0.0, 0.1, 1.0]), delta=deltas)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
-    scores = asked.counts(k0, 40, k1, 40)
-    p = asked.p_value(FIXED, scores, epsilon=claim, delta=delta)
+    scores = calls.counts(k0, 40, k1, 40)
+    p = calls.p_value(FIXED, scores, epsilon=claim, delta=delta)
     if p < 1:
-        assert asked.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 + 1e-6)).epsilon > claim
+        assert calls.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 + 1e-6)).epsilon > claim
     if p > 1e-12:
-        assert asked.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 - 1e-6)).epsilon <= claim
+        assert calls.lower_bound(FIXED, scores, delta=delta, confidence=1 - p * (1 - 1e-6)).epsilon <= claim
 
 
 def test_result_holds_event_hits_ceiling_and_ledger():
-    bound = asked.lower_bound(FIXED, asked.counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
+    bound = calls.lower_bound(FIXED, calls.counts(3, 200, 40, 200), delta=0.0, confidence=0.95)
     assert (bound.method, bound.threshold, bound.hits, bound.n_trials) == ("clopper-pearson", 1.0, (3, 200 // 5), 400)
     assert bound.assumptions == ()
     assert [entry.what for entry in bound.ledger] == ["threshold", "direction"]
     assert bound.ledger[0].correction == "fixed beforehand"
-    assert bound.ceiling == asked.ceiling(FIXED, 200, 200, delta=0.0, confidence=0.95)
+    assert bound.ceiling == calls.ceiling(FIXED, 200, 200, delta=0.0, confidence=0.95)
 
 
 # --- the threshold that is chosen on the pilot ---------------------------------------------------------------------
 
 
 def prepared(pilot, *, delta=0.0, n=10_000):
-    return asked.prepared(ClopperPearson(), pilot, delta=delta, confidence=0.95, n_out=n, n_in=n)
+    return calls.prepared(ClopperPearson(), pilot, delta=delta, confidence=0.95, n_out=n, n_in=n)
 
 
 def test_best_threshold_of_a_noise_free_pilot_is_chosen():
     # Laplace noise of scale 1: beyond 1 all thresholds have the same ratio e, and 1 itself has the most hits
-    pilot = asked.quantiles(stats.laplace(), stats.laplace(loc=1), 4000)
+    pilot = calls.quantiles(stats.laplace(), stats.laplace(loc=1), 4000)
     assert (
         abs(prepared(pilot).event.threshold - 1.0) < 0.2 or abs(prepared(pilot).event.threshold) < 0.2
     )  # or its mirror image
@@ -178,16 +178,16 @@ def test_lucky_score_in_the_tail_does_not_win():
 
 
 def test_pilot_is_remembered_in_the_ledger_and_used_once():
-    pilot = asked.quantiles(stats.norm(), stats.norm(loc=1), 300)
+    pilot = calls.quantiles(stats.norm(), stats.norm(loc=1), 300)
     bound = prepared(pilot)
-    entry = asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).ledger[0]
+    entry = calls.lower_bound(bound, pilot, delta=0.0, confidence=0.95).ledger[0]
     assert "300 + 300 pilot scores" in entry.looked_at
     assert entry.correction == "chosen on pilot trials only"
     assert prepared(pilot) == bound
     given = ClopperPearson(bound.event.threshold)
     assert ClopperPearson().needs_pilot
     assert not given.needs_pilot
-    again = asked.prepared(given, PairScores([5.0], [6.0]), delta=0.0, confidence=0.95, n_out=9, n_in=9)
+    again = calls.prepared(given, PairScores([5.0], [6.0]), delta=0.0, confidence=0.95, n_out=9, n_in=9)
     assert again.thresholds == bound.thresholds
 
 
@@ -203,7 +203,7 @@ def test_pilot_is_remembered_in_the_ledger_and_used_once():
 def test_degenerate_pilots_give_a_usable_threshold(pilot):
     bound = prepared(pilot)
     assert not np.isnan(bound.thresholds).any()
-    assert asked.lower_bound(bound, pilot, delta=0.0, confidence=0.95).epsilon == 0.0
+    assert calls.lower_bound(bound, pilot, delta=0.0, confidence=0.95).epsilon == 0.0
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.lists(st.integers(0, 6), min_size=1, max_size=30))

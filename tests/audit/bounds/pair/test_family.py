@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special, stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit import AuditResult, Verdict, audit
 from dpassay.audit.bounds.families import family_of, least_member
@@ -57,9 +57,9 @@ def rectangle_bound(claim, hits_out, hits_in, n, significance=0.025):
 
 
 def joint_bound(claim, hits_out, hits_in, n, *, delta=DELTA, confidence=0.95, n_in=None):
-    scores = asked.counts(hits_out, n, hits_in, n_in or n)
-    return asked.lower_bound(
-        asked.against(Family(threshold=1.0), claim), scores, delta=delta, confidence=confidence
+    scores = calls.counts(hits_out, n, hits_in, n_in or n)
+    return calls.lower_bound(
+        calls.against(Family(threshold=1.0), claim), scores, delta=delta, confidence=confidence
     ).epsilon
 
 
@@ -95,8 +95,8 @@ def test_joint_bound_at_expected_counts_exceeds_the_known_rectangle_bound(epsilo
 
 
 def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
-    scores = asked.counts(184, 1000, 500, 1000)
-    bound = asked.lower_bound(asked.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
+    scores = calls.counts(184, 1000, 500, 1000)
+    bound = calls.lower_bound(calls.against(Family(threshold=1.0), PureDP(1.0)), scores, delta=0.0, confidence=0.95)
     without = next(entry.looked_at for entry in bound.ledger if entry.what == "without family")
     assert f"epsilon >= {bound.epsilon:.4g}"[:15] in without
     assert 0.805 < bound.epsilon < 0.8855  # one rectangle .8052; one inequality alone, judged jointly, .8791
@@ -105,9 +105,9 @@ def test_least_member_of_the_pure_family_at_delta_0_needs_no_family():
 def test_gaussian_family_on_laplace_noise_gives_too_large_an_epsilon():
     # why the family stands in the assumptions: FPR = FNR = e^(-1/2) / 2 is mu = 1.030064 and epsilon = 4.530054
     n, rate = 10_000_000, 0.5 * math.exp(-0.5)
-    scores = asked.counts(round(n * rate), n, n - round(n * rate), n)
+    scores = calls.counts(round(n * rate), n, n - round(n * rate), n)
     as_gaussian, as_laplace = (
-        asked.lower_bound(asked.against(Family(threshold=1.0), claim), scores, delta=DELTA, confidence=0.95)
+        calls.lower_bound(calls.against(Family(threshold=1.0), claim), scores, delta=DELTA, confidence=0.95)
         for claim in (GaussianDP(1.0), LaplaceDP(1.0))
     )
     assert 4.5 < as_gaussian.epsilon < 4.5301
@@ -120,11 +120,11 @@ def test_claim_is_judged_by_its_own_family_only():
     # the true claim LaplaceDP(1) would be reported as a violation: as Gaussian noise the scores show epsilon >= 4.47
     gaussian = Family(threshold=1.0, curve_family=family_of(GaussianDP(1.0)))
     with pytest.raises(ParameterError, match=r"curve_family is .GaussianDP for some mu., but the claim .* .LaplaceDP"):
-        asked.against(gaussian, LaplaceDP(1.0))
+        calls.against(gaussian, LaplaceDP(1.0))
     with pytest.raises(ParameterError, match="reported as a violation"):
         audit(Laplace(epsilon=1.0), bound=gaussian, trials=1_000, delta=DELTA, seed=0)
-    assert asked.against(gaussian, GaussianDP(1.0)) == gaussian
-    assert asked.against(gaussian, GaussianDP(2.0)).curve_family.claimed == 2.0
+    assert calls.against(gaussian, GaussianDP(1.0)) == gaussian
+    assert calls.against(gaussian, GaussianDP(2.0)).curve_family.claimed == 2.0
 
 
 # --- the joint test, by enumeration of all outcomes ------------------------------------------------------------------
@@ -249,17 +249,17 @@ def test_extreme_significances_give_bounds_in_order(confidence):
 
 
 def test_p_value_is_that_of_the_claimed_curve_and_reaches_far():
-    bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
+    bound = calls.against(Family(threshold=1.0), GaussianDP(1.0))
     claimed = float(GaussianDP(1.0).epsilon(DELTA))
-    for scores in (asked.counts(200, 1000, 800, 1000), asked.counts(280, 1000, 690, 1000)):
-        p = asked.p_value(bound, scores, epsilon=claimed, delta=DELTA)
+    for scores in (calls.counts(200, 1000, 800, 1000), calls.counts(280, 1000, 690, 1000)):
+        p = calls.p_value(bound, scores, epsilon=claimed, delta=DELTA)
         if p > 1e-12:
             level = {"delta": DELTA, "confidence": 1 - 1.01 * p}
-            assert asked.lower_bound(bound, scores, **level).epsilon > claimed
+            assert calls.lower_bound(bound, scores, **level).epsilon > claimed
             level = {"delta": DELTA, "confidence": 1 - p / 1.01}
-            assert asked.lower_bound(bound, scores, **level).epsilon <= claimed
-    assert asked.p_value(bound, asked.counts(100, 1000, 900, 1000), epsilon=claimed, delta=DELTA) == 1e-12
-    assert asked.p_value(bound, asked.counts(500, 1000, 500, 1000), epsilon=claimed, delta=DELTA) == 1.0
+            assert calls.lower_bound(bound, scores, **level).epsilon <= claimed
+    assert calls.p_value(bound, calls.counts(100, 1000, 900, 1000), epsilon=claimed, delta=DELTA) == 1e-12
+    assert calls.p_value(bound, calls.counts(500, 1000, 500, 1000), epsilon=claimed, delta=DELTA) == 1.0
 
 
 # --- coverage on true members, and power -----------------------------------------------------------------------------
@@ -288,31 +288,31 @@ MEMBERS = [
 
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
 def test_bound_keeps_its_level_on_every_true_member(law, claim, delta):
-    bound = asked.against(Family(threshold=1.0), claim)
+    bound = calls.against(Family(threshold=1.0), claim)
     coverage = misses(bound, law, repeats=60, n_out=20, n_in=25, seed=4, confidence=0.8, delta=delta)
     assert coverage.holds, coverage
 
 
 def test_fixed_threshold_is_not_chosen_again_on_the_counted_scores():
-    bound = asked.against(Family(threshold=1.0), GaussianDP(1.0))
+    bound = calls.against(Family(threshold=1.0), GaussianDP(1.0))
     for seed in range(5):
         scores = next(gaussian(1.0).draws(np.random.default_rng(seed), 50, 50))
-        lower_bound = asked.lower_bound(bound, scores, delta=DELTA, confidence=0.8)
+        lower_bound = calls.lower_bound(bound, scores, delta=DELTA, confidence=0.8)
         assert (lower_bound.threshold, lower_bound.hits) == (1.0, scores.hits(1.0))
 
 
 def test_bound_on_subsampled_gaussian_noise_is_below_the_truth():
     law = sampled_gaussian(0.8, 0.2)
-    bound = asked.against(Family(threshold=1.0), law.curve)
+    bound = calls.against(Family(threshold=1.0), law.curve)
     scores = next(law.draws(np.random.default_rng(5), 300, 300))
-    assert 0.0 < asked.lower_bound(bound, scores, delta=DELTA, confidence=0.95).epsilon < law.curve.epsilon(DELTA)
+    assert 0.0 < calls.lower_bound(bound, scores, delta=DELTA, confidence=0.95).epsilon < law.curve.epsilon(DELTA)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 @pytest.mark.parametrize(("law", "claim", "delta"), MEMBERS, ids=lambda x: getattr(x, "name", str(x)))
 def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence):
-    bound = asked.against(Family(), claim)
+    bound = calls.against(Family(), claim)
     level = {"confidence": confidence, "delta": delta, "n_pilot": 50}
     coverage = misses(bound, law, repeats=2000, n_out=200, n_in=200, seed=9, **level)
     assert coverage.holds, coverage
@@ -321,24 +321,24 @@ def test_bound_holds_on_true_members_in_long_runs(law, claim, delta, confidence)
 @pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_bound_holds_on_subsampled_gaussian_noise_in_long_runs(confidence):
-    bound = asked.against(Family(threshold=1.0), sampled())
+    bound = calls.against(Family(threshold=1.0), sampled())
     level = {"confidence": confidence, "delta": DELTA}
     coverage = misses(bound, sampled_gaussian(0.8, 0.2), repeats=200, n_out=1000, n_in=1000, seed=4, **level)
     assert coverage.holds, coverage
 
 
-class _ThresholdFromTheCountedScores(asked.Own, Family):
+class _ThresholdFromTheCountedScores(calls.Own, Family):
     """Bug: the evaluation scores are the pilot."""
 
-    def found(self, scores, *, delta, confidence):
+    def lower_bound_at(self, scores, *, delta, confidence):
         sizes = {"n_out": scores.n_out, "n_in": scores.n_in}
         bound = Family(curve_family=self.curve_family)
-        prepared = asked.prepared(bound, scores, delta=delta, confidence=confidence, **sizes)
-        return asked.lower_bound(prepared, scores, delta=delta, confidence=confidence)
+        prepared = calls.prepared(bound, scores, delta=delta, confidence=confidence, **sizes)
+        return calls.lower_bound(prepared, scores, delta=delta, confidence=confidence)
 
 
 def test_threshold_from_the_counted_scores_is_caught():
-    twin = asked.against(_ThresholdFromTheCountedScores(threshold=0.0), GaussianDP(1.0))
+    twin = calls.against(_ThresholdFromTheCountedScores(threshold=0.0), GaussianDP(1.0))
     level = {"confidence": 0.8, "delta": DELTA}
     coverage = misses(twin, gaussian(0.5), repeats=40, n_out=30, n_in=30, seed=1, **level)
     assert not coverage.holds, coverage
@@ -355,7 +355,7 @@ def test_threshold_from_the_counted_scores_is_caught():
 def test_mean_bound_on_gaussian_noise_of_epsilon_8_reaches_its_mark(n, repeats, least):
     mu, pilot = GaussianDP.for_budget(epsilon=8, delta=DELTA).mu, max(n // 10, 50)
     sizes, level = {"n_out": n - pilot, "n_in": n - pilot, "n_pilot": pilot}, {"confidence": 0.95, "delta": DELTA}
-    bound = asked.against(Family(), GaussianDP(mu))
+    bound = calls.against(Family(), GaussianDP(mu))
     bounds = bounds_drawn(bound, gaussian(mu), repeats=repeats, seed=1, **level, **sizes)
     assert bounds.mean() >= least
     assert np.mean(bounds > 8.0) <= 0.15
@@ -400,15 +400,15 @@ def test_family_holds_the_claim_and_is_ordered(claim):
 )
 def test_claim_without_a_family_is_refused_with_a_way_out(claim):
     with pytest.raises(AccountingError, match="simultaneous-band"):
-        asked.against(Family(), made(claim))
+        calls.against(Family(), made(claim))
 
 
 def test_use_without_a_pilot_or_at_a_delta_too_small_is_refused():
-    scores = asked.counts(184, 1000, 500, 1000)
+    scores = calls.counts(184, 1000, 500, 1000)
     with pytest.raises(ParameterError, match="needs pilot scores on both sides, but there are 0 and 0"):
-        asked.lower_bound(asked.against(Family(), GaussianDP(1.0)), scores, delta=DELTA, confidence=0.95)
+        calls.lower_bound(calls.against(Family(), GaussianDP(1.0)), scores, delta=DELTA, confidence=0.95)
     with pytest.raises(AccountingError, match="delta is 0, where the claim GaussianDP"):
-        asked.lower_bound(asked.against(Family(threshold=1.0), GaussianDP(1.0)), scores, delta=0.0, confidence=0.95)
+        calls.lower_bound(calls.against(Family(threshold=1.0), GaussianDP(1.0)), scores, delta=0.0, confidence=0.95)
     with pytest.raises(ParameterError, match="threshold must be"):
         Family(threshold="best")
 

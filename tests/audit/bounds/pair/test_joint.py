@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit import audit
 from dpassay.audit.bounds.numerics import unconditional
@@ -28,7 +28,7 @@ ROUNDING = 0.02  # standard errors of epsilon: what sums are rounded by
 
 
 def epsilon(k0, n0, k1, n1, *, delta=0.0, confidence=0.95, bound=FIXED):
-    return asked.lower_bound(bound, asked.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
+    return calls.lower_bound(bound, calls.counts(k0, n0, k1, n1), delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_bound_from_few_hits_exceeds_those_of_katz_and_of_two_limits(k1, k0, n, 
 
 
 def all_bounds(n0, n1, delta, significance, bound=FIXED):
-    bound = asked.prepared(bound, PairScores([], []), delta=delta, confidence=1 - significance, n_out=n0, n_in=n1)
+    bound = calls.prepared(bound, PairScores([], []), delta=delta, confidence=1 - significance, n_out=n0, n_in=n1)
     return np.array(
         [
             [epsilon(j, n0, i, n1, delta=delta, confidence=1 - significance, bound=bound) for j in range(n0 + 1)]
@@ -116,13 +116,13 @@ def test_two_directions_share_the_significance():
 
 
 def test_p_values_of_two_directions_are_twice_that_of_the_better_one():
-    scores, both = asked.counts(18, 100, 50, 100), replace(ORDERED, direction="both")
-    p_value_in = asked.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
+    scores, both = calls.counts(18, 100, 50, 100), replace(ORDERED, direction="both")
+    p_value_in = calls.p_value(ORDERED, scores, epsilon=0.5, delta=0.0)
     assert p_value_in < 0.1
-    assert asked.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * p_value_in, rel=0.02)
-    p_value_in = asked.claim_p_value(ORDERED, scores, GaussianDP(0.5))
+    assert calls.p_value(both, scores, epsilon=0.5, delta=0.0) == pytest.approx(2 * p_value_in, rel=0.02)
+    p_value_in = calls.claim_p_value(ORDERED, scores, GaussianDP(0.5))
     assert p_value_in < 0.1
-    assert asked.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * p_value_in, rel=0.02)
+    assert calls.claim_p_value(both, scores, GaussianDP(0.5)) == pytest.approx(2 * p_value_in, rel=0.02)
 
 
 @pytest.mark.parametrize("outcome", [(50, 100, 18, 100), (9, 12, 2, 12), (300, 300, 3, 300)])
@@ -227,7 +227,7 @@ def test_bound_grows_with_the_evidence_and_stops_at_the_ceiling(k0, k1, delta, c
     lower_bound, room = epsilon(k0, 80, k1, 80, delta=delta, confidence=confidence), slack(k0, k1)
     assert lower_bound >= epsilon(k0 + 1, 80, k1, 80, delta=delta, confidence=confidence) - room
     assert lower_bound >= epsilon(k0, 80, k1 - 1, 80, delta=delta, confidence=confidence) - room
-    assert lower_bound <= asked.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
+    assert lower_bound <= calls.ceiling(FIXED, 80, 80, delta=delta, confidence=confidence)
 
 
 @settings(max_examples=25)
@@ -241,18 +241,18 @@ def test_directions_swap_with_the_sides(k0, k1, delta):
 @given(k0=hits, k1=hits, claim=st.sampled_from([0.0, 0.1, 1.0, 3.0]), delta=deltas)
 @settings(max_examples=20)
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(k0, k1, claim, delta):
-    scores = asked.counts(k0, 80, k1, 80)
+    scores = calls.counts(k0, 80, k1, 80)
     p = UnconditionalTest(k1, 80, k0, 80, Ordering()).p_value(claim, delta)
     assert (
-        1e-12 <= asked.p_value(ORDERED, scores, epsilon=claim, delta=delta) <= p <= 1
+        1e-12 <= calls.p_value(ORDERED, scores, epsilon=claim, delta=delta) <= p <= 1
     )  # other promises may fall first
     room = slack(k0, k1)
     if p < 0.9:
         assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 1.01 * p, bound=ORDERED) >= claim - room
-        assert asked.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 1.05 * p)
+        assert calls.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 1.05 * p)
     if p > 1e-11:
         assert epsilon(k0, 80, k1, 80, delta=delta, confidence=1 - 0.95 * p, bound=ORDERED) <= claim + room
-        assert not asked.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 0.9 * p)
+        assert not calls.exceeds(ORDERED, claim, scores, delta=delta, confidence=1 - 0.9 * p)
 
 
 @settings(max_examples=25)
@@ -265,17 +265,17 @@ def test_bound_is_almost_never_below_two_limits(k0, k1, confidence):
 
 
 def tuned(confidence, delta=0.0):
-    return asked.prepared(FIXED, PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
+    return calls.prepared(FIXED, PairScores([], []), delta=delta, confidence=confidence, n_out=300, n_in=300)
 
 
 def test_event_without_hits_or_without_misses_gives_no_bound():
     for k0, k1 in ((0, 0), (50, 0), (50, 50), (50, 20)):
         assert epsilon(k0, 50, k1, 50) == 0
-        assert asked.p_value(FIXED, asked.counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
+        assert calls.p_value(FIXED, calls.counts(k0, 50, k1, 50), epsilon=0.0, delta=0.0) == 1
 
 
 def test_p_values_reach_far_into_the_tail_and_far_levels_work():
-    assert asked.p_value(FIXED, asked.counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
+    assert calls.p_value(FIXED, calls.counts(184, 1000, 500, 1000), epsilon=0.4, delta=0.0) == 1e-12
     epsilons = [epsilon(0, 1000, 100, 1000, confidence=1 - a, bound=tuned(1 - a)) for a in (0.5, 0.05, 1e-6, 1e-12)]
     assert epsilons == sorted(epsilons, reverse=True)
     assert epsilons[2] > epsilon(0, 1000, 100, 1000, confidence=1 - 1e-6, bound=ClopperPearson(1.0)) + 0.3
@@ -335,24 +335,24 @@ def test_mean_bound_of_audits_of_laplace_noise(threshold, trials, least):
 
 
 def test_curve_is_refuted_at_another_delta():
-    scores = asked.counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
-    violation = asked.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
+    scores = calls.counts(159, 1000, 500, 1000)  # Gaussian, mu = 1
+    violation = calls.curve_test(ORDERED, scores, GaussianDP(0.8), confidence=0.95)
     assert violation is not None
     assert 0.1 < violation.epsilon < 1.0
     assert violation.delta < violation.delta_lower < 0.5
     assert violation.delta == pytest.approx(GaussianDP(0.8).delta(violation.epsilon))
-    assert asked.claim_p_value(ORDERED, scores, GaussianDP(0.8)) < 0.05
-    assert asked.curve_test(ORDERED, scores, GaussianDP(1.0), confidence=0.95) is None
-    assert asked.claim_p_value(ORDERED, scores, GaussianDP(1.0)) > 0.05
+    assert calls.claim_p_value(ORDERED, scores, GaussianDP(0.8)) < 0.05
+    assert calls.curve_test(ORDERED, scores, GaussianDP(1.0), confidence=0.95) is None
+    assert calls.claim_p_value(ORDERED, scores, GaussianDP(1.0)) > 0.05
 
 
 def test_curve_of_one_epsilon_is_judged_as_that_epsilon():
-    scores = asked.counts(184, 1000, 500, 1000)
-    assert asked.curve_test(ORDERED, scores, PureDP(0.86), confidence=0.95) is not None
-    assert asked.curve_test(ORDERED, scores, PureDP(0.89), confidence=0.95) is None
-    assert asked.curve_test(ORDERED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
-    at_delta = asked.p_value(ORDERED, scores, epsilon=0.8, delta=0.0)
-    assert at_delta <= asked.claim_p_value(ORDERED, scores, PureDP(0.8)) <= 1.2 * at_delta
+    scores = calls.counts(184, 1000, 500, 1000)
+    assert calls.curve_test(ORDERED, scores, PureDP(0.86), confidence=0.95) is not None
+    assert calls.curve_test(ORDERED, scores, PureDP(0.89), confidence=0.95) is None
+    assert calls.curve_test(ORDERED, scores, ApproximateDP(0.87, 0.01), confidence=0.95) is None
+    at_delta = calls.p_value(ORDERED, scores, epsilon=0.8, delta=0.0)
+    assert at_delta <= calls.claim_p_value(ORDERED, scores, PureDP(0.8)) <= 1.2 * at_delta
 
 
 def test_curves_hold_together_with_the_bound_at_the_level():
@@ -361,7 +361,7 @@ def test_curves_hold_together_with_the_bound_at_the_level():
     table = np.zeros((n + 1, n + 1))
     for i, j in itertools.product(range(n + 1), repeat=2):
         level = {"delta": 0.1, "confidence": 1 - significance}
-        refuted = asked.curve_test(FIXED, asked.counts(j, n, i, n), claim, **level) is not None
+        refuted = calls.curve_test(FIXED, calls.counts(j, n, i, n), claim, **level) is not None
         above = epsilon(j, n, i, n, **level) > 0.5
         table[i, j] = 9.0 if refuted or above else 0.0
     assert table.any()
@@ -375,9 +375,9 @@ def test_pilot_chooses_event_and_direction():
     forward = PairScores(np.repeat([0.0, 1.0], [995, 5]), np.repeat([0.0, 1.0], [600, 400]))
     backward = PairScores(np.repeat([0.0, 1.0], [400, 600]), np.repeat([0.0, 1.0], [5, 995]))
     for pilot, direction in ((forward, "in"), (backward, "out")):
-        ready = asked.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
+        ready = calls.prepared(JointExact(), pilot, delta=0.0, confidence=0.95, n_out=9000, n_in=9000)
         assert (ready.event.threshold, ready.event.direction) == (0.5, direction)
-        bound = asked.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
+        bound = calls.lower_bound(ready, pilot, delta=0.0, confidence=0.95)
         assert [entry.what for entry in bound.ledger] == ["threshold", "direction", "nuisance rate"]
         assert bound.ledger[0].correction == bound.ledger[1].correction == "chosen on pilot trials only"
         assert bound.epsilon > 3
@@ -390,7 +390,7 @@ def test_among_thresholds_without_false_positives_the_safest_is_taken(bound):
     out, in_ = rng.normal(size=(2, 5000))
     in_[:100] = np.inf
     in_[100] = 6.0
-    ready = asked.prepared(bound, PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
+    ready = calls.prepared(bound, PairScores(out, in_), delta=0.0, confidence=0.95, n_out=45_000, n_in=45_000)
     assert ready.event.threshold == np.inf
 
 
@@ -405,18 +405,18 @@ def test_small_pilot_without_an_expected_bound_chooses_the_side_with_power():
     shown = []
     for _ in range(20):
         pilot = scores(2000, *rng.binomial(2000, [0.0293, 0.0179]))
-        ready = asked.prepared(JointExact(), pilot, **level, n_out=n, n_in=n)
-        shown.append(asked.lower_bound(ready, expected, **level).epsilon)
-    known = asked.lower_bound(JointExact(threshold=0.5, direction="out"), expected, **level).epsilon
+        ready = calls.prepared(JointExact(), pilot, **level, n_out=n, n_in=n)
+        shown.append(calls.lower_bound(ready, expected, **level).epsilon)
+    known = calls.lower_bound(JointExact(threshold=0.5, direction="out"), expected, **level).epsilon
     assert known > 0.3
     assert np.mean(shown) > 0.9 * known
 
 
 def test_ordering_is_tuned_to_the_level_and_kept():
-    ready = asked.prepared(FIXED, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
+    ready = calls.prepared(FIXED, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
     assert (ready.ordering.significance, ready.ordering.delta) == (pytest.approx(0.01), 0.01)
     own = JointExact(threshold=1.0, ordering=Ordering(0.3))
-    kept = asked.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
+    kept = calls.prepared(own, PairScores([], []), delta=0.01, confidence=0.99, n_out=9, n_in=9)
     assert kept.ordering == own.ordering
 
 

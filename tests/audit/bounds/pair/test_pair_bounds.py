@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.catalogue import build, catalogue
 from dpassay.audit.bounds.families import family_of
@@ -60,11 +60,11 @@ def test_every_bound_of_the_catalogue_is_here():
 @given(scores=samples(), levels=st.tuples(confidences, confidences), between=st.tuples(deltas, deltas))
 def test_bound_falls_with_confidence_and_delta_and_stays_below_the_ceiling(bound, scores, levels, between):
     (low, high), (few, many), room = sorted(levels), sorted(between), rounding(bound, scores)
-    smallest = asked.lower_bound(bound, scores, delta=few, confidence=high)
+    smallest = calls.lower_bound(bound, scores, delta=few, confidence=high)
     assert 0.0 <= smallest.epsilon <= smallest.ceiling + room
-    assert smallest.epsilon <= asked.lower_bound(bound, scores, delta=few, confidence=low).epsilon + room
+    assert smallest.epsilon <= calls.lower_bound(bound, scores, delta=few, confidence=low).epsilon + room
     if getattr(bound, "threshold", None) != "online":  # events that are learned depend on delta
-        assert smallest.epsilon >= asked.lower_bound(bound, scores, delta=many, confidence=high).epsilon - room
+        assert smallest.epsilon >= calls.lower_bound(bound, scores, delta=many, confidence=high).epsilon - room
 
 
 @every
@@ -77,7 +77,7 @@ def test_bound_depends_only_on_the_order_of_the_values(bound, scores, seed):
     doubled = PairScores(2 * reordered(scores.out), 2 * reordered(scores.in_))
     threshold = getattr(bound, "threshold", "online")
     other = bound if threshold == "online" else replace(bound, threshold=2 * np.asarray(threshold))
-    plain, mapped = (asked.lower_bound(*pair, **level) for pair in ((bound, scores), (other, doubled)))
+    plain, mapped = (calls.lower_bound(*pair, **level) for pair in ((bound, scores), (other, doubled)))
     assert (mapped.epsilon, mapped.hits) == (plain.epsilon, plain.hits)
 
 
@@ -85,4 +85,4 @@ def test_bound_depends_only_on_the_order_of_the_values(bound, scores, seed):
 @pytest.mark.parametrize(("pilot", "counts"), [(None, "0 and 0"), (PairScores([], np.zeros(3)), "0 and 3")])
 def test_pilot_without_scores_on_both_sides_is_refused(name, pilot, counts):
     with pytest.raises(ParameterError, match=f"needs pilot scores on both sides, but there are {counts}. Run pilot"):
-        asked.fixed(build(name, threshold="pilot"), (5, 5), delta=0.0, confidence=0.95, pilot=pilot)
+        calls.fixed(build(name, threshold="pilot"), (5, 5), delta=0.0, confidence=0.95, pilot=pilot)

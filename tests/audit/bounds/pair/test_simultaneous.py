@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.audit.bounds.numerics.binomial import quantile, upper
 from dpassay.audit.bounds.numerics.noncrossing import local_level
@@ -26,7 +26,7 @@ def normal_pair(seed, n_out=300, n_in=300, shift=1.0):
 
 
 def epsilon(scores, *, delta=0.0, confidence=0.95):
-    return asked.lower_bound(BAND, scores, delta=delta, confidence=confidence).epsilon
+    return calls.lower_bound(BAND, scores, delta=delta, confidence=confidence).epsilon
 
 
 @pytest.mark.parametrize("significance", [0.2, 0.05])
@@ -58,7 +58,7 @@ def test_limits_are_those_of_clopper_and_pearson_at_the_local_level():
 @pytest.mark.parametrize(("n", "least"), [(1000, 0.68), (10_000, 0.89)])
 def test_noise_free_laplace_scores_give_a_sound_and_tight_bound(n, least):
     # `least`: Clopper-Pearson limits of the one event {score >= 1}, 18.4 % and 50 % hits, at the local level
-    lower_bound = epsilon(asked.quantiles(stats.laplace(), stats.laplace(loc=1), n))
+    lower_bound = epsilon(calls.quantiles(stats.laplace(), stats.laplace(loc=1), n))
     assert least < lower_bound < least + 0.04 < 1.0
 
 
@@ -85,9 +85,9 @@ def test_noise_free_bound_closes_in_on_the_truth():
 
 def test_ceiling_has_its_known_value_and_is_reached_by_a_perfect_attack():
     # ln((1 - h) / h), h = 1 - eta^(1/1000), eta = 5.329e-4
-    assert asked.ceiling(BAND, 1000, 1000, delta=0.0, confidence=0.95) == pytest.approx(4.8841, abs=2e-4)
+    assert calls.ceiling(BAND, 1000, 1000, delta=0.0, confidence=0.95) == pytest.approx(4.8841, abs=2e-4)
     perfect = PairScores(np.zeros(1000), np.ones(1000))
-    assert epsilon(perfect) == asked.ceiling(BAND, 1000, 1000, delta=0.0, confidence=0.95)
+    assert epsilon(perfect) == calls.ceiling(BAND, 1000, 1000, delta=0.0, confidence=0.95)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=25), st.lists(st.integers(0, 4), min_size=1, max_size=25))
@@ -98,7 +98,7 @@ def test_directions_swap_with_the_sides(out, in_):
 
 def test_bound_is_the_best_of_its_thresholds():
     scores = normal_pair(4, 200, 100, shift=2.0)
-    bound = asked.lower_bound(BAND, scores, delta=0.01, confidence=0.9)
+    bound = calls.lower_bound(BAND, scores, delta=0.01, confidence=0.9)
     eta = local_level(200, 100, 0.1)
     best = 0.0
     for threshold in np.concatenate([scores.out, scores.in_]):
@@ -166,15 +166,15 @@ def test_bounds_from_a_million_scores_are_close_to_the_truth():
 @pytest.mark.parametrize("claim", [0.2, 0.4, 0.7])
 def test_p_value_is_the_significance_at_which_the_bound_passes_the_claim(n_out, n_in, claim):
     scores = normal_pair(2, n_out, n_in)
-    p = asked.p_value(BAND, scores, epsilon=claim, delta=0.01)
+    p = calls.p_value(BAND, scores, epsilon=claim, delta=0.01)
     assert 1e-12 < p < 1
     assert epsilon(scores, delta=0.01, confidence=1 - 1.003 * p) > claim
     assert epsilon(scores, delta=0.01, confidence=1 - p / 1.003) <= claim
 
 
 def test_p_value_has_its_ends():
-    assert asked.p_value(BAND, PairScores(np.zeros(9), np.zeros(9)), epsilon=0.1, delta=0.0) == 1.0
-    assert asked.p_value(BAND, PairScores(np.zeros(900), np.ones(900)), epsilon=0.1, delta=0.0) == 1e-12
+    assert calls.p_value(BAND, PairScores(np.zeros(9), np.zeros(9)), epsilon=0.1, delta=0.0) == 1.0
+    assert calls.p_value(BAND, PairScores(np.zeros(900), np.ones(900)), epsilon=0.1, delta=0.0) == 1e-12
 
 
 # --- the curves ----------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_tradeoff_limit_is_the_largest_convex_curve_below_the_limits():
 
 
 def test_tradeoff_limit_lies_above_the_true_curve_and_close_to_it():
-    limits = band(asked.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
+    limits = band(calls.quantiles(stats.norm(), stats.norm(loc=1), 20_000).tally, confidence=0.95)
     grid = np.linspace(0.001, 0.999, 99)
     true = stats.norm.cdf(stats.norm.isf(grid) - 1)
     assert np.all(limits.tradeoff_upper(grid) > true)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.attacks.canaries import Dirac
 from dpassay.attacks.membership import MembershipAttack, Shadows, draw_inclusion
@@ -35,7 +35,7 @@ def gradients(n, mechanism):
 def test_a_memorising_learner_gives_every_coin_away():
     game = membership_game(NEAREST, (X, Y), seed=1)
     assert (game.n_runs, game.n_canaries) == (1, 200)
-    bound = asked.lower_bound(OneRun(), game, delta=0.0, confidence=0.95)
+    bound = calls.lower_bound(OneRun(), game, delta=0.0, confidence=0.95)
     assert bound.epsilon > 1.0
 
 
@@ -109,7 +109,7 @@ def randomized_response(epsilon, design, seed):
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_no_attack_makes_two_runs_of_one(attack, design, epsilon):
     game = one_run(randomized_response(epsilon, design, seed=9), attack)
-    bound = asked.lower_bound(OneRun(), game, delta=0.0, confidence=1 - 1e-6).epsilon
+    bound = calls.lower_bound(OneRun(), game, delta=0.0, confidence=1 - 1e-6).epsilon
     assert bound <= epsilon
     assert attack != "loss" or bound > 0.7 * epsilon or epsilon == 0.0
 
@@ -159,14 +159,14 @@ def test_the_one_run_bound_never_exceeds_the_truth_beyond_its_confidence():
     wrong = 0
     for seed in range(40):
         game = gradient_canary_game(mechanism, gradients(200, mechanism), seed=seed)
-        wrong += asked.lower_bound(OneRun(), game, delta=delta, confidence=0.8).epsilon > truth
+        wrong += calls.lower_bound(OneRun(), game, delta=delta, confidence=0.8).epsilon > truth
     assert wrong <= 21  # binomial(40, 0.2), 1 - 1e-6
 
 
 def test_noiseless_training_is_caught_by_one_run():
     mechanism = private(noise_multiplier=0.05)
     game = gradient_canary_game(mechanism, gradients(500, mechanism), seed=8)
-    assert asked.lower_bound(OneRun(), game, delta=1e-5, confidence=0.95).epsilon > 3.0
+    assert calls.lower_bound(OneRun(), game, delta=1e-5, confidence=0.95).epsilon > 3.0
 
 
 def test_canaries_of_the_wrong_kind_are_refused():

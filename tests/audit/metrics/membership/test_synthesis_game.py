@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from tests.attacks.table_laws import Bootstrap, Ignoring
-from tests.audit import asked
+from tests.audit import calls
 
 from dpassay.attacks.membership.likelihood_ratios import LiRA
 from dpassay.attacks.membership.synthetic_data import ClosestRecord, DensityRatio, ShadowTables
@@ -111,10 +111,10 @@ def test_one_run_bound_holds_for_a_private_table_and_refutes_a_bootstrap():
     misses = 0
     for seed in range(20):
         game = membership_game(ShadowTables(private), DISTINCT, attack=attack, seed=seed)
-        misses += asked.lower_bound(OneRun(), game, delta=0.0, confidence=0.8).epsilon > 1.0
+        misses += calls.lower_bound(OneRun(), game, delta=0.0, confidence=0.8).epsilon > 1.0
     assert misses <= 14
     broken = membership_game(ShadowTables(AddRemoveBootstrap(n_rows=60)), DISTINCT, n_runs=4, attack=attack, seed=0)
-    assert asked.lower_bound(OneRun(), broken, delta=0.0, confidence=0.99).epsilon > 1.0
+    assert calls.lower_bound(OneRun(), broken, delta=0.0, confidence=0.99).epsilon > 1.0
 
 
 def test_signals_do_not_depend_on_which_records_were_in():

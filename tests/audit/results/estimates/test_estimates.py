@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import integrate, stats
-from tests.audit import asked
+from tests.audit import calls
 
 import dpassay.audit.results.estimates as estimates
 from dpassay.audit import audit
@@ -106,7 +106,7 @@ def test_posterior_has_its_known_quantiles(fn, fp, n, expected, digits):
 
 def test_the_prior_dominates_where_there_are_no_errors():
     scores = counts(0, 1000, 1000, 1000)
-    exact = asked.ceiling(ClopperPearson(threshold=1.0), 1000, 1000, delta=1e-5, confidence=0.95)
+    exact = calls.ceiling(ClopperPearson(threshold=1.0), 1000, 1000, delta=1e-5, confidence=0.95)
     estimate = bayesian(scores, threshold=1.0, delta=1e-5, level=0.9)
     assert estimate.interval[0] > exact
     assert "prior" in estimate.label

@@ -33,9 +33,9 @@ CLAIM = ApproximateDP(60.0, 0.1)
 def by_hand(function):
     """The first run of each side in a fresh interpreter."""
     fresh.keep(function)
-    found = fresh.run(function, PAIR, 1, copies=3, style="one-run", form=Form(), records=True)
-    assert len(found.out) == len(found.in_) == 3
-    return found.out[0], found.in_[0]
+    results = fresh.run(function, PAIR, 1, copies=3, style="one-run", form=Form(), records=True)
+    assert len(results.out) == len(results.in_) == 3
+    return results.out[0], results.in_[0]
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_what_a_function_keeps_is_not_carried_along():
 
     fresh.keep(memoised)
     memoised(PAIR.d1, np.random.default_rng(5))
-    found = fresh.run(memoised, PAIR, 1, copies=20, style="one-run", form=Form(), records=True)
-    assert len({one.output for one in (*found.out, *found.in_)}) == 40
+    result = fresh.run(memoised, PAIR, 1, copies=20, style="one-run", form=Form(), records=True)
+    assert len({one.output for one in (*result.out, *result.in_)}) == 40
     assert not fresh.is_made_anew(memoised)
 
 
@@ -104,15 +104,15 @@ def test_an_import_makes_the_function_of_a_module_anew_for_each_run():
     function = replayed.logging
     fresh.keep(function)
     function(PAIR.d1, np.random.default_rng(5))
-    found = fresh.run(function, PAIR, 1, copies=5, style="one-run", form=Form(), records=True)
+    result = fresh.run(function, PAIR, 1, copies=5, style="one-run", form=Form(), records=True)
     assert fresh.is_made_anew(function)
-    assert [one.values for one in (*found.out, *found.in_)] == [(1.0,)] * 10  # a log of one entry
+    assert [one.values for one in (*result.out, *result.in_)] == [(1.0,)] * 10  # a log of one entry
 
 
 def test_generators_of_the_function_go_on_from_another_state_in_each_copy():
     mine = np.random.default_rng(0)
-    found = fresh_runs(lambda dataset, rng: mine.random(), copies=5)
-    assert len({one.output for one in (*found.out, *found.in_)}) == 10
+    result = fresh_runs(lambda dataset, rng: mine.random(), copies=5)
+    assert len({one.output for one in (*result.out, *result.in_)}) == 10
 
 
 def fresh_runs(function, copies):
@@ -219,11 +219,11 @@ def test_rare_outputs_are_called_dependent_at_most_at_the_level(rate):
     ],
 )
 def test_what_may_be_a_memory_is_doubted(first, replayed, what, copies_count):
-    found = doubt(first, replayed)
-    assert (found is None) is (what is None)
-    if found is not None:
-        assert what in found.what
-        assert found.copies_count is copies_count
+    results = doubt(first, replayed)
+    assert (results is None) is (what is None)
+    if results is not None:
+        assert what in results.what
+        assert results.copies_count is copies_count
 
 
 def test_equal_outputs_on_both_sides_are_not_worth_a_replay():

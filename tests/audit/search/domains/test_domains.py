@@ -94,16 +94,16 @@ def lists(text, n=60):
 
 
 def test_the_patterns_of_lists_hold_what_breaks_code():
-    found = lists("numbers 0..1")
-    assert found[0] == ([], [1.0])
-    assert ([], [0.0]) in found
-    assert ([0.0], [0.0, 1.0]) in found
-    assert ([1.0] * 9, [1.0] * 10) in found  # duplicates
-    assert ([1.0, 0.0] * 4 + [1.0], [1.0, 0.0] * 4 + [1.0, 1.0]) in found
+    results = lists("numbers 0..1")
+    assert results[0] == ([], [1.0])
+    assert ([], [0.0]) in results
+    assert ([0.0], [0.0, 1.0]) in results
+    assert ([1.0] * 9, [1.0] * 10) in results  # duplicates
+    assert ([1.0, 0.0] * 4 + [1.0], [1.0, 0.0] * 4 + [1.0, 1.0]) in results
     records = [d1[-1] for _, d1 in lists("numbers")]
     assert {1e300, -1e300, math.inf, -math.inf} < set(records)
     assert any(math.isnan(record) for record in records)
-    assert not any(math.isnan(d1[-1]) for _, d1 in found)
+    assert not any(math.isnan(d1[-1]) for _, d1 in results)
     assert any(math.isnan(d1[-1]) for _, d1 in lists("numbers 0..1; nan"))
 
 

@@ -14,7 +14,7 @@ from dpassay.experiments.runs.runner import report, run
 from dpassay.mechanisms.core.errors import ConfigError
 
 
-def asked(tmp_path, text, **settings):
+def planned(tmp_path, text, **settings):
     path = tmp_path / "study.toml"
     path.write_text(text)
     return study(*Config.load(path, settings))
@@ -22,7 +22,7 @@ def asked(tmp_path, text, **settings):
 
 def refused(tmp_path, text, **settings):
     with pytest.raises(ConfigError) as error:
-        asked(tmp_path, text, **settings)
+        planned(tmp_path, text, **settings)
     return str(error.value)
 
 
@@ -62,7 +62,7 @@ def test_another_report_changes_no_number(done, without_pixels):
     assert (done.directory / "results.json").read_bytes() == before
 
 
-def test_the_command_line_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_path, done, without_pictures):
+def test_the_command_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_path, done, without_pictures):
     from dpassay.experiments.cli.commands import app
 
     (tmp_path / "study.toml").write_text(STUDY)
@@ -75,17 +75,17 @@ def test_the_command_line_prints_the_table_and_equal_seeds_give_equal_bytes(tmp_
 
 def test_a_trainer_with_a_claim_brings_the_region_that_no_attack_may_enter(tmp_path):
     private = STUDY.replace("noise_multiplier = 0.0", "noise_multiplier = 8.0").replace('clipping = "none"\n', "")
-    assert asked(tmp_path, STUDY).claim is None
-    result = asked(tmp_path, private).answer()
+    assert planned(tmp_path, STUDY).claim is None
+    result = planned(tmp_path, private).answer()
     assert result.region.claim.startswith("GaussianDP")
     json.loads(result.to_json())
 
 
 def test_without_a_list_all_attacks_are_tried(tmp_path):
-    result = asked(tmp_path, STUDY.replace("by_label = true\n", ""), **{"membership.attacks": ["loss"]}).answer()
+    result = planned(tmp_path, STUDY.replace("by_label = true\n", ""), **{"membership.attacks": ["loss"]}).answer()
     assert [metrics.attack for metrics in result.attacks] == ["loss"]
     everything = "\n".join(line for line in STUDY.splitlines() if not line.startswith("attacks"))
-    result = asked(tmp_path, everything).answer()
+    result = planned(tmp_path, everything).answer()
     assert len(result.attacks) + len(result.skipped) == 15
 
 

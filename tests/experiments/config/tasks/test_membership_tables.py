@@ -41,7 +41,7 @@ by_attribute = "race"
 """
 
 
-def asked(tmp_path, text):
+def planned(tmp_path, text):
     path = tmp_path / "tables.toml"
     path.write_text(text)
     return study(*Config.load(path, {}))
@@ -49,13 +49,13 @@ def asked(tmp_path, text):
 
 def refused(tmp_path, text):
     with pytest.raises(ConfigError) as error:
-        asked(tmp_path, text)
+        planned(tmp_path, text)
     return str(error.value)
 
 
 def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, without_pictures):
     (tmp_path / "tables.toml").write_text(TABLES)
-    found = run(tmp_path / "tables.toml", out=tmp_path / "out").result
+    results = run(tmp_path / "tables.toml", out=tmp_path / "out").result
 
     people = census_blocks(n=60, n_blocks=1)
     selection = FixedMarginals((("race",), ("sex",)), standard_deviation=0.5)
@@ -66,26 +66,26 @@ def test_a_configuration_gives_the_numbers_of_the_call_in_python(tmp_path, witho
     shadows = train_shadows(tables, people[:20], 8, seed=3, population=people[20:50])
     groups = [f"race {race}" for race in people[:20, 2]]
     attacks = [LossThreshold(signal="closest-record"), LiRA(signal="density-ratio")]
-    assert found == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
-    assert asked(tmp_path, TABLES).learner.statistics is None
-    assert {row.group for row in found["threshold on closest-record"].groups} <= set(groups)
-    assert found.region.claim.startswith("GaussianDP(mu=2.8")
+    assert results == evaluate(shadows, attacks, groups=groups, claim=synthesiser.guarantee())
+    assert planned(tmp_path, TABLES).learner.statistics is None
+    assert {row.group for row in results["threshold on closest-record"].groups} <= set(groups)
+    assert results.region.claim.startswith("GaussianDP(mu=2.8")
 
 
 def test_default_attacks_are_groundhog_and_all_likelihood_ratios(tmp_path):
     everything = TABLES.replace('attacks = ["closest-record", { name = "lira", signal = "density-ratio" }]\n', "")
-    made = asked(tmp_path, everything)
+    made = planned(tmp_path, everything)
     assert made.attacks[0] == GroundhogMembership()
     assert [attack.signal for attack in made.attacks[1:]] == list(SIGNALS)
     assert made.learner.statistics == "all"
     assert set(made.learner.signals) == set(SIGNALS)
-    assert set(asked(tmp_path, TABLES).learner.signals) == {"closest-record", "density-ratio"}
+    assert set(planned(tmp_path, TABLES).learner.signals) == {"closest-record", "density-ratio"}
 
 
 def test_where_records_are_replaced_nothing_is_promised_of_being_in(tmp_path):
     replaced = TABLES.replace("standard_deviation = 0.5", 'standard_deviation = 0.5, relation = "replace_one"')
-    assert asked(tmp_path, replaced).claim is None
-    assert asked(tmp_path, TABLES).claim is not None
+    assert planned(tmp_path, replaced).claim is None
+    assert planned(tmp_path, TABLES).claim is not None
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_worst_record_stands_beside_the_mean():
     rng = np.random.default_rng(0)
     inclusion = rng.random((40, 12)) < 0.5
     signal = rng.normal(size=(40, 12)) + 6.0 * inclusion * (np.arange(12) == 7)
-    found = evaluate(Shadows(inclusion, np.zeros(12), {"density": signal}), [LossThreshold(signal="density")])
-    table = found.attacks[0].records
+    results = evaluate(Shadows(inclusion, np.zeros(12), {"density": signal}), [LossThreshold(signal="density")])
+    table = results.attacks[0].records
     assert table.worst == 7 == table.exposed()[0]
-    assert f"number 7 (counted from 0), AUC 1.000, compared to {np.mean(table.auc):.3f} on average" in found.summary()
+    assert f"number 7 (counted from 0), AUC 1.000, compared to {np.mean(table.auc):.3f} on average" in results.summary()

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.experiments.made_configs import EXAMPLES, GRADIENTS, asked, refused
+from tests.experiments.made_configs import EXAMPLES, GRADIENTS, planned, refused
 
 from dpassay.audit.evidence.verdict import Verdict
 from dpassay.audit.results.audit_result import AuditResult
@@ -19,7 +19,7 @@ from dpassay.mechanisms.accounting import GaussianDP
 
 
 def answer(text, **settings):
-    (question,) = asked(text, **settings)
+    (question,) = planned(text, **settings)
     assert isinstance(question, OneRunTask)
     return question.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
 
@@ -41,7 +41,7 @@ def test_more_runs_count_more_bits(without_power):
 
 
 def test_canaries_that_are_examples_take_the_places_of_records():
-    (question,) = asked(EXAMPLES)
+    (question,) = planned(EXAMPLES)
     X, y = questions_data(question)
     assert (question.canaries.n_examples, question.records.n_examples) == (30, 10)
     assert question.canaries.X.tolist() == X[:30].tolist()
@@ -62,9 +62,9 @@ def questions_data(question):
 
 def test_an_attack_with_references_gets_them():
     assert answer(EXAMPLES, **{"attack.name": "lira", "game.n_references": 8}).attack == "lira"
-    found = refused(EXAMPLES, **{"attack.name": "lira"})
-    assert "--set attack.name" in found
-    assert "set n_references = 4 or more in [game], which is 0" in found
+    results = refused(EXAMPLES, **{"attack.name": "lira"})
+    assert "--set attack.name" in results
+    assert "set n_references = 4 or more in [game], which is 0" in results
 
 
 @pytest.mark.parametrize(

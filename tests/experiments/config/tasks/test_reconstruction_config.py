@@ -1,7 +1,7 @@
 """The game of reconstruction in a configuration: [game] name = "reconstruction"."""
 
 import pytest
-from tests.experiments.made_configs import asked, refused
+from tests.experiments.made_configs import planned, refused
 
 from dpassay.attacks.reconstruction import OneOf
 from dpassay.audit import audit_scores
@@ -30,14 +30,14 @@ CLAIM = '[claim]\nname = "pure"\nepsilon = 0.8\n'
 
 
 def answer(text, **settings):
-    (task,) = asked(text, **settings)
+    (task,) = planned(text, **settings)
     return task.answer(n_hypotheses=1, n_jobs=1, store=None, progress=False)
 
 
 def test_a_config_plays_the_game_and_concludes_as_the_functions_do():
     mechanism = KAryRandomizedResponse(epsilon=1.0, k=5)
     game = reconstruction_game(mechanism, OneOf.in_record([0], 0, range(5)), n_rounds=20_000, seed=0)
-    (task,) = asked(GUESSED)
+    (task,) = planned(GUESSED)
     bound = task.bounds[0]
     result = answer(GUESSED)
     assert result == audit_scores(
@@ -58,7 +58,7 @@ def test_a_claim_that_is_too_small_is_refuted_with_evidence():
 
 
 def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
-    (task,) = asked(SURVEY)
+    (task,) = planned(SURVEY)
     assert [candidate[2] for candidate in task.secret.candidates] == [0, 1, 2, 3, 4]
     assert {len(candidate) for candidate in task.secret.candidates} == {4}
     assert 0.9 < answer(SURVEY).bound.epsilon < 1.0
@@ -84,9 +84,9 @@ def test_the_record_of_a_dataset_is_guessed_next_to_the_others():
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_runs(settings, message):
-    found = refused(GUESSED, **settings)
+    results = refused(GUESSED, **settings)
     for part in message.split(" .* "):
-        assert part in found
+        assert part in results
 
 
 def test_a_game_without_rounds_or_name_is_refused():
@@ -163,14 +163,14 @@ secret = { bits = 400 }
 
 
 def test_values_without_data_are_whole_datasets_next_to_a_reference():
-    (task,) = asked(GAUSSIAN)
+    (task,) = planned(GAUSSIAN)
     assert [candidate.tolist() for candidate in task.secret.candidates] == [[1, 0], [0, 1], [-1, 0], [0, -1]]
     result = answer(GAUSSIAN)
     assert (result.verdict, result.attack) == (Verdict.CONSISTENT, "maximum-likelihood")
 
 
 def test_values_of_a_record_have_a_prior_and_a_tolerance(without_power):
-    (task,) = asked(SUM)
+    (task,) = planned(SUM)
     assert task.secret.prior_success == pytest.approx(0.8)
     assert {len(candidate) for candidate in task.secret.candidates} == {178}
     result = answer(SUM)
@@ -186,7 +186,7 @@ def test_bits_are_guessed_in_one_run_or_a_few(without_power):
 
 
 def test_one_of_the_first_records_is_there_with_all_others():
-    (task,) = asked(SUM, **{"game.secret": {"candidates": 3}})
+    (task,) = planned(SUM, **{"game.secret": {"candidates": 3}})
     first, second, third = task.secret.candidates
     assert len(first) == len(second) == 176
     assert (first[1:] == second[1:]).all()
@@ -195,7 +195,7 @@ def test_one_of_the_first_records_is_there_with_all_others():
 
 
 def test_a_secret_is_swept_over_like_any_other_option():
-    tasks = asked(COINS + '[sweep]\n"game.secret.bits" = [4, 8]\n')
+    tasks = planned(COINS + '[sweep]\n"game.secret.bits" = [4, 8]\n')
     assert [task.secret.n for task in tasks] == [4, 8]
 
 

@@ -81,8 +81,8 @@ def test_a_config_searches_as_python_does(here, without_pictures, without_power)
         "seed": task.seed,
         "confidence": 0.9999,
     }
-    found = search(LaplaceUnitSensitivity(1.0, n_queries=3), **options)
-    assert found.confirmed == result
+    observed = search(LaplaceUnitSensitivity(1.0, n_queries=3), **options)
+    assert observed.confirmed == result
     assert sorted(path.name for path in next(Path("out/trials").iterdir()).iterdir()) == [
         "confirmation",
         *(f"look-{i:04d}" for i in range(5)),
@@ -132,7 +132,7 @@ def test_the_command_line_searches_as_python_does(call, without_power):
     options = ("--epsilon", 1, "--search", "integers 0..100; 1..4 records", "--trials", 1000, "--budget", 4000)
     done = call("check", "ages.py:release", *options, "--relation", "replace_one", "--json", "r.json", "--seed", 2)
     assert done.exit_code == 1
-    found = search(
+    result = search(
         _release(),
         domain="integers 0..100; 1..4 records",
         relation="replace_one",
@@ -143,7 +143,7 @@ def test_the_command_line_searches_as_python_does(call, without_power):
         seed=2,
     )
     data = json.loads(Path("r.json").read_text())
-    assert (data["seed"], data["p_value"]) == (found.confirmed.seed, found.confirmed.p_value)
+    assert (data["seed"], data["p_value"]) == (result.confirmed.seed, result.confirmed.p_value)
 
 
 def _release():

@@ -97,7 +97,7 @@ def test_a_single_audit_keeps_its_own_verdict(one_result):
     assert entry.correction == "no correction needed"
 
 
-def test_an_underpowered_audit_makes_a_sweep_without_violation_underpowered(one_result):
+def test_one_underpowered_audit_makes_a_clean_sweep_underpowered(one_result):
     weak = with_p(one_result, 1.0, Verdict.UNDERPOWERED)
     fine, bad = with_p(one_result, 0.9), with_p(one_result, 1e-9, Verdict.VIOLATION)
     assert corrected([{}] * 2, [weak, fine], confidence=0.95)[1] is Verdict.UNDERPOWERED

@@ -18,37 +18,37 @@ def test_a_demo_reads_well_in_a_pipe(name):
 
 class TestRepeatedAnswers:
     def test_the_mean_has_the_error_of_the_formula_and_a_budget_turns_it_round(self):
-        found = play("repeated-answers").spreads
+        result = play("repeated-answers").spreads
         for fresh, sticky, scaled, formula, k in zip(
-            found.fresh, found.sticky, found.scaled, found.formula, found.n_answers, strict=True
+            result.fresh, result.sticky, result.scaled, result.formula, result.n_answers, strict=True
         ):
             assert fresh == pytest.approx(formula, rel=0.15)  # 5 standard deviations of 2,000 desks and more
             assert sticky == pytest.approx(math.sqrt(2.0), rel=0.2)
             assert scaled == pytest.approx(formula * k, rel=0.2)
 
-    def test_no_rule_beats_the_exact_optimum_and_the_likelihood_ratio_reaches_it(self):
-        found = play("repeated-answers").guesses
+    def test_no_rule_beats_the_exact_optimum_that_the_likelihood_ratio_attains(self):
+        result = play("repeated-answers").guesses
         for mean, median, ratio, optimum in zip(
-            found.mean, found.median, found.likelihood_ratio, found.optimum, strict=True
+            result.mean, result.median, result.likelihood_ratio, result.optimum, strict=True
         ):
             limit = 5.0 * math.sqrt(0.25 / 20_000)  # 5 standard deviations: false alarm 6e-7
             assert max(mean, median, ratio) <= optimum + limit
             assert ratio == pytest.approx(optimum, abs=limit)
-        assert found.optimum[0] == pytest.approx(1.0 - 0.5 * math.exp(-0.5), abs=1e-3)
+        assert result.optimum[0] == pytest.approx(1.0 - 0.5 * math.exp(-0.5), abs=1e-3)
 
     def test_the_budget_gives_three_answers_and_the_audit_refutes_the_claim(self):
-        found = play("repeated-answers")
-        assert found.answers_of_a_budget == 3
-        assert found.audit.verdict is Verdict.VIOLATION
+        result = play("repeated-answers")
+        assert result.answers_of_a_budget == 3
+        assert result.audit.verdict is Verdict.VIOLATION
 
 
 class TestColumnFromCounts:
     def test_accuracy_grows_with_queries_and_follows_the_formula(self):
-        found = play("column-from-counts").many_counts
+        result = play("column-from-counts").many_counts
         for noise in (2.0, 4.0, 8.0):
             predicted = least_squares_accuracy(100, 500, noise)
-            assert predicted - 0.03 <= found[noise, 500] <= predicted + 0.04
-            assert found[noise, 50] < found[noise, 500] < found[noise, 3000] + 0.01
+            assert predicted - 0.03 <= result[noise, 500] <= predicted + 0.04
+            assert result[noise, 50] < result[noise, 500] < result[noise, 3000] + 0.01
 
     def test_l1_decoding_survives_what_least_squares_does_not(self):
         for l1, squares in play("column-from-counts").wrong_answers.values():
@@ -56,47 +56,47 @@ class TestColumnFromCounts:
             assert squares < 0.85
 
     def test_a_careful_system_gives_the_column_and_a_budget_does_not(self):
-        found = play("column-from-counts")
-        assert found.careful_system > 0.95
-        for epsilon, right in found.a_budget.items():
+        results = play("column-from-counts")
+        assert results.careful_system > 0.95
+        for epsilon, right in results.a_budget.items():
             assert right <= 1.0 / (1.0 + math.exp(-epsilon)) + 5.0 * math.sqrt(0.25 / 4000)
-        assert found.a_budget[1.0] < 0.6
+        assert results.a_budget[1.0] < 0.6
 
 
 class TestTopDown:
-    def test_each_step_of_the_processing_brings_the_tables_nearer_and_least_squares_as_predicted(self):
-        found = play("top-down").errors
+    def test_each_processing_step_reduces_the_error_as_predicted(self):
+        result = play("top-down").errors
         for level in ("nation", "state", "county"):
             noise, linear, kept, whole = (
-                found.root_mean_square[step, level] for step in ("noise", "least-squares", "non-negative", "whole")
+                result.root_mean_square[step, level] for step in ("noise", "least-squares", "non-negative", "whole")
             )
-            assert linear == pytest.approx(found.predicted[level], rel=0.06)
+            assert linear == pytest.approx(result.predicted[level], rel=0.06)
             assert noise > 1.1 * linear
             assert linear * 1.01 > kept
             assert whole == pytest.approx(kept, rel=0.01)
-        assert found.root_mean_square["whole", "county"] < 0.9 * found.root_mean_square["least-squares", "county"]
+        assert result.root_mean_square["whole", "county"] < 0.9 * result.root_mean_square["least-squares", "county"]
 
     def test_the_smallest_counties_gain_people_and_the_large_ones_pay(self):
-        found = play("top-down").errors
-        order = np.argsort(found.sizes)
-        assert (found.bias[1, order[:2]] > 5.0).all()
-        assert found.bias[1, order[-2:]].sum() < -10.0
-        assert np.abs(found.bias[0]).max() < 5.0
+        result = play("top-down").errors
+        order = np.argsort(result.sizes)
+        assert (result.bias[1, order[:2]] > 5.0).all()
+        assert result.bias[1, order[-2:]].sum() < -10.0
+        assert np.abs(result.bias[0]).max() < 5.0
 
     def test_only_the_pair_that_differs_in_an_invariant_is_told_apart(self):
-        found = play("top-down").audits
-        assert found.kept.verdict is Verdict.CONSISTENT
-        assert found.forgotten.verdict is Verdict.VIOLATION
-        assert found.forgotten.witness is not None
-        assert "differs in an invariant" in found.refused
-        assert 1.0 < found.tables.bound.epsilon < found.measurements.bound.epsilon
+        results = play("top-down").audits
+        assert results.kept.verdict is Verdict.CONSISTENT
+        assert results.forgotten.verdict is Verdict.VIOLATION
+        assert results.forgotten.witness is not None
+        assert "differs in an invariant" in results.refused
+        assert 1.0 < results.tables.bound.epsilon < results.measurements.bound.epsilon
 
 
 class TestQueryRelease:
-    def test_a_strategy_is_better_than_noise_on_every_answer_and_all_noise_falls_like_the_number_of_records(self):
-        found = play("query-release").measured
+    def test_a_strategy_beats_noise_per_answer_and_noise_falls_with_records(self):
+        results = play("query-release").measured
         for which in (0, 1):
-            first, last = ({name: each[place][which] for name, each in found.items()} for place in (0, -1))
+            first, last = ({name: each[place][which] for name, each in results.items()} for place in (0, -1))
             for kind in ("Laplace", "Gaussian"):
                 assert last[f"matrix, {kind}"] < last[kind] / (15.0 if kind == "Laplace" else 1.9)
                 assert first[kind] / last[kind] == pytest.approx(1000.0, rel=0.1)

@@ -51,7 +51,7 @@ def visited():
 
 
 class TestMedicalVisits:
-    def test_place_birth_date_and_sex_tell_people_apart_and_the_year_of_birth_does_not(self, visited):
+    def test_place_birth_date_and_sex_identify_people_and_birth_year_does_not(self, visited):
         unique = visited.unique
         assert unique["ZIP, birth date, sex"] == pytest.approx(0.86, abs=0.01)  # Sweeney (2000): 87 %
         assert unique["in places of real sizes"] == pytest.approx(0.689, abs=0.002)
@@ -106,7 +106,7 @@ class TestInThisStudy:
             [math.sqrt(d / 100) for d in (50, 200, 1000, 5000, 20_000)]
         )
 
-    def test_linked_columns_accuse_non_members_by_the_formula_and_not_by_the_reference(self, traced):
+    def test_linked_columns_accuse_non_members_by_the_formula_only(self, traced):
         assert traced.accused["formula"] > 0.1
         assert traced.accused["reference sample"] < 0.03
 
@@ -124,7 +124,7 @@ class TestLeaveOneOut:
             assert one.test_error - one.train_error < 0.02
             assert one.average_advantage < 0.12
 
-    def test_one_of_them_gives_the_outlier_away_and_only_the_private_one_keeps_its_promise(self, left_out):
+    def test_one_generator_leaks_the_outlier_and_the_private_one_does_not(self, left_out):
         shown, plain, private = left_out.learners.values()
         assert shown.outlier_advantage == 1.0
         assert plain.outlier_advantage < 0.6

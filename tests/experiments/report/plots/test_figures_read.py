@@ -62,7 +62,7 @@ def grid(names: str, results: list[AuditResult]) -> Any:
 
 def plots() -> dict[str, Any]:
     """Every kind of figure, on results of every kind."""
-    found: dict[str, Any] = {}
+    observed: dict[str, Any] = {}
     results = {
         "laplace": laplace_result(),
         "violation": laplace_result(1.5, claim=1.0),
@@ -72,24 +72,24 @@ def plots() -> dict[str, Any]:
         "coin": coin_result(),
     }
     for name, result in results.items():
-        found |= {f"{name} {kind}": plot for kind, plot in plots_of(result).items()}
-        found[f"{name} alone"] = overview(sweep_of([{}], [result]))
+        observed |= {f"{name} {kind}": plot for kind, plot in plots_of(result).items()}
+        observed[f"{name} alone"] = overview(sweep_of([{}], [result]))
     mixed = [laplace_result(), zero_result(), laplace_result(0.02)]
     for names in ("case", "a.epsilon"):
-        found[f"zero along {names}"] = overview(grid(names, mixed))
-        found[f"family along {names}"] = overview(grid(names, [family_result(s, s / 3) for s in (0.2, 0.5, 0.9)]))
-        found[f"elsewhere along {names}"] = overview(grid(names, [elsewhere_result(), *mixed[:2]]))
-    found["sweep"] = overview(laplace_sweep())
-    found["broken sweep"] = overview(broken_sweep())
-    found["from zero"] = overview(sweep_of([{"a.k": k} for k in (0.0, 1.0, 90.0)], mixed))
+        observed[f"zero along {names}"] = overview(grid(names, mixed))
+        observed[f"family along {names}"] = overview(grid(names, [family_result(s, s / 3) for s in (0.2, 0.5, 0.9)]))
+        observed[f"elsewhere along {names}"] = overview(grid(names, [elsewhere_result(), *mixed[:2]]))
+    observed["sweep"] = overview(laplace_sweep())
+    observed["broken sweep"] = overview(broken_sweep())
+    observed["from zero"] = overview(sweep_of([{"a.k": k} for k in (0.0, 1.0, 90.0)], mixed))
     epsilon = {name: np.array([1.0, 3.0]) / (i + 1) for i, name in enumerate(ACCOUNTANTS)}
-    found["accountants"] = AccountantCurves(np.array([1.0, 9.0]), epsilon, 4.0, 0.01, 1e-5, shown=((20.0, 0.0),))
-    found["power"] = Power(
+    observed["accountants"] = AccountantCurves(np.array([1.0, 9.0]), epsilon, 4.0, 0.01, 1e-5, shown=((20.0, 0.0),))
+    observed["power"] = Power(
         "a law", 0.0, 1.0, 0.95,
         (("ours", "bound", (100, 10_000), (0.0, 0.9)), ("best of all", "uncorrected", (100, 10_000), (9.0, 2.0))),
     )  # fmt: skip
-    found["misses"] = MissRates((CertificateRow("ours", "bound", ((0.0, True), (1.0, False)), 0.08),), 0.05)
-    return found
+    observed["misses"] = MissRates((CertificateRow("ours", "bound", ((0.0, True), (1.0, False)), 0.08),), 0.05)
+    return observed
 
 
 PLOTS = plots()
@@ -268,10 +268,10 @@ def test_no_line_of_a_title_begins_with_a_lonely_sign() -> None:
 
 def test_the_figure_of_the_survey_shows_every_bound() -> None:
     results = [laplace_result(e, claim=1.0, n=n) for e, n in ((0.8, 100), (0.9, 1000), (1.0, 10_000))]
-    found = type("Found", (), {"fair": results, "biased": [laplace_result(1.3, claim=1.0)]})()
+    observed = type("Found", (), {"fair": results, "biased": [laplace_result(1.3, claim=1.0)]})()
     ax = new_figure().add_subplot()
-    randomized_response._draw_bounds(ax, found)
+    randomized_response._draw_bounds(ax, observed)
     low, high = ax.get_ylim()
-    assert all(low < result.bound.epsilon < high for result in (*found.fair, *found.biased))
+    assert all(low < result.bound.epsilon < high for result in (*observed.fair, *observed.biased))
     left, right = ax.get_xlim()
-    assert all(left < result.trials.per_side < right for result in (*found.fair, *found.biased))
+    assert all(left < result.trials.per_side < right for result in (*observed.fair, *observed.biased))

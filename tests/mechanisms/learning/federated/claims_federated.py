@@ -1,6 +1,6 @@
 """Laws of federated averaging worked out again: updates of one weight by hand, and the noise around their sum.
 
-CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, hidden, worst).
+CLAIMS: name of the catalogue -> function that yields (mechanism, pair, p0, p1, hidden, worst).
 """
 
 import math
@@ -80,15 +80,15 @@ def federated_averaging():
         options = {"noise_multiplier": noise, "sampling_probability": rate, "clip_norm": CLIP, "local_rate": RATE}
         mechanism = FederatedAveraging(WEIGHT, **options)
         for two in pairs("add_remove"):
-            found = []
+            results = []
             for clients in two:
                 sums = [(1.0, 0.0)]
                 for one in clients:
                     sums = [(w * q, s + t) for w, s in sums for q, t in ((rate, sent(one, 1)), (1 - rate, 0.0))]
                 weights, centres = zip(*sums, strict=True)
-                found.append(laws.mixture(weights, [laws.normal(c / CLIP / noise, 1.0) for c in centres]))
+                results.append(laws.mixture(weights, [laws.normal(c / CLIP / noise, 1.0) for c in centres]))
             pair = Neighbours(*map(dataset, two), "add_remove")
-            yield mechanism, pair, *found, FINE, two[1] == [("sent", CLIP)]
+            yield mechanism, pair, *results, FINE, two[1] == [("sent", CLIP)]
 
 
 def local_noise():
@@ -129,7 +129,7 @@ def noise_of_mean():
     )
 
 
-CASES = {
+CLAIMS = {
     "federated-averaging": federated_averaging,
     "federated-local-noise": local_noise,
     "broken-federated-realised-clients": realised_clients,

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import product
 
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.broken.counts import ContributionNotBounded
 from dpassay.mechanisms.core.base import Neighbours
@@ -46,7 +46,7 @@ def ngram_counts(kind=NGramCounts, bounded=True, **options):
             yield mechanism, Neighbours(d0, [*common, text], relation), *two, ROUNDING, i == 0
 
 
-CASES = {
+CLAIMS = {
     "ngram-counts": ngram_counts,
     "broken-ngram-contribution": lambda: ngram_counts(ContributionNotBounded, bounded=False),
 }

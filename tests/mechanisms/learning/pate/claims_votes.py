@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import FINE, ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import FINE, ROUNDING
 
 from dpassay.mechanisms.broken.pate import AbstentionNotAccounted, CheckWithoutNoise, EpsilonOfVotes
 from dpassay.mechanisms.core.base import Neighbours
@@ -122,13 +122,13 @@ def published():
 @cache
 def stepped(sigma, order, teachers, steps=32):
     """The bound at each place of the grid, one after another, for two labels."""
-    found, least = [], order / sigma**2
+    results, least = [], order / sigma**2
     for place in range(teachers * steps // 2 + 1):
         log_q = stats.norm.logcdf(-math.sqrt(2.0) * place / (sigma * steps))
         if place:  # at a tie the bound is that for all votes
             least = min(least, float(gaussian_divergences(np.array([log_q]), sigma, np.array([order]))[0, 0]))
-        found.append(least)
-    return found
+        results.append(least)
+    return results
 
 
 @cache
@@ -191,7 +191,7 @@ def pate():
         yield mechanism, pair, *two, ROUNDING, True
 
 
-CASES = {
+CLAIMS = {
     "sample-and-aggregate": sample_and_aggregate,
     "pate": pate,
     "private-vote-epsilon": private_epsilon,

@@ -100,11 +100,11 @@ def test_squared_distance_is_unbiased(coins):
     """On a fixed distribution, over samples, messages and partitions: sum over v of (p_v - 1/k)^2."""
     rng, p = np.random.default_rng(5), np.array([0.4, 0.3, 0.2, 0.1])
     test = UniformityTest(4, 400, alpha=0.3, model="local", epsilon=2.0, coins=coins, n_groups=4)
-    found = np.array([test.statistic(rng.choice(4, 400, p=p), rng) for _ in range(1500)])
+    result = np.array([test.statistic(rng.choice(4, 400, p=p), rng) for _ in range(1500)])
     kept = 1.0 if coins == "private" else 2.0 / 3.0
     expected = kept * ((p - 0.25) ** 2).sum()
-    assert abs(found.mean() - expected) < 5.0 * found.std() / np.sqrt(1500)
-    assert found.mean() > 0.5 * expected
+    assert abs(result.mean() - expected) < 5.0 * result.std() / np.sqrt(1500)
+    assert result.mean() > 0.5 * expected
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ FALSE_ALARM = 1e-6
         (1.0, 1000, 0.12661),
     ],
 )
-def test_exact_epsilon_of_shuffled_randomized_response_has_its_known_values(local_epsilon, n, epsilon):
+def test_exact_epsilon_of_shuffled_randomized_response_is_known(local_epsilon, n, epsilon):
     mechanism = Shuffled(RandomizedResponse(local_epsilon), n)
     assert mechanism.exact_guarantee().epsilon(1e-6) == pytest.approx(epsilon, abs=5e-6)
     assert mechanism.guarantee().epsilon(1e-6) > epsilon
@@ -55,8 +55,8 @@ def test_counts_are_those_of_the_messages_of_all_users(mechanism, users):
     counts = mechanism.release(users, n, rng).values
     sent = mechanism.randomizer.release(users, n, rng).values
     tallied = (sent[:, :, None] == np.arange(mechanism.randomizer.n_messages)).sum(axis=1)
-    for found in (counts, tallied):
-        seen, times = np.unique(found, axis=0, return_counts=True)
+    for result in (counts, tallied):
+        seen, times = np.unique(result, axis=0, return_counts=True)
         expected = np.exp(mechanism.log_density(Outputs(seen), users)) * n
         often = np.argsort(-expected)[: np.sum(expected >= 5) - 1]  # the least of these goes with all that are rare
         pooled = (np.append(part[often], n - part[often].sum()) for part in (times, expected))
@@ -90,8 +90,8 @@ def test_law_is_the_sum_over_who_sent_what_whatever_the_users_hold(randomizer, n
         for messages in product(range(kinds), repeat=n):
             counts = tuple(np.bincount(messages, minlength=kinds).tolist())
             law[counts] = law.get(counts, 0.0) + math.prod(channel[u, m] for u, m in zip(users, messages, strict=True))
-        found = np.exp(mechanism.log_density(Outputs(np.array(list(law))), users))
-        np.testing.assert_allclose(found, list(law.values()), rtol=1e-9)
+        result = np.exp(mechanism.log_density(Outputs(np.array(list(law))), users))
+        np.testing.assert_allclose(result, list(law.values()), rtol=1e-9)
         checked += len(set(users)) > 1
     assert checked or kinds**n > 5000
 
@@ -132,11 +132,11 @@ def test_a_randomizer_that_sends_what_is_no_message_is_refused():
 
 def test_counts_that_cannot_be_have_no_probability():
     mechanism = Shuffled(RandomizedResponse(1.0), 3)
-    found = mechanism.log_density(Outputs(np.array([[3, 0], [4, -1], [1, 1], [0, 0]])), [0, 0, 1])
-    assert np.isneginf(found).tolist() == [False, True, True, True]
+    result = mechanism.log_density(Outputs(np.array([[3, 0], [4, -1], [1, 1], [0, 0]])), [0, 0, 1])
+    assert np.isneginf(result).tolist() == [False, True, True, True]
     three = Shuffled(KAryRandomizedResponse(1.0, 3), 3)
-    found = three.log_density(Outputs(np.array([[1, 1, 1], [4, -1, 0], [1, 1, 0]])), [0, 0, 1])
-    assert np.isneginf(found).tolist() == [False, True, True]
+    result = three.log_density(Outputs(np.array([[1, 1, 1], [4, -1, 0], [1, 1, 0]])), [0, 0, 1])
+    assert np.isneginf(result).tolist() == [False, True, True]
 
 
 def test_law_is_refused_where_it_is_not_computed_and_the_curve_is_none():
@@ -238,8 +238,8 @@ def slope(function, name, start, factor=10.0, **options):
 def test_rates_grow_with_the_stated_powers_at_high_privacy(function, options, powers):
     start = {"k": 10**6, "alpha": 0.01} | options
     for name, power in powers.items():
-        found = slope(function, name, start[name], factor=10 if name == "k" else 1.1, **start)
-        assert found == pytest.approx(power, abs=0.01), name
+        result = slope(function, name, start[name], factor=10 if name == "k" else 1.1, **start)
+        assert result == pytest.approx(power, abs=0.01), name
 
 
 def test_known_answers_of_the_rates():
@@ -261,7 +261,7 @@ def test_known_answers_of_the_rates():
     assert uniformity_samples(**given, model="central") == pytest.approx(central + 10 / math.log(2))
 
 
-def test_learning_error_of_randomized_response_falls_as_the_local_rate_says():
+def test_learning_error_of_randomized_response_falls_at_the_local_rate():
     """n ~ k^2 / (alpha epsilon)^2: four times the users halve the error, twice the values double it."""
     rng = np.random.default_rng(2)
 

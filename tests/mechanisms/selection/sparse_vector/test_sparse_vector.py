@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.mechanisms import sparse_vector_twins as twins
+from tests.mechanisms.selection.sparse_vector import sparse_vector_twins as twins
 
 from dpassay.mechanisms import AboveThreshold, Neighbours, NumericalSparseVector, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
@@ -96,9 +96,9 @@ def pairs(d):
 )
 def test_best_of_the_usual_pairs_has_the_known_epsilon(mechanism, known):
     curves = {name: mechanism.curve(Neighbours(*pair, "add_remove")) for name, pair in pairs(10).items()}
-    found = {name: curve.epsilon(0.0) for name, curve in curves.items()}
-    assert max(found, key=found.get) == "E"
-    assert found["E"] == pytest.approx(known, abs=5e-5)
+    result = {name: curve.epsilon(0.0) for name, curve in curves.items()}
+    assert max(result, key=result.get) == "E"
+    assert result["E"] == pytest.approx(known, abs=5e-5)
 
 
 @pytest.mark.parametrize("options", [{}, {"stop_after": 2}, {"stop_after": 2, "redraw": True}])

@@ -43,8 +43,8 @@ def test_probability_of_answers_is_that_of_adaptive_quadrature(case):
     one, rng = ThresholdIntegral(*case), np.random.default_rng(0)
     for _ in range(4):
         below, above = rng.integers(0, 6, size=(2, len(one.values)))
-        found = one.log_probability(below[None, :], above[None, :])
-        assert np.exp(found) == pytest.approx(by_quad(one, below, above), rel=1e-9)
+        result = one.log_probability(below[None, :], above[None, :])
+        assert np.exp(result) == pytest.approx(by_quad(one, below, above), rel=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -52,9 +52,9 @@ def test_probability_up_to_a_limit_is_that_of_adaptive_quadrature(case):
     one, rng = ThresholdIntegral(*case), np.random.default_rng(1)
     below = rng.integers(0, 6, size=len(one.values))
     limits = np.array([-20.0, -1.0, 0.3, 0.5, 4.0, 60.0])
-    found = np.exp(one.log_probability_up_to(tuple(int(n) for n in below), limits))
+    result = np.exp(one.log_probability_up_to(tuple(int(n) for n in below), limits))
     nothing = np.zeros(len(one.values))
-    np.testing.assert_allclose(found, [by_quad(one, below, nothing, limit) for limit in limits], rtol=1e-7)
+    np.testing.assert_allclose(result, [by_quad(one, below, nothing, limit) for limit in limits], rtol=1e-7)
 
 
 def test_far_beyond_the_last_corner_all_of_the_integral_is_there():

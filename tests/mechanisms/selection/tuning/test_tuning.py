@@ -57,7 +57,7 @@ def test_number_of_runs_has_its_law_and_its_mean(law):
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_weight_of_the_best_run_is_the_derivative_of_the_generating_function(law):
+def test_weight_of_the_best_run_is_the_derivative_of_the_pgf(law):
     known, t = masses(law), np.array([0.0, 0.3, 0.9, 0.99])
     derivative = [known @ (np.arange(len(known)) * x ** np.maximum(np.arange(len(known)) - 1.0, 0.0)) for x in t]
     np.testing.assert_allclose(np.exp(law.log_weight(1.0 - t)), derivative, rtol=2e-3)
@@ -104,8 +104,8 @@ def test_claim_of_gaussian_runs_is_that_of_the_theorem(shape, stopping):
     claim = law.guarantee(GaussianDP(mu))
     again = (1.0 + shape) * (mu * math.sqrt(2.0 * math.log(1.0 / stopping)) - mu**2 / 2.0)
     for order in (2.0, 8.0, 64.0):
-        found = claim.divergences[claim.orders.index(order)]
-        assert found == pytest.approx(order * mu**2 / 2.0 + again + math.log(law.mean) / (order - 1.0), rel=1e-3)
+        result = claim.divergences[claim.orders.index(order)]
+        assert result == pytest.approx(order * mu**2 / 2.0 + again + math.log(law.mean) / (order - 1.0), rel=1e-3)
 
 
 def test_claim_of_a_poisson_number_of_gaussian_runs_is_that_of_the_theorem():
@@ -126,7 +126,7 @@ def test_renyi_claims_do_not_grow_with_the_mean_beyond_a_logarithm():
     assert PoissonRepetitions(30.0).guarantee(ConcentratedDP(0.02)).epsilon(1e-5) < 30.0 * once.epsilon(1e-5) / 4.0
 
 
-def test_sorting_finds_the_best_of_each_and_ties_do_not_depend_on_the_order_of_runs():
+def test_sorting_finds_the_best_and_ties_ignore_the_order_of_runs():
     mechanism = BestOfRepetitions(NoisyCandidate(1.0, 6), repetitions=PoissonRepetitions(2.0))
     outputs = mechanism.release(np.arange(6.0), 2_000, np.random.default_rng(3))
     rng = np.random.default_rng(3)
@@ -165,7 +165,7 @@ def test_private_trainings_of_any_kind_are_tuned_by_a_public_score():
     assert np.median(values[:, 2]) > np.median(trials.release(3.0, 500, np.random.default_rng(0)).values[:, 2])
 
 
-def test_the_first_good_training_is_published_and_no_runs_have_the_same_shape():
+def test_the_first_good_training_is_published_and_zero_runs_keep_the_shape():
     trials = RandomMechanism((Laplace(0.5), Laplace(0.2)), score=lambda y: -abs(y - 3.0))
     assert trials.release(3.0, 0, np.random.default_rng(0)).values.shape == (0, 3)
     outputs = FirstGoodEnough(trials, threshold=-0.5).release(3.0, 200, np.random.default_rng(1))

@@ -23,7 +23,7 @@ def random_table(seed, n=200):
 
 
 @pytest.mark.parametrize(("k", "diversity"), [(1, 1), (2, 1), (5, 3), (20, 4), (200, 1)])
-def test_every_group_has_k_people_and_l_values_and_everybody_lies_in_one_group_alone(k, diversity):
+def test_groups_have_k_people_and_l_values_and_partition_all_people(k, diversity):
     table = random_table(k)
     made = mondrian(table, ["age", "zip", "sex"], "ill", k=k, diversity=diversity)
     assert made.k >= k

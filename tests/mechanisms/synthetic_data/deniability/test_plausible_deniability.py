@@ -153,10 +153,10 @@ def test_theorem_does_not_cover_the_outcome_that_nothing_is_released(relation):
 def test_probability_of_passing_has_its_closed_form():
     excess = np.arange(-60.0, 61.0)
     for epsilon0 in (0.1, 1.0, 3.0):
-        found = np.exp(pass_log_probability(excess, epsilon0))
-        np.testing.assert_allclose(found, stats.laplace(scale=1 / epsilon0).cdf(excess), rtol=1e-12)
+        result = np.exp(pass_log_probability(excess, epsilon0))
+        np.testing.assert_allclose(result, stats.laplace(scale=1 / epsilon0).cdf(excess), rtol=1e-12)
         above, below = 1 - np.exp(-epsilon0 * excess) / 2, np.exp(epsilon0 * np.minimum(excess, 0.0)) / 2
-        np.testing.assert_allclose(found, np.where(excess >= 0, above, below), rtol=1e-12)
+        np.testing.assert_allclose(result, np.where(excess >= 0, above, below), rtol=1e-12)
 
 
 def test_released_records_compose():
@@ -227,7 +227,7 @@ def test_probabilities_and_counts_are_those_of_a_loop_over_records():
             assert count == at
 
 
-def test_outputs_are_drawn_with_their_probabilities_and_keep_what_they_should():
+def test_outputs_have_their_probabilities_and_their_invariants():
     rng = np.random.default_rng(6)
     network = mixed_network(rng)
     generator, size = SeedBasedSynthesis(network, (2,)), 50_000

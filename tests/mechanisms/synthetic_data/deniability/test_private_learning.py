@@ -65,9 +65,9 @@ def test_entropies_are_those_of_the_tables():
     rng = np.random.default_rng(0)
     domain = Domain({"a": 2, "b": 3, "c": 5})
     records = np.column_stack([rng.integers(n, size=80) for n in domain.shape])
-    found = NoisyEntropies(domain, 80).answers(records)
+    results = NoisyEntropies(domain, 80).answers(records)
     sets = [(i,) for i in range(3)] + list(combinations(range(3), 2))
-    for value, columns in zip(found, sets, strict=True):
+    for value, columns in zip(results, sets, strict=True):
         counts = np.unique(records[:, columns], axis=0, return_counts=True)[1]
         assert value == pytest.approx(stats.entropy(counts, base=2))
 
@@ -237,8 +237,8 @@ def test_counts_give_back_the_network():
     mechanism = NoisyFamilyCounts(network.domain)
     counts = mechanism.answers(records)
     assert counts.sum() == 4 * len(records)
-    for true, found in zip(network.tables, mechanism.network(counts).tables, strict=True):
-        np.testing.assert_allclose(true, found, atol=0.01)
+    for true, result in zip(network.tables, mechanism.network(counts).tables, strict=True):
+        np.testing.assert_allclose(true, result, atol=0.01)
     negative = mechanism.network(np.full(len(counts), -3.0))
     assert all(np.all(table == 0.5) for table in negative.tables)
 

@@ -28,7 +28,7 @@ def test_projection_adds_up_and_spreads_in_the_order_of_the_attributes():
     np.testing.assert_allclose(spread[:, :, 0], part.reshape(5, 4, 2).transpose(0, 2, 1))
 
 
-def test_exact_marginals_of_two_attributes_each_give_the_product_with_the_shared_one_given():
+def test_exact_marginals_give_the_product_conditional_on_the_shared_one():
     """Maximum entropy: a and c are independent given b."""
     joint = np.random.default_rng(2).dirichlet(np.ones(8)).reshape(2, 2, 2)
     ab, bc, b = joint.sum(axis=2), joint.sum(axis=0), joint.sum(axis=(0, 2))
@@ -37,8 +37,8 @@ def test_exact_marginals_of_two_attributes_each_give_the_product_with_the_shared
         NoisyMarginal(("a", "b"), 500.0 * ab.reshape(1, 4), 1.0),
         NoisyMarginal(("c", "b"), 500.0 * bc.T.reshape(1, 4), 1.0),
     ]
-    found = fit(measured, n_records=500).marginal(("a", "b", "c"))
-    np.testing.assert_allclose(found[0], 500.0 * expected.ravel(), atol=0.01)
+    result = fit(measured, n_records=500).marginal(("a", "b", "c"))
+    np.testing.assert_allclose(result[0], 500.0 * expected.ravel(), atol=0.01)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -66,8 +66,8 @@ def test_nothing_on_the_simplex_is_likelier(noise):
             b_eq=np.append(answers / 10.0, 1.0),
         )
         best = program.fun
-    found = loss(fit(measured, n_records=100).shares[0])
-    assert best - 1e-6 < found < best + (1e-4 if noise == "gaussian" else 0.1)
+    result = loss(fit(measured, n_records=100).shares[0])
+    assert best - 1e-6 < result < best + (1e-4 if noise == "gaussian" else 0.1)
     assert loss(np.full(8, 0.125)) > best + 0.5
 
 

@@ -51,16 +51,16 @@ def test_marginals_add_up_to_the_total_and_are_close_to_what_was_measured(name):
     fitted = fit(name, measured())
     assert fitted.total.shape == (3,)
     for one in measured():
-        found = fitted.marginal(one.attributes)
-        assert found.shape == (3, 6)
-        assert (found > -1e-6).all()
-        np.testing.assert_allclose(found.sum(axis=1), fitted.total, rtol=1e-3)
-        assert np.abs(found - one.answers).sum(axis=1).max() < 0.25 * 600.0
+        result = fitted.marginal(one.attributes)
+        assert result.shape == (3, 6)
+        assert (result > -1e-6).all()
+        np.testing.assert_allclose(result.sum(axis=1), fitted.total, rtol=1e-3)
+        assert np.abs(result - one.answers).sum(axis=1).max() < 0.25 * 600.0
     assert fitted.marginal(("c", "a")).shape == (3, 4)
 
 
 @every
-def test_tables_are_coded_records_of_the_domain_close_to_the_fitted_marginals(name):
+def test_tables_are_records_of_the_domain_close_to_the_fitted_marginals(name):
     fitted = fit(name, measured())
     tables = fitted.table(2000, np.random.default_rng(3))
     assert tables.shape == (3, 2000, 3)
@@ -74,7 +74,7 @@ def test_tables_are_coded_records_of_the_domain_close_to_the_fitted_marginals(na
 
 
 @every
-def test_it_reads_the_answers_their_noise_and_the_public_domain_and_nothing_of_the_data(name):
+def test_a_generator_reads_answers_noise_and_domain_but_no_data(name):
     """The same answers of other data give the same bytes: what follows measuring is post-processing."""
 
     class Given(FixedMarginals):
@@ -88,8 +88,8 @@ def test_it_reads_the_answers_their_noise_and_the_public_domain_and_nothing_of_t
     data = [np.random.default_rng(seed).integers(0, 2, (400, 3)) for seed in (4, 5)]
     for view in ("marginals", "table"):
         mechanism = SelectMeasureGenerate(DOMAIN, selection, build(name), view=view, n_rows=50)
-        found: list[Outputs] = [mechanism.release(records, 3, np.random.default_rng(6)) for records in data]
-        assert found[0].values.tobytes() == found[1].values.tobytes()
+        result: list[Outputs] = [mechanism.release(records, 3, np.random.default_rng(6)) for records in data]
+        assert result[0].values.tobytes() == result[1].values.tobytes()
     assert not np.array_equal(*data)
 
 
@@ -113,7 +113,7 @@ def test_runs_may_have_measured_different_marginals(name):
 
 
 @every
-def test_a_public_number_of_records_is_kept_and_nothing_measured_is_refused(name):
+def test_a_public_number_of_records_is_kept_and_no_measurement_is_refused(name):
     assert (fit(name, measured(), n_records=500).total == 500.0).all()
     with pytest.raises(ParameterError):
         fit(name, [])
@@ -161,10 +161,10 @@ def counts_of(fit, *more):
 @every_one
 def test_measured_marginals_come_back(name):
     measured = answers()
-    found = fitted(name, measured)
+    result = fitted(name, measured)
     for one in measured:
-        assert np.abs(found.marginal(one.attributes) - one.answers).mean() < 6.0
-    assert (marginal_loss(found, measured) < 40.0).all()
+        assert np.abs(result.marginal(one.attributes) - one.answers).mean() < 6.0
+    assert (marginal_loss(result, measured) < 40.0).all()
 
 
 @every_one
@@ -178,19 +178,19 @@ def test_totals_are_estimated_from_the_answers_or_known(name):
 
 @every_one
 def test_marginals_are_counts_that_sum_to_the_total(name):
-    found = fitted(name, answers())
+    result = fitted(name, answers())
     for names in (*MEASURED, ("d",), ("d", "a", "c")):
-        counts = found.marginal(names)
+        counts = result.marginal(names)
         assert counts.shape == (3, WIDER.project(names).n_cells)
         assert (counts >= 0.0).all()
         if name not in SPURIOUS:
-            np.testing.assert_allclose(counts.sum(axis=1), found.total)
+            np.testing.assert_allclose(counts.sum(axis=1), result.total)
 
 
 @every_one
 def test_cells_stand_in_the_order_of_the_attributes(name):
-    found = fitted(name, answers())
-    one, other = found.marginal(("b", "a")).reshape(3, 3, 2), found.marginal(("a", "b")).reshape(3, 2, 3)
+    result = fitted(name, answers())
+    one, other = result.marginal(("b", "a")).reshape(3, 3, 2), result.marginal(("a", "b")).reshape(3, 2, 3)
     np.testing.assert_allclose(one, other.transpose(0, 2, 1))
 
 
@@ -202,9 +202,9 @@ def test_what_was_not_measured_is_about_uniform(name):
 
 @every_one
 def test_tables_are_records_of_the_domain_with_about_the_fitted_marginals(name):
-    found = fitted(name, answers())
+    result = fitted(name, answers())
     for n_rows in (1, 4_000):
-        table = found.table(n_rows, np.random.default_rng(1))
+        table = result.table(n_rows, np.random.default_rng(1))
         assert table.shape == (3, n_rows, 4)
         assert table.dtype == np.int64
         assert (table >= 0).all()
@@ -213,7 +213,7 @@ def test_tables_are_records_of_the_domain_with_about_the_fitted_marginals(name):
         return
     for names in MEASURED:
         counts = WIDER.project(names).histogram(table[:, :, [WIDER.index(one) for one in names]])
-        shares = found.marginal(names) / found.total[:, None]
+        shares = result.marginal(names) / result.total[:, None]
         assert np.abs(counts / n_rows - shares).max() < norm.isf(1e-8) * 0.5 / np.sqrt(n_rows)
 
 
@@ -261,8 +261,8 @@ def test_a_noisier_answer_weighs_less(name):
     contradicting = [
         NoisyMarginal(("a",), np.array([[800.0, 200.0]]), 1.0), NoisyMarginal(("a", "c"), np.full((1, 4), 250.0), 100.0)
     ]  # fmt: skip
-    found = fitted(name, contradicting, n_records=1_000).marginal(("a",))[0]
-    assert found[0] > 790.0
+    result = fitted(name, contradicting, n_records=1_000).marginal(("a",))[0]
+    assert result[0] > 790.0
     swapped = [dataclasses.replace(one, standard_deviation=101.0 - one.standard_deviation) for one in contradicting]
     assert fitted(name, swapped, n_records=1_000).marginal(("a",))[0, 0] < 510.0
 

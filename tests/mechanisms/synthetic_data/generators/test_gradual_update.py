@@ -51,7 +51,7 @@ def test_half_an_update_moves_half_of_what_is_missing():
     assert np.abs(moved - 0.5 * (5_000 * law - before)).max() < 1.0 + 1e-6
 
 
-def test_cells_that_hold_too_many_and_too_few_trade_records_within_their_run():
+def test_cells_with_too_many_and_too_few_records_trade_within_their_run():
     rng = np.random.default_rng(0)
     missing = rng.normal(size=(200, 9)) * 5
     missing -= missing.mean(axis=1, keepdims=True)
@@ -67,9 +67,9 @@ def test_cells_that_hold_too_many_and_too_few_trade_records_within_their_run():
 
 def test_rounding_is_unbiased():
     rng, amounts = np.random.default_rng(0), np.array([0.3, 1.2, 0.0, 2.5])
-    found = _rounded(np.tile(amounts, (20_000, 1)), np.full((20_000, 1), 4.0), rng)
-    assert (found.sum(axis=1) == 4).all()
-    error = np.abs(found.mean(axis=0) - amounts)
+    result = _rounded(np.tile(amounts, (20_000, 1)), np.full((20_000, 1), 4.0), rng)
+    assert (result.sum(axis=1) == 4).all()
+    error = np.abs(result.mean(axis=0) - amounts)
     assert (error <= norm.isf(1e-7) * 0.5 / np.sqrt(20_000)).all()
 
 
@@ -82,7 +82,7 @@ def test_overlapping_marginals_are_all_reached():
         assert np.abs(counted(table, region) / 5_000 - target).max() < 0.002
 
 
-def test_records_that_move_keep_their_other_attributes_or_copy_a_record_of_the_new_cell():
+def test_moved_records_keep_other_attributes_or_copy_one_of_the_new_cell():
     """The first attribute is to become 1 everywhere; the second one tells who was copied, the third says nothing."""
     rng = np.random.default_rng(0)
     records = np.array([[0, 0, 0]] * 900 + [[1, 2, 3]] * 100)[None]

@@ -19,14 +19,14 @@ WIDE = (("a", "b", "c"), ("c", "d"), ("d", "e", "f"), ("a", "f"))
 def noisy(marginals, size=3, deviation=8.0, noise="gaussian", seed=0):
     rng = np.random.default_rng(seed)
     cells = np.random.default_rng(1).dirichlet(np.full(DOMAIN.n_cells, 0.3)).reshape(DOMAIN.shape)
-    found = []
+    results = []
     for names in marginals:
         places = [DOMAIN.index(name) for name in names]
         exact = 400.0 * np.einsum(cells, range(6), places).ravel()
         draw = rng.normal if noise == "gaussian" else rng.laplace
         scale = deviation if noise == "gaussian" else deviation / np.sqrt(2.0)
-        found.append(NoisyMarginal(names, draw(exact, scale, (size, len(exact))), deviation, noise))
-    return found
+        results.append(NoisyMarginal(names, draw(exact, scale, (size, len(exact))), deviation, noise))
+    return results
 
 
 def fit(generator, measured, **options):
@@ -53,13 +53,13 @@ def test_a_chain_of_exact_marginals_has_its_closed_form():
         NoisyMarginal(("a", "b"), 900.0 * ab.reshape(1, 6), 0.5),
         NoisyMarginal(("b", "c"), 900.0 * bc.reshape(1, 6), 0.5),
     ]
-    found = fit(GraphicalModel(n_steps=3000, tolerance=1e-10), measured, n_records=900).marginal(("a", "c"))
-    np.testing.assert_allclose(found.reshape(2, 2), 900.0 * (ab / b) @ bc, atol=0.01)
+    result = fit(GraphicalModel(n_steps=3000, tolerance=1e-10), measured, n_records=900).marginal(("a", "c"))
+    np.testing.assert_allclose(result.reshape(2, 2), 900.0 * (ab / b) @ bc, atol=0.01)
 
 
 def test_what_is_not_measured_is_uniform_and_independent():
-    found = fit(GraphicalModel(), [NoisyMarginal(("a",), np.array([[30.0, 70.0]]), 1.0)]).marginal(("d", "a"))
-    np.testing.assert_allclose(found, [np.tile([7.5, 17.5], 4)], atol=1e-3)
+    result = fit(GraphicalModel(), [NoisyMarginal(("a",), np.array([[30.0, 70.0]]), 1.0)]).marginal(("d", "a"))
+    np.testing.assert_allclose(result, [np.tile([7.5, 17.5], 4)], atol=1e-3)
 
 
 def test_each_run_is_fitted_as_if_it_were_alone():
@@ -71,13 +71,13 @@ def test_each_run_is_fitted_as_if_it_were_alone():
 
 
 def test_negative_answers_make_cells_empty_and_nothing_breaks():
-    found = fit(GraphicalModel(), [NoisyMarginal(("a", "b"), np.array([[500.0, -4e3, 20.0, -9e5, 300.0, 1.0]]), 0.1)])
-    assert np.isfinite(found.marginal(("a", "b"))).all()
-    np.testing.assert_allclose(found.marginal(("b",)).sum(), found.total[0])
+    result = fit(GraphicalModel(), [NoisyMarginal(("a", "b"), np.array([[500.0, -4e3, 20.0, -9e5, 300.0, 1.0]]), 0.1)])
+    assert np.isfinite(result.marginal(("a", "b"))).all()
+    np.testing.assert_allclose(result.marginal(("b",)).sum(), result.total[0])
 
 
 @pytest.mark.parametrize("marginals", [CIRCLE, CHAIN, WIDE, tuple(itertools.combinations(DOMAIN.names, 2))])
-def test_a_junction_tree_holds_every_marginal_and_each_attribute_in_one_connected_part(marginals):
+def test_a_junction_tree_has_every_marginal_and_is_connected_by_attribute(marginals):
     tree = JunctionTree.of(DOMAIN, marginals)
     assert all(tree.holder(names) is not None for names in marginals)
     assert {name for names in tree.cliques for name in names} == set(DOMAIN.names)
@@ -95,7 +95,7 @@ def test_a_circle_is_cut_where_it_costs_least():
     assert tree.n_cells == 12 + 16 + 2 + 3
 
 
-def test_a_tree_that_is_too_large_is_refused_before_it_is_built_with_its_size():
+def test_a_too_large_tree_is_refused_with_its_size_before_it_is_built():
     domain = Domain({f"x{i}": 40 for i in range(8)})
     pairs = list(itertools.combinations(domain.names, 2))
     measured = [NoisyMarginal(names, np.ones((1, 1600)), 1.0) for names in pairs]

@@ -31,20 +31,20 @@ def precisions_of(size=3, seed=5):
 
 
 def test_overlaps_are_the_sets_in_which_regions_meet():
-    found = {(o.regions, o.cells) for o in overlaps([(0, 1), (1, 2), (0, 1, 3), (4,)], (2, 3, 5, 7, 2))}
-    assert found == {((0, 2), (1, 7)), ((0, 1, 2), (2, 5, 14))}
+    result = {(o.regions, o.cells) for o in overlaps([(0, 1), (1, 2), (0, 1, 3), (4,)], (2, 3, 5, 7, 2))}
+    assert result == {((0, 2), (1, 7)), ((0, 1, 2), (2, 5, 14))}
 
 
-def test_nearest_point_of_the_simplex_is_the_one_that_a_quadratic_program_finds():
+def test_nearest_point_of_the_simplex_is_that_of_a_quadratic_program():
     given = np.random.default_rng(0).normal(size=(6, 2, 3))
-    found = onto_simplex(given)
-    for one, point in zip(given.reshape(6, -1), found.reshape(6, -1), strict=True):
+    result = onto_simplex(given)
+    for one, point in zip(given.reshape(6, -1), result.reshape(6, -1), strict=True):
         best = minimize(
             lambda p, one=one: ((p - one) ** 2).sum(), np.full(6, 1 / 6), bounds=[(0, 1)] * 6, tol=1e-12,
             constraints={"type": "eq", "fun": lambda p: p.sum() - 1.0},
         )  # fmt: skip
         np.testing.assert_allclose(point, best.x, atol=1e-5)
-    assert (found >= 0.0).all()
+    assert (result >= 0.0).all()
 
 
 def test_agreement_moves_tables_to_the_nearest_ones_that_agree():
@@ -115,8 +115,8 @@ def test_turns_without_memory_end_in_the_polytope_too():
 
 def test_what_agrees_already_stays():
     exact, _ = noisy()
-    found = project_onto_polytope(exact, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=3, exact=True)
-    for one, other in zip(found, exact, strict=True):
+    results = project_onto_polytope(exact, precisions_of(), overlaps(REGIONS, SHAPE), sweeps=3, exact=True)
+    for one, other in zip(results, exact, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 

@@ -14,7 +14,7 @@ def law(size=2, seed=0):
     return np.random.default_rng(seed).dirichlet(np.ones(12), size=size).reshape(size, 2, 3, 2)
 
 
-def test_marginals_stand_in_the_order_of_the_domain_whatever_order_they_were_measured_in():
+def test_marginals_are_in_the_order_of_the_domain_not_of_measurement():
     p = law()
     ca = p.sum(axis=2).transpose(0, 2, 1)  # c first
     total = np.array([10.0, 20.0])
@@ -41,7 +41,7 @@ def test_a_marginal_measured_twice_counts_once_by_its_precision():
 
 
 @pytest.mark.parametrize(("noise", "kind"), [("gaussian", norm), ("laplace", laplace)])
-def test_marginal_loss_is_the_negative_log_density_of_the_answers_up_to_a_constant(noise, kind):
+def test_marginal_loss_is_the_negative_log_density_up_to_a_constant(noise, kind):
     """Not only in proportion to it: between any two distributions the differences are the same."""
     rng = np.random.default_rng(0)
     scale = 3.0 if noise == "gaussian" else 3.0 / np.sqrt(2.0)

@@ -30,12 +30,12 @@ def columns_of(shape, size=2, n_rows=4, seed=0):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_answers_are_means_over_rows_of_products_of_weights(shape):
     columns = columns_of(shape)
-    found = mixture_answers(columns).reshape(2, *shape)
+    result = mixture_answers(columns).reshape(2, *shape)
     for run, *cell in product(range(2), *map(range, shape)):
         rows = [
             math.prod(column[run, row, value] for column, value in zip(columns, cell, strict=True)) for row in range(4)
         ]
-        assert found[(run, *cell)] == pytest.approx(sum(rows) / 4, rel=1e-12)
+        assert result[(run, *cell)] == pytest.approx(sum(rows) / 4, rel=1e-12)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -69,8 +69,8 @@ def test_softmax_of_large_numbers_is_a_distribution():
 
 def test_adam_goes_to_the_minimum_and_leaves_the_start_alone():
     aim, start = [np.array([[1.0, -2.0]]), np.array([[[30.0]]])], [np.zeros((1, 2)), np.full((1, 1, 1), 29.0)]
-    found = adam(start, lambda now: [a - b for a, b in zip(now, aim, strict=True)], steps=400, rate=0.1)
-    for one, other in zip(found, aim, strict=True):
+    results = adam(start, lambda now: [a - b for a, b in zip(now, aim, strict=True)], steps=400, rate=0.1)
+    for one, other in zip(results, aim, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-4)
     assert not start[0].any()
 
@@ -83,8 +83,8 @@ def test_first_steps_of_adam_are_those_of_its_authors():
     m, v = 0.9 * m + 0.1 * g2, 0.999 * v + 0.001 * g2**2
     x -= 0.05 * (m / (1 - 0.9**2)) / math.sqrt(v / (1 - 0.999**2))
     slopes = iter([g1, g2])
-    (found,) = adam([np.zeros(1)], lambda now: [np.array([next(slopes)])], steps=2, rate=0.1)
-    assert found[0] == pytest.approx(x, rel=1e-9)
+    (result,) = adam([np.zeros(1)], lambda now: [np.array([next(slopes)])], steps=2, rate=0.1)
+    assert result[0] == pytest.approx(x, rel=1e-9)
 
 
 def test_adam_stays_in_its_range():
@@ -94,8 +94,8 @@ def test_adam_stays_in_its_range():
         seen.append(now[0].copy())
         return [np.array([1.0, -1.0])]
 
-    (found,) = adam([np.full(2, 0.5)], gradients, steps=50, rate=0.1, low=0.0, high=1.0)
-    np.testing.assert_allclose(found, [0.0, 1.0])
+    (result,) = adam([np.full(2, 0.5)], gradients, steps=50, rate=0.1, low=0.0, high=1.0)
+    np.testing.assert_allclose(result, [0.0, 1.0])
     assert np.min(seen) >= 0.0
     assert np.max(seen) <= 1.0
 

@@ -22,7 +22,7 @@ def measured():
     return MST(0.05, penalty=0.0).measure(table(), None, 5, np.random.default_rng(1))
 
 
-def test_it_finds_the_distribution_that_the_whole_domain_has_for_different_trees_at_once(measured):
+def test_different_trees_at_once_give_the_law_of_the_whole_domain(measured):
     assert len({one.attributes for one in measured}) > 4 + 3
     rng = np.random.default_rng(0)
     tree = TreeModel(n_steps=300, tolerance=1e-6).fit(DOMAIN, measured, rng)
@@ -33,8 +33,8 @@ def test_it_finds_the_distribution_that_the_whole_domain_has_for_different_trees
     distances = [[(one, fit.marginal(one.attributes)) for one in measured] for fit in (tree, whole)]
     ours, best = (
         sum(
-            np.sum(((found if one.runs is None else found[one.runs]) - one.answers) ** 2 / one.standard_deviation**2)
-            for one, found in parts
+            np.sum(((result if one.runs is None else result[one.runs]) - one.answers) ** 2 / one.standard_deviation**2)
+            for one, result in parts
         )
         for parts in distances
     )
@@ -46,14 +46,14 @@ def test_a_run_that_is_done_waits_for_the_others_where_it_is():
     rng = np.random.default_rng(1)
     calm = [20.0 + 6.0 * rng.normal(size=(30, size)) for size in (6, 6)]
     wild = [np.where(np.arange(30)[:, None] == 7, one, 300.0 * one) for one in calm]
-    found = []
+    results = []
     for answers in (calm, wild, [one[7:8] for one in calm]):
         measured = [
             NoisyMarginal(names, one, 6.0) for names, one in zip((("a", "b"), ("c", "b")), answers, strict=True)
         ]
-        found.append(TreeModel(tolerance=20.0).fit(DOMAIN, measured, rng).marginal(("a", "b")))
-    np.testing.assert_allclose(found[1][7], found[0][7], rtol=1e-9)
-    np.testing.assert_allclose(found[2][0], found[0][7], rtol=1e-9)
+        results.append(TreeModel(tolerance=20.0).fit(DOMAIN, measured, rng).marginal(("a", "b")))
+    np.testing.assert_allclose(results[1][7], results[0][7], rtol=1e-9)
+    np.testing.assert_allclose(results[2][0], results[0][7], rtol=1e-9)
 
 
 def test_rows_of_a_table_follow_the_distribution(measured):

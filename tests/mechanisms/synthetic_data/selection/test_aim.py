@@ -33,7 +33,7 @@ def runs(selection, data, size, seed=0):
     return shown, shown.reshape(size, selection.most_rounds(DOMAIN), -1)
 
 
-def test_candidates_are_all_parts_of_the_workload_and_weights_count_shared_attributes():
+def test_candidates_are_workload_parts_weighted_by_shared_attributes():
     selection = AIM(1.0, workload=(("c", "b"), ("a", "b")))
     assert selection.candidates(DOMAIN) == (("a",), ("b",), ("c",), ("a", "b"), ("b", "c"))
     assert selection.weights(DOMAIN).tolist() == [1.0, 2.0, 1.0, 3.0, 3.0]
@@ -128,21 +128,21 @@ def test_density_ratios_average_to_one_and_the_claim_holds():
 
 def test_choices_follow_the_odds_of_the_transcript():
     """log p(choice) + entropy of p averages to 0, whatever was measured before, if p is the law of the choice."""
-    found = []
+    results = []
 
     class Watched(AIM):
         def log_odds(self, *args):
-            found.append(super().log_odds(*args))
-            return found[-1]
+            results.append(super().log_odds(*args))
+            return results[-1]
 
     size, early, data = 1000, DirectGenerator(n_steps=10), table(60)
     selection = Watched(4.0, workload=2, rounds=6, measuring=0.1)
     shown = selection.transcript(DOMAIN, selection.measure(data, early, size, np.random.default_rng(0)), size)
     rounds = shown.reshape(size, selection.most_rounds(DOMAIN), -1)[:, 3:, 0].astype(int)
-    found.clear()
+    results.clear()
     selection.log_density(shown, data, early)
     surprise, variance = 0.0, 0.0
-    for number, odds in enumerate(found):
+    for number, odds in enumerate(results):
         chosen = rounds[rounds[:, number] > 0, number] - 1
         chances = np.exp(odds)
         mean = (chances * odds).sum(axis=1)
@@ -152,7 +152,7 @@ def test_choices_follow_the_odds_of_the_transcript():
     assert variance > 300
 
 
-def test_marginals_that_would_make_the_model_too_large_are_left_out_until_the_budget_is_spent():
+def test_marginals_that_make_the_model_too_large_are_left_out():
     selection = AIM(0.5, workload=3, rounds=8, largest_model=8.0 * 8 / MEGABYTE)
     _, rounds = runs(selection, table(), 20)
     sizes = [0, *map(len, selection.candidates(DOMAIN))]
@@ -182,7 +182,7 @@ def test_size_of_a_model_is_that_of_its_junction_tree():
     assert cells(("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")) in (30 + 70, 42 + 105)
 
 
-def test_a_pipeline_is_audited_by_its_law_where_the_generator_draws_nothing():
+def test_a_pipeline_with_a_deterministic_generator_is_audited_by_its_law():
     mechanism = SelectMeasureGenerate(DOMAIN, AIM(0.3, workload=2, rounds=5), GENERATOR)
     pair = mechanism.worst_case()
     outputs = mechanism.release(pair.d0, 30, np.random.default_rng(0))

@@ -18,7 +18,7 @@ FALSE_ALARM = 1e-6
 @pytest.mark.parametrize(
     ("relation", "rho", "epsilon"), [("add_remove", 0.001, 0.23608), ("replace_one", 0.002, 0.33445)]
 )
-def test_five_marginals_at_standard_deviation_50_have_the_claim_of_five_counts(relation, rho, epsilon):
+def test_five_marginals_at_deviation_50_have_the_claim_of_five_counts(relation, rho, epsilon):
     selection = FixedMarginals(FIVE, standard_deviation=50.0, relation=relation)
     claim = selection.concentrated(DOMAIN)
     assert claim.rho == pytest.approx(rho, rel=1e-12)
@@ -28,7 +28,7 @@ def test_five_marginals_at_standard_deviation_50_have_the_claim_of_five_counts(r
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-def test_each_cell_has_independent_noise_of_the_standard_deviation_around_its_exact_count(noise):
+def test_each_cell_has_independent_noise_around_its_exact_count(noise):
     data = np.array([[0, 2, 1]] * 30 + [[1, 0, 0]] * 10)
     selection = FixedMarginals(FIVE[:2], noise=noise, standard_deviation=4.0)
     table = CodedTable.of(DOMAIN, data)
@@ -66,7 +66,7 @@ def test_noise_that_is_not_stated_once_is_refused(options):
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-def test_marginals_of_one_cell_tell_nothing_where_the_number_of_records_is_public(noise):
+def test_marginals_of_one_cell_reveal_nothing_if_the_size_is_public(noise):
     options = {"standard_deviation": 2.0, "noise": noise}
     domain = Domain({"a": 2, "only": 1})
     with pytest.raises(ParameterError, match="two values") as caught:

@@ -71,7 +71,7 @@ def test_a_score_moves_by_one_for_a_record_and_by_two_for_a_replaced_one():
     assert most == pytest.approx([1.0, 2.0])
 
 
-def test_a_penalty_takes_the_expected_noise_of_the_cells_that_exist_off_the_score():
+def test_a_penalty_subtracts_the_expected_noise_of_existing_cells():
     data = table(n=60)
     paper, penalised = (MST(0.3, penalty=penalty) for penalty in (0.0, 1.0))
     deviation = paper.noise(DOMAIN).two_way
@@ -87,7 +87,7 @@ def test_a_penalty_takes_the_expected_noise_of_the_cells_that_exist_off_the_scor
     np.testing.assert_allclose(difference[0], expected, rtol=0.02)
 
 
-def test_a_large_pair_of_noise_is_not_chosen_before_a_small_pair_that_depends():
+def test_a_small_dependent_pair_is_chosen_before_a_large_pair_of_noise():
     """Two attributes of 40 values that are independent: their L1 distance is that of chance, which is noise."""
     domain, rng = Domain({"a": 40, "b": 40, "c": 2}), np.random.default_rng(0)
     c = rng.integers(0, 2, 5000)
@@ -160,7 +160,7 @@ def test_nearest_counts_solve_the_quadratic_program():
     rng = np.random.default_rng(3)
     for _ in range(5):
         answers, variances = rng.normal(2, 6, (1, 5)), rng.uniform(0.5, 4, (1, 5))
-        found = nearest_counts(answers, variances, np.array([[True, True, False, True, True]]), np.array([9.0]))[0]
+        result = nearest_counts(answers, variances, np.array([[True, True, False, True, True]]), np.array([9.0]))[0]
         solved = optimize.minimize(
             lambda x, a=answers[0], v=variances[0]: (((x - a) ** 2 / v)[[0, 1, 3, 4]]).sum(),
             np.full(5, 1.8) * [1.25, 1.25, 0, 1.25, 1.25],
@@ -168,10 +168,10 @@ def test_nearest_counts_solve_the_quadratic_program():
             constraints={"type": "eq", "fun": lambda x: x.sum() - 9.0},
             options={"ftol": 1e-12},
         )
-        np.testing.assert_allclose(found, solved.x, atol=1e-4)
+        np.testing.assert_allclose(result, solved.x, atol=1e-4)
 
 
-def test_transcript_names_the_round_of_each_pair_and_holds_what_was_measured():
+def test_transcript_has_the_round_of_each_pair_and_the_measurements():
     selection, data = MST(0.3), table()
     measured = selection.measure(data, None, 6, np.random.default_rng(0))
     shown = selection.transcript(DOMAIN, measured, 6)

@@ -27,7 +27,7 @@ def is_tree(edges, n_nodes):
 def by_hand(scores, rate, n_nodes):
     """Probability of each sequence of edges: all orders of all spanning trees, the choices weighed one by one."""
     edges = list(combinations(range(n_nodes), 2))
-    found = {}
+    result = {}
     for chosen in permutations(range(len(edges)), n_nodes - 1):
         if not is_tree([edges[e] for e in chosen], n_nodes):
             continue
@@ -40,8 +40,8 @@ def by_hand(scores, rate, n_nodes):
             ]
             weights = {e: math.exp(rate * scores[e]) for e in open_}
             probability *= weights[edge] / sum(weights.values())
-        found[chosen] = probability
-    return found
+        result[chosen] = probability
+    return result
 
 
 def _closes(edges, edge, n_nodes):
@@ -55,14 +55,14 @@ def _closes(edges, edge, n_nodes):
 
 
 @pytest.mark.parametrize("n_nodes", [2, 3, 4])
-def test_sequences_and_their_probabilities_are_those_of_a_walk_through_all_of_them(n_nodes):
+def test_sequences_and_probabilities_are_those_of_full_enumeration(n_nodes):
     rng = np.random.default_rng(n_nodes)
     scores = rng.normal(size=n_nodes * (n_nodes - 1) // 2)
     hand = by_hand(scores, 0.7, n_nodes)
     sequences = trees.law(n_nodes)
     assert sorted(map(tuple, sequences.tolist())) == sorted(hand)
-    found = np.exp(trees.log_probability(np.tile(scores, (len(sequences), 1)), sequences, 0.7))
-    np.testing.assert_allclose(found, [hand[tuple(one)] for one in sequences.tolist()], rtol=1e-12)
+    result = np.exp(trees.log_probability(np.tile(scores, (len(sequences), 1)), sequences, 0.7))
+    np.testing.assert_allclose(result, [hand[tuple(one)] for one in sequences.tolist()], rtol=1e-12)
     assert sum(hand.values()) == pytest.approx(1.0)
 
 
@@ -81,8 +81,8 @@ def test_draws_follow_the_law_of_each_run():
 
 def test_what_is_no_spanning_tree_has_probability_zero():
     circle = np.array([[0, 1, 3], [0, 0, 1], [0, 1, 2]])  # 0-1, 0-2, 1-2; an edge twice; a star, which is one
-    found = trees.log_probability(np.zeros((3, 6)), circle, 1.0)
-    assert np.isneginf(found).tolist() == [True, True, False]
+    result = trees.log_probability(np.zeros((3, 6)), circle, 1.0)
+    assert np.isneginf(result).tolist() == [True, True, False]
 
 
 def test_one_choice_costs_an_eighth_of_its_epsilon_squared():

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import APART, FINE, ROUNDING
 
 from dpassay.mechanisms.broken.deniability import (
     DeterministicTest,
@@ -31,12 +31,12 @@ PAIRS = np.linspace(-14.0, 14.0, 281)
 def chain_probabilities(m, same, resampled):
     """Pr[y = M(d)] of all pairs (d, y) of binary records, by their definition."""
     records = list(product((0, 1), repeat=m))
-    found = np.zeros((len(records), len(records)))
+    result = np.zeros((len(records), len(records)))
     for (i, d), (j, y), omega in product(enumerate(records), enumerate(records), resampled):
         if d[: m - omega] == y[: m - omega]:
             steps = [0.5 if at == 0 else same if y[at] == y[at - 1] else 1 - same for at in range(m - omega, m)]
-            found[i, j] += math.prod(steps) / len(resampled)
-    return found
+            result[i, j] += math.prod(steps) / len(resampled)
+    return result
 
 
 def noisy_threshold(k, epsilon0):
@@ -143,7 +143,7 @@ def roots_without_noise():
     yield twin, twin.worst_case(), laws.laplace(0.0, 1.0), laws.laplace(0.5, 1.0), FINE, True
 
 
-CASES = {
+CLAIMS = {
     "deniable-release": deniable_release,
     "noisy-entropies": noisy_entropies,
     "noisy-family-counts": noisy_counts,

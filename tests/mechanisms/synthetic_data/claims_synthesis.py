@@ -35,4 +35,4 @@ def select_measure_generate():
         yield mechanism, add, *two, 0.02, False
 
 
-CASES = {"select-measure-generate": select_measure_generate}
+CLAIMS = {"select-measure-generate": select_measure_generate}

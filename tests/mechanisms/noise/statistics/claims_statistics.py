@@ -223,11 +223,11 @@ def propose_test_release():
             ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0], (0, 0), (0, 10), False),
             ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0], (1, 0), (0, 0), False),
         ):
-            found = []
+            results = []
             for near, f in ((near0, f0), (near1, f1)):
                 given = stats.laplace(scale=2 / epsilon).sf(threshold - near)
-                found.append(np.append(given * laws.laplace(f * epsilon / 2, 1.0), 1 - given))
-            yield mechanism, Neighbours(np.array(d0), np.array(d1), "replace_one"), *found, FINE, worst
+                results.append(np.append(given * laws.laplace(f * epsilon / 2, 1.0), 1 - given))
+            yield mechanism, Neighbours(np.array(d0), np.array(d1), "replace_one"), *results, FINE, worst
 
 
 def triangle_count():
@@ -316,7 +316,7 @@ def column_means():
         yield exact, Neighbours(0 * d1, d1, "replace_one"), *APART, ROUNDING, True
 
 
-CASES = {
+CLAIMS = {
     "column-means": column_means,
     "quantile": quantile,
     "sum-and-count": sum_and_count,

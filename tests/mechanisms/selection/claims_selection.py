@@ -1,6 +1,6 @@
 """Output laws of private selection worked out again: by numerical integration, by enumeration of orders and of sets.
 
-CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
+CLAIMS: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
 """
 
 from itertools import combinations, pairwise, permutations, product
@@ -9,11 +9,13 @@ import numpy as np
 from scipy import integrate, stats
 from scipy.special import softmax
 from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims import case
 
 from dpassay.mechanisms.broken.selection import ExponentialMaxValue, HalvedScoreSensitivity, LaplaceMaxValue
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.selection import (
     BernoulliParameter,
+    Exponential,
     GumbelTopK,
     GumbelTopKCounts,
     LaplaceTopK,
@@ -35,7 +37,7 @@ def _cdf(z):
 
 def by_integration(scores):
     """Which score is the largest after Laplace noise."""
-    found, points = [], sorted(scores)
+    results, points = [], sorted(scores)
     for i, score in enumerate(scores):
         others = [s for j, s in enumerate(scores) if j != i]
         value = 0.0
@@ -50,20 +52,20 @@ def by_integration(scores):
                 epsrel=1e-11,
                 limit=200,
             )[0]
-        found.append(value)
-    return np.array(found)
+        results.append(value)
+    return np.array(results)
 
 
 def by_orders(scores):
     """Permute-and-flip, all orders one after another."""
-    taken, found = np.exp(scores - np.max(scores)), np.zeros(len(scores))
+    taken, result = np.exp(scores - np.max(scores)), np.zeros(len(scores))
     orders = list(permutations(range(len(scores))))
     for order in orders:
         left = 1.0 / len(orders)
         for i in order:
-            found[i] += left * taken[i]
+            result[i] += left * taken[i]
             left *= 1.0 - taken[i]
-    return found
+    return result
 
 
 def moves(mechanism, rng, n_pairs):
@@ -157,13 +159,13 @@ def sets_by_integration(scores, k):
     away = z - scores[:, None]
     density, tail = 0.5 * np.exp(-np.abs(away)), 0.5 * np.exp(-np.abs(away))
     below, above = np.where(away < 0, tail, 1.0 - tail), np.where(away < 0, 1.0 - tail, tail)
-    found = []
+    results = []
     for chosen in combinations(range(len(scores)), k):
         rest = np.prod([below[i] for i in range(len(scores)) if i not in chosen], axis=0)
         first = [density[i] * np.prod([above[j] for j in chosen if j != i] or [1.0], axis=0) for i in chosen]
         parts = zip((rest * sum(first)).reshape(-1, 3001), z.reshape(-1, 3001), strict=True)
-        found.append(sum(integrate.simpson(y, x=x) for y, x in parts))
-    return np.array(found) / np.sum(found)
+        results.append(sum(integrate.simpson(y, x=x) for y, x in parts))
+    return np.array(results) / np.sum(results)
 
 
 def laplace_top_k():
@@ -234,7 +236,7 @@ def gap_cells(scores, edges):
     y = np.linspace(np.min(scores) - 40.0, np.max(scores) + 40.0, 6_001)
     away = y - scores[:, None]
     half = 0.5 * np.exp(-np.abs(away))
-    below, found = np.where(away < 0, half, 1.0 - half), []
+    below, results = np.where(away < 0, half, 1.0 - half), []
     for i, score in enumerate(scores):
         others = [j for j in range(len(scores)) if j != i]
         next_best = sum(half[j] * np.prod([below[m] for m in others if m != j] or [1.0], axis=0) for j in others)
@@ -243,8 +245,8 @@ def gap_cells(scores, edges):
             for g in edges
         ]
         above = np.array([integrate.trapezoid(next_best * b, x=y) for b in beyond])
-        found.append(-np.diff(above))
-    return np.concatenate(found)
+        results.append(-np.diff(above))
+    return np.concatenate(results)
 
 
 def bernoulli_parameter():
@@ -294,7 +296,23 @@ def halved_score_sensitivity():
             yield mechanism, pair, *two, ({"worst": True} if i == 0 else APPROACHED)
 
 
-CASES = {
+def exponential():
+    rng = np.random.default_rng(0)
+    for epsilon, k, monotone, sensitivity in product((0.3, 1.0, 4.0), (2, 3, 6), (False, True), (1.0, 2.5)):
+        mechanism = Exponential(epsilon, k, monotone=monotone, sensitivity=sensitivity, relation="replace_one")
+        pairs = [mechanism.worst_case()]
+        for _ in range(5):
+            start, low = rng.normal(size=k) * 3, 0.0 if monotone else -1.0
+            pairs.append(Neighbours(start, start + sensitivity * rng.choice([low, 1.0], size=k), "replace_one"))
+        for i, pair in enumerate(pairs):
+            if i and np.array_equal(pair.d0, pair.d1):
+                continue
+            rate = epsilon / sensitivity / (1 if monotone else 2)
+            yield case(mechanism, pair, *(softmax(rate * np.asarray(pair.side(s))) for s in (0, 1)), worst=i == 0)
+
+
+CLAIMS = {
+    "exponential": exponential,
     "report-noisy-max": report_noisy_max,
     "permute-and-flip": permute_and_flip,
     "noisy-max-with-gap": noisy_max_with_gap,

@@ -115,4 +115,4 @@ def forgotten():
             yield mechanism, Neighbours(*data, "replace_one"), np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, True
 
 
-CASES = {"gaussian-top-down": gaussian, "geometric-top-down": geometric, "broken-top-down-invariants": forgotten}
+CLAIMS = {"gaussian-top-down": gaussian, "geometric-top-down": geometric, "broken-top-down-invariants": forgotten}

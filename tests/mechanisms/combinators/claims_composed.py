@@ -1,15 +1,21 @@
 """Laws of mechanisms that are made of others, worked out by hand; as in claims_statistics."""
 
+import math
 from itertools import product
 
 import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import APART, FINE, ROUNDING
+from tests.mechanisms.claims import EPSILONS, Case, case
+from tests.mechanisms.local.claims_local import responses
+from tests.mechanisms.noise.statistics.claims_statistics import APART, FINE, ROUNDING
 
+from dpassay.mechanisms.broken import BiasedCoinResponse
 from dpassay.mechanisms.broken.composition import BrokenParallel, FixedSample
 from dpassay.mechanisms.combinators import Parallel, PostProcessed, Subsampled, UserLevel
+from dpassay.mechanisms.combinators.repeated import Repeated
 from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.local import RandomizedResponse
 from dpassay.mechanisms.noise.gaussian import Gaussian
 from dpassay.mechanisms.noise.laplace import Laplace
 from dpassay.mechanisms.noise.queries import Count, Sum
@@ -133,7 +139,23 @@ def user_level():
             yield mechanism, Neighbours(out, full, relation), *two, FINE, worst is True
 
 
-CASES = {
+def repeated():
+    for accounting, times in product(("basic", "advanced", "optimal", "renyi", "privacy-loss"), (2, 3)):
+        for base, channel in (
+            (RandomizedResponse(0.8), responses(2, 0.8)),
+            (BiasedCoinResponse(0.3), np.array([[0.79, 0.21], [0.49, 0.51]])),
+        ):
+            claimed = Repeated(base, times, accounting=accounting)
+            two = [laws.joint(*[channel[v]] * times) for v in (0, 1)]
+            yield case(claimed, Neighbours(0, 1, "replace_one"), *two, 1e-3, worst=True)
+    for times, accounting in product((2, 3), ("basic", "privacy-loss")):
+        mechanism = Repeated(Gaussian(noise_multiplier=1.5), times, accounting=accounting)
+        delta = laws.gaussian_shown(math.sqrt(times) / 1.5, EPSILONS)
+        yield Case(mechanism, mechanism.worst_case(), delta, 1e-3, worst=True)
+
+
+CLAIMS = {
+    "repeated": repeated,
     "user-level": user_level,
     "subsampled": subsampled,
     "parallel": parallel,

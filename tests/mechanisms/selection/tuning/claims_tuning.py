@@ -1,6 +1,6 @@
 """Output laws of tuning worked out again: a sum over the number of runs, cell by cell.
 
-CASES: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
+CLAIMS: name of the catalogue -> function that yields (mechanism, pair, p0, p1, options of `Case`).
 """
 
 import numpy as np
@@ -100,7 +100,7 @@ def best_of_k():
             )
 
 
-CASES = {
+CLAIMS = {
     "noisy-candidate": noisy_candidate,
     "best-of-repetitions": best_of_repetitions,
     "first-good-enough": first_good_enough,

@@ -53,4 +53,4 @@ def broken_resampled():
         yield mechanism, pair, *two, 1e-12, worst
 
 
-CASES = {"noisy-histogram-table": noisy_histogram_table, "broken-resampled": broken_resampled}
+CLAIMS = {"noisy-histogram-table": noisy_histogram_table, "broken-resampled": broken_resampled}

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from scipy import stats
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.accounting import ConcentratedDP
 from dpassay.mechanisms.broken.query_release import ExactErrors, SamplesCountedOnce, UnaccountedSelection
@@ -213,7 +213,7 @@ def dual_query(kind=DualQuery, paid=lambda samples: samples):
             yield mechanism, pair, *law, ROUNDING, ones == 0
 
 
-CASES = {
+CLAIMS = {
     "mwem": mwem,
     "gaussian-mwem": gaussian_mwem,
     "small-database": small_database,

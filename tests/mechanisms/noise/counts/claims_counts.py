@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 from tests.mechanisms import claims_laws as laws
-from tests.mechanisms.claims_statistics import ROUNDING
+from tests.mechanisms.noise.statistics.claims_statistics import ROUNDING
 
 from dpassay.mechanisms.broken.counts import UncomposedSubsetCounts
 from dpassay.mechanisms.core.base import Neighbours
@@ -79,7 +79,7 @@ def rounded():
         )
 
 
-CASES = {
+CLAIMS = {
     "laplace-subset-counts": lambda: laplace(LaplaceSubsetCounts, lambda m: 2 / m.epsilon),
     "gaussian-subset-counts": gaussian,
     "geometric-subset-counts": geometric,

@@ -70,7 +70,7 @@ def gaussian(kind):
             yield mechanism, pair, p0, p1, 2e-5, is_worst
 
 
-CASES = {
+CLAIMS = {
     "laplace-matrix": lambda: laplace(LaplaceMatrixMechanism),
     "gaussian-matrix": lambda: gaussian(GaussianMatrixMechanism),
     "broken-laplace-matrix": lambda: laplace(LaplaceNoiseForWorkload),

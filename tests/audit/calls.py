@@ -1,6 +1,6 @@
-"""Bounds asked in one line: statement, fix and evidence, for tests that look at single numbers.
+"""Bounds calls in one line: statement, fix and evidence, for tests that look at single numbers.
 
-A bound that leans on a family is asked about a claim of that family, any other about one of (epsilon, delta).
+A bound that leans on a family is calls about a claim of that family, any other about one of (epsilon, delta).
 """
 
 from dataclasses import dataclass, replace
@@ -108,7 +108,7 @@ class FixedOwn(FixedBound):
     pilot: object
 
     def lower_bound(self, evidence):
-        return self.options.found(evidence, delta=self.statement.delta, confidence=self.statement.confidence)
+        return self.options.lower_bound_at(evidence, delta=self.statement.delta, confidence=self.statement.confidence)
 
     def p_value(self, evidence):
         return 1.0
@@ -119,7 +119,7 @@ class FixedOwn(FixedBound):
 
 
 class Own:
-    """Makes a bound of a class whose `found(scores, delta=..., confidence=...)` is all that it has to say."""
+    """Bound of a class that defines only `lower_bound_at(scores, delta=..., confidence=...)`."""
 
     def fix(self, statement, pilot, sizes):
         return FixedOwn(statement, self, pilot)

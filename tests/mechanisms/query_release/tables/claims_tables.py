@@ -25,4 +25,4 @@ def noisy_tables():
             yield mechanism, pair, *two, 1e-6, worst
 
 
-CASES = {"noisy-tables": noisy_tables}
+CLAIMS = {"noisy-tables": noisy_tables}

@@ -1,0 +1,211 @@
+"""Laws of the noisy sums of DP-SGD, and of the broken trainers."""
+
+import math
+from dataclasses import replace
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+from scipy import stats
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Case, case
+
+from dpassay.mechanisms.broken.dp_sgd import (
+    BiasWithoutNoise,
+    MicroStepsCounted,
+    NoiseAfterMomentum,
+    NoiseDividedTwice,
+    NoiseOfFixedSeed,
+    NoiseOfSumOnMean,
+    NoiseReusedInLayers,
+    NoiseReusedInSteps,
+    ShuffledCountedAsPoisson,
+)
+from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    ExpectedBatchSizeOfData,
+    LayerNotClipped,
+    MeanClipped,
+    MicrobatchMeanClipped,
+    NoiseOnAverage,
+    PerLayerFullClip,
+    RawMeanMixedIn,
+    RealisedBatchSize,
+)
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.core.errors import AccountingError
+from dpassay.mechanisms.core.relation import Relation
+from dpassay.mechanisms.learning.base import TrainingData
+from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
+from dpassay.mechanisms.learning.models import LogisticRegression
+
+MODEL = LogisticRegression(1)
+SCHEMES = {
+    "full-batch": ({}, 0, 1.0),
+    "poisson": ({"sampling_probability": 0.3}, 0, 0.3),
+    "fixed-size": ({"batch_size": 2, "n_records": 3}, 2, 0.0),
+    "cyclic": ({"batch_size": 1, "n_records": 2}, 1, 0.0),
+    "shuffled": ({"batch_size": 1, "n_records": 2}, 1, 0.0),
+}
+
+
+def dp_sgd():
+    for (sampling, (options, size, rate)), relation, noise in product(SCHEMES.items(), RELATIONS, (0.7, 3.0)):
+        if sampling == "poisson" and noise < 1.0:
+            continue  # privacy-loss distributions of little noise take seconds
+        for steps in (2,) if sampling == "poisson" or noise < 1.0 else (1, 2):
+            options = {"batch_size": 2} | options
+            mechanism = DPSGD(
+                MODEL,
+                steps=steps,
+                noise_multiplier=noise,
+                sampling=sampling,
+                relation=relation,
+                view="noisy_gradients",
+                clip_norm=2.0,
+                **options,
+            )
+            try:
+                mechanism.guarantee()
+            except AccountingError:
+                continue  # no claim, nothing to be false
+            yield from summed(mechanism, mechanism.noise_multiplier, sampling, size, rate)
+    whole = {"model": MODEL, "noise_multiplier": 1.5, "sampling": "full-batch", "batch_size": 1}
+    for view, learning_rate in product(("trajectory", "final"), (0.1, Cosine(0.1))):
+        mechanism = DPSGD(**whole, steps=2, view=view, learning_rate=learning_rate)
+        distance = math.sqrt(2) / 1.5
+        if view == "final" and isinstance(learning_rate, Cosine):
+            rates = learning_rate.rates(2)
+            distance = float(rates.sum() / np.linalg.norm(rates)) / 1.5
+        yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
+
+
+def records_of(mechanism, relation, n):
+    """What the two sides add in clip norms: the record in the front of others, each of which may be anything."""
+    instead = {Relation.ADD_REMOVE: [[]], Relation.ZERO_OUT: [[0.0]], Relation.REPLACE_ONE: [[-1.0], [0.3]]}[relation]
+    for others in combinations_with_replacement((-1.0, 0.0, 1.0), n - 1):
+        for other in instead:
+            yield [*other, *others], [1.0, *others]
+            yield [*other, *others], [0.5, *others]
+
+
+def summed(mechanism, deviation, sampling, size, rate):
+    n = getattr(mechanism.scheme, "n_records", None) or 3
+    worst = mechanism.worst_case()
+    along = [TrainingData.of(worst.side(s)).gradients @ mechanism.canary / mechanism.clip_norm for s in (0, 1)]
+    chosen = [(list(map(float, along[0])), list(map(float, along[1]))), *records_of(mechanism, mechanism.relation, n)]
+    for i, sides in enumerate(chosen):
+        data = [TrainingData(np.empty((0, 1)), np.empty(0), np.outer(side, 2.0 * mechanism.canary)) for side in sides]
+        ways = [laws.sampled_sums(side, sampling, size, rate, mechanism.steps) for side in sides]
+        middle = np.mean([c for way in ways for _, c in way])
+        ways = [[(w, tuple(np.subtract(c, middle))) for w, c in way] for way in ways]
+        two = [laws.noisy_sums(way, deviation) for way in ways]
+        yield case(mechanism, Neighbours(*data, mechanism.relation), *two, CUT, worst=i == 0)
+
+
+def gradient_pairs(mechanism, largest, seed=0, n_pairs=12):
+    """Random gradient records along random directions, the record in any place; under zero_out and replace_one the
+    others keep theirs."""
+    rng = np.random.default_rng(seed)
+    d = mechanism.network.n_parameters
+    for _ in range(n_pairs):
+        n, place = int(rng.integers(0, 6)), 0
+        others = rng.normal(size=(n, d)) * rng.uniform(0, largest) / math.sqrt(d)
+        others /= np.maximum(1.0, np.linalg.norm(others, axis=1, keepdims=True) / largest)
+        record, other = (v * largest / np.linalg.norm(v) for v in rng.normal(size=(2, d)))
+        place = int(rng.integers(0, n + 1))
+        instead = {Relation.ADD_REMOVE: [], Relation.ZERO_OUT: [0 * record], Relation.REPLACE_ONE: [other]}
+        sides = [
+            np.array([*others[:place], *middle, *others[place:]]).reshape(-1, d)
+            for middle in (instead[mechanism.relation], [record])
+        ]
+        yield Neighbours(*(mechanism._only_gradients(mechanism.clip_norm * s) for s in sides), mechanism.relation)
+
+
+def shifted(kind, largest, scale=1.0, beyond=(), **options):
+    """Trainers whose noise is Gaussian: runs without noise say how far the sums lie apart, over all directions."""
+    for relation in RELATIONS:
+        mechanism = kind(relation=relation, **options)
+        silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+        pairs = [mechanism.worst_case(), *gradient_pairs(mechanism, largest)]
+        for i, pair in enumerate(pairs):
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0] for s in (0, 1)]
+            distance = float(np.linalg.norm(sums[1] - sums[0])) / (scale * mechanism.noise_multiplier)
+            if distance < 1e-9:
+                continue
+            delta = laws.gaussian_shown(distance, EPSILONS)
+            yield Case(mechanism, pair, delta, ROUNDING, worst=i == 0, beyond=relation in beyond)
+
+
+def revealing(kind):
+    """Trainers of which something is the same in every run on one side, and something else on the other."""
+    mechanism = kind()
+    pair = mechanism.worst_case()
+    outputs = [mechanism.release(pair.side(s), 20, np.random.default_rng(s)).values for s in (0, 1)]
+    read = {NoiseReusedInSteps: lambda v: np.diff(v, axis=1), NoiseReusedInLayers: lambda v: np.diff(v, axis=2)}
+    results = [read.get(kind, lambda v: v)(values).reshape(20, -1) for values in outputs]
+    apart = np.abs(results[0][0] - results[1][0]).max() > 0.1
+    same = all(np.abs(values - values[0]).max() < 1e-9 for values in results)
+    yield Case(mechanism, pair, np.full(len(EPSILONS), float(apart and same)), worst=True)
+
+
+def divided(kind, chances, **options):
+    """Mixtures over the divisors of N(0, I / divisor^2): all that tells them apart is their radius."""
+    mechanism = kind(**options)
+    d, edges = mechanism.network.n_parameters, np.geomspace(1e-3, 40.0, 40_001)
+    two = [
+        laws.mixture(list(side.values()), [laws.cells(stats.chi(d, scale=1 / k).cdf, edges) for k in side])
+        for side in chances
+    ]
+    yield case(mechanism, mechanism.worst_case(), *two, 1e-4, worst=True)
+
+
+def binomial(n, rate):
+    """Divisor of a Poisson sample of n records -> its chance; the empty one is divided by 1."""
+    chances = {float(k): float(stats.binom.pmf(k, n, rate)) for k in range(n + 1)}
+    chances[1.0] += chances.pop(0.0)
+    return chances
+
+
+def expected_batch_size_of_data():
+    yield from divided(ExpectedBatchSizeOfData, ({2.0: 1.0}, {3.0: 1.0}))
+    yield from divided(ExpectedBatchSizeOfData, ({5.0: 1.0}, {6.0: 1.0}), records=5, model=LogisticRegression(2))
+    half = {"sampling": "poisson", "sampling_probability": 0.5, "batch_size": 1, "records": 3}
+    yield from divided(ExpectedBatchSizeOfData, ({1.0: 1.0}, {2.0: 1.0}), **half)
+
+
+def realised_batch_size():
+    for records in (1, 3):
+        yield from divided(RealisedBatchSize, (binomial(records, 0.5), binomial(records + 1, 0.5)), records=records)
+    whole = {"sampling": "full-batch", "batch_size": 1, "records": 2}
+    yield from divided(RealisedBatchSize, ({2.0: 1.0}, {3.0: 1.0}), **whole)
+
+
+def shuffled_as_poisson():
+    """The event that some sum is large, counted from a batch of the others; at least this is shown."""
+    mechanism = ShuffledCountedAsPoisson()
+    c = np.linspace(-3.0, 9.0, 1201)[:, None]
+    none = stats.norm.cdf(c) ** 99
+    p1, p0 = (1.0 - none * stats.norm.cdf(c - shift) for shift in (2.0, 1.0))
+    yield Case(mechanism, mechanism.worst_case(), np.maximum(0.0, p1 - np.exp(EPSILONS) * p0).max(axis=0), 1.0, True)
+
+
+CLAIMS = {
+    "dp-sgd": dp_sgd,
+    "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
+    "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
+    "broken-dp-sgd-noise-on-average": lambda: shifted(NoiseOnAverage, 1.0, microbatch_size=2),
+    "broken-dp-sgd-layers-clipped-apart": lambda: shifted(PerLayerFullClip, 30.0),
+    "broken-dp-sgd-layer-not-clipped": lambda: shifted(LayerNotClipped, 100.0, beyond=RELATIONS),
+    "broken-dp-sgd-raw-mean-mixed-in": lambda: shifted(RawMeanMixedIn, 100.0, beyond=RELATIONS),
+    "broken-dp-sgd-noise-divided-twice": lambda: shifted(NoiseDividedTwice, 3.0, scale=0.1),
+    "broken-dp-sgd-noise-of-sum-on-mean": lambda: shifted(NoiseOfSumOnMean, 3.0, scale=10.0),
+    "broken-dp-sgd-noise-reused-in-steps": lambda: revealing(NoiseReusedInSteps),
+    "broken-dp-sgd-noise-reused-in-layers": lambda: revealing(NoiseReusedInLayers),
+    "broken-dp-sgd-noise-of-fixed-seed": lambda: revealing(NoiseOfFixedSeed),
+    "broken-dp-sgd-bias-without-noise": lambda: revealing(BiasWithoutNoise),
+    "broken-dp-sgd-noise-after-momentum": lambda: shifted(NoiseAfterMomentum, 3.0),
+    "broken-dp-sgd-expected-batch-size-of-data": expected_batch_size_of_data,
+    "broken-dp-sgd-realised-batch-size": realised_batch_size,
+    "broken-dp-sgd-shuffled-as-poisson": shuffled_as_poisson,
+    "broken-dp-sgd-micro-steps": lambda: shifted(MicroStepsCounted, 3.0),
+}

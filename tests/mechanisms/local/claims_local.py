@@ -1,0 +1,163 @@
+"""Laws of local randomisers and of their shuffled messages."""
+
+import math
+from itertools import combinations, combinations_with_replacement, product
+
+import numpy as np
+from scipy.linalg import hadamard
+from scipy.special import expit
+from tests.mechanisms import claims_laws as laws
+from tests.mechanisms.claims import case
+
+from dpassay.mechanisms.broken import BiasedCoinResponse
+from dpassay.mechanisms.broken.local import RangeAssumed
+from dpassay.mechanisms.core.base import Neighbours
+from dpassay.mechanisms.local import (
+    RAPPOR,
+    HadamardResponse,
+    KAryRandomizedResponse,
+    LocalHashing,
+    OneTimeRAPPOR,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from dpassay.mechanisms.local.bounded_mean import Duchi
+from dpassay.mechanisms.local.shuffle import Shuffled
+
+
+def local(mechanism, channel):
+    """All pairs of one user's values; and of two users, one of whom differs."""
+    k = len(channel)
+    for a, b in product(range(k), repeat=2):
+        if a != b:
+            yield case(mechanism, Neighbours(a, b, "replace_one"), channel[a], channel[b], worst=(a, b) == (0, 1))
+            both = [laws.joint(channel[v], channel[b]) for v in (a, b)]
+            yield case(mechanism, Neighbours([a, b], [b, b], "replace_one"), *both)
+
+
+def responses(k, epsilon):
+    return (np.ones((k, k)) + np.expm1(epsilon) * np.eye(k)) / (k + np.expm1(epsilon))
+
+
+def randomized_response():
+    for epsilon in (0.2, math.log(3.0), 4.0):
+        yield from local(RandomizedResponse(epsilon), responses(2, epsilon))
+
+
+def k_ary_randomized_response():
+    for epsilon, k in product((0.2, 1.0, 4.0), (2, 3, 5)):
+        yield from local(KAryRandomizedResponse(epsilon, k), responses(k, epsilon))
+
+
+def flipped_bits(codes, p, q):
+    """Laws of vectors of bits, each sent as 1 with probability p where it is 1, and q where it is 0."""
+    return np.array([laws.joint(*[[1 - p, p] if bit else [1 - q, q] for bit in code]) for code in codes])
+
+
+def unary_encoding():
+    for epsilon, k in product((0.3, 2.0), (2, 3)):
+        half = expit(epsilon / 2)
+        for kind, p, q in (("symmetric", half, 1 - half), ("optimized", 0.5, expit(-epsilon))):
+            yield from local(UnaryEncoding(epsilon, k, kind=kind), flipped_bits(np.eye(k), p, q))
+
+
+def local_hashing():
+    """All functions v -> (a v + b mod prime) mod g, and all buckets."""
+    for epsilon, k, prime, g in ((0.3, 3, 3, 2), (1.0, 3, 5, 3), (3.0, 2, 5, 5)):
+        hashed = np.array([[[(a * v + b) % prime % g for b in range(prime)] for a in range(prime)] for v in range(k)])
+        response = responses(g, epsilon)
+        channel = [np.ravel(response[hashed[v]]) / prime**2 for v in range(k)]
+        yield from local(LocalHashing(epsilon, k, n_buckets=g, prime=prime), np.array(channel))
+
+
+def subset_selection():
+    for epsilon, k, d in ((0.3, 3, 1), (1.0, 4, 2), (2.0, 4, 3)):
+        sets = np.array([[v in members for members in combinations(range(k), d)] for v in range(k)])
+        weights = np.where(sets, math.exp(epsilon), 1.0)
+        mechanism = SubsetSelection(epsilon, k, subset_size=d)
+        yield from local(mechanism, weights / weights.sum(axis=1, keepdims=True))
+
+
+def hadamard_response():
+    for epsilon, k in product((0.3, 2.0), (2, 3, 4)):
+        size = 4 if k < 4 else 8
+        weights = np.where(hadamard(size)[1 : k + 1] > 0, math.exp(epsilon), 1.0)
+        yield from local(HadamardResponse(epsilon, k), weights / weights.sum(axis=1, keepdims=True))
+
+
+FILTERS = np.array([[bit in code for bit in range(20)] for code in ({0, 11, 18}, {3, 10, 13}, {7, 10, 11, 19})])
+
+
+def bloom(mechanism, p, q):
+    """The bits of which the two filters agree say nothing, and are left out."""
+    for a, b in product(range(3), repeat=2):
+        if a != b:
+            differ = FILTERS[a] != FILTERS[b]
+            two = flipped_bits(FILTERS[[a, b]][:, differ], p, q)
+            yield case(mechanism, Neighbours(a, b, "replace_one"), *two, worst=(a, b) == (0, 1))
+
+
+def one_time_rappor():
+    for f in (0.95, 0.3):
+        yield from bloom(OneTimeRAPPOR(f), 1 - f / 2, f / 2)
+
+
+def rappor():
+    for f, p, q in ((0.75, 0.45, 0.55), (0.0, 0.1, 0.6), (0.5, 0.3, 0.9)):
+        fair = f * (p + q) / 2
+        yield from bloom(RAPPOR(f, p, q), fair + (1 - f) * q, fair + (1 - f) * p)
+
+
+def counted(channel, users):
+    """The law of how often each message was sent: over all tuples of messages, those with the same counts as one."""
+    law = laws.joint(*[channel[v] for v in users]).reshape((channel.shape[1],) * len(users))
+    result = {}
+    for sent, mass in np.ndenumerate(law):
+        result[tuple(sorted(sent))] = result.get(tuple(sorted(sent)), 0.0) + mass
+    return np.array([result[key] for key in sorted(result)])
+
+
+def shuffled():
+    """All datasets of few users, the one that differs in the first place."""
+    for epsilon, k, n in ((0.5, 2, 4), (3.0, 2, 3), (1.0, 3, 3), (2.0, 3, 4), (1.0, 4, 3)):
+        randomizer = RandomizedResponse(epsilon) if k == 2 else KAryRandomizedResponse(epsilon, k)
+        mechanism, channel = Shuffled(randomizer, n), responses(k, epsilon)
+        for others in combinations_with_replacement(range(k), n - 1):
+            pair = Neighbours([0, *others], [1, *others], "replace_one")
+            worst = others == (0 if k == 2 else 2,) * (n - 1)
+            yield case(mechanism, pair, *(counted(channel, pair.side(side)) for side in (0, 1)), worst=worst)
+
+
+def broken_randomized_response():
+    for heads in (0.2, 0.5, 0.6, 0.9):
+        p0, p1 = heads * (1 - heads), heads * (2 - heads)
+        yield from local(BiasedCoinResponse(heads), np.array([[1 - p0, p0], [1 - p1, p1]]))
+
+
+def one_bit_means(make, limit):
+    """Laws of the two messages for numbers on a grid, and of two users, one of whom differs."""
+    for epsilon in (0.3, 1.0, 2.5):
+        mechanism, c = make(epsilon), (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)
+        law = {x: np.clip([0.5 - x / (2 * c), 0.5 + x / (2 * c)], 0.0, 1.0) for x in np.linspace(-limit, limit, 5)}
+        for a, b in product(law, repeat=2):
+            if a != b:
+                yield case(mechanism, Neighbours(a, b, "replace_one"), law[a], law[b], worst=(a, b) == (-limit, limit))
+                both = [laws.joint(law[x], law[b]) for x in (a, b)]
+                yield case(mechanism, Neighbours([a, b], [b, b], "replace_one"), *both)
+
+
+CLAIMS = {
+    "duchi": lambda: one_bit_means(Duchi, 1.0),
+    "broken-duchi-range-assumed": lambda: one_bit_means(RangeAssumed, 1.5),
+    "randomized-response": randomized_response,
+    "k-ary-randomized-response": k_ary_randomized_response,
+    "unary-encoding": unary_encoding,
+    "local-hashing": local_hashing,
+    "subset-selection": subset_selection,
+    "hadamard-response": hadamard_response,
+    "one-time-rappor": one_time_rappor,
+    "rappor": rappor,
+    "shuffled": shuffled,
+    "broken-randomized-response": broken_randomized_response,
+}
