@@ -95,6 +95,7 @@ PAGES_OF_EXAMPLES = [
     "federated",
     "generators",
     "inference",
+    "language-models",
     "limits",
     "linkage",
     "local",

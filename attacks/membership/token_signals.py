@@ -246,8 +246,8 @@ def _numbers(values: Any, field: str, id_: str) -> Floats:
     if unusable.any():
         place = int(np.flatnonzero(unusable)[0])
         raise ParameterError(
-            f"{field} must be finite, above {LOWEST:g}, but that of {id_!r} has {row[place]} at index {place}. Compute the "
-            "log softmax in single or double precision; a token that is impossible for the model needs smoothing.",
+            f"{field} must be finite, above {LOWEST:g}, but that of {id_!r} has {row[place]} at index {place}. Compute "
+            "the log softmax in single or double precision; a token that is impossible for the model needs smoothing.",
             argument=field,
         )
     return row

@@ -329,7 +329,7 @@ def text_command(
     confidence: Annotated[
         float, typer.Option(metavar="C", help="Confidence of the bound and of each interval.")
     ] = 0.95,
-    min_k: Annotated[float, typer.Option(metavar="K", help="Share of the tokens of min-k and min-k++.")] = 0.2,
+    share: Annotated[float, typer.Option(metavar="K", help="Share of the tokens of min-k and min-k++.")] = 0.2,
     queries: Annotated[
         list[int] | None,
         typer.Option(metavar="N", help="Queries n of the table of extraction; repeatable. Default: 1 to 100,000."),
@@ -345,7 +345,7 @@ def text_command(
     from .texts import TextStudy
 
     study = TextStudy(
-        file, coins, epsilon, delta, signal, relation, confidence, min_k, None if queries is None else tuple(queries), p
+        file, coins, epsilon, delta, signal, relation, confidence, share, None if queries is None else tuple(queries), p
     )
     sys.stdout.write(f"{study.result.summary()}\n")
     if study.assumption:

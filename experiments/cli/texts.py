@@ -103,7 +103,7 @@ class TextStudy:
             "signal": self.signal,
             "relation": self.relation,
             "confidence": self.confidence,
-            "min-k": self.share,
+            "share": self.share,
             "p": self.p,
         }
         words = [word for key, value in options.items() if value is not None for word in (f"--{key}", str(value))]

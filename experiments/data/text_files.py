@@ -117,7 +117,9 @@ def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
                 _refuse(path, number, f"must have numbers in {name}, but has {_short(value)} at index {place}")
             if type(value) is int and abs(value) > 10**15:
                 _refuse(
-                    path, number, f"must have log probabilities in {name}, but has a number of {len(str(value))} digits"
+                    path,
+                    number,
+                    f"must have log probabilities in {name}, but has a number of {len(str(abs(value)))} digits",
                 )
     if type(fields.get("member", True)) not in (bool, int, float) or fields.get("member", True) not in (0, 1):
         _refuse(path, number, f"must have true or false in member, but has {_short(fields['member'])}")

@@ -38,7 +38,7 @@ from ....attacks.reconstruction.extraction.secret_sharer import mean_exposure_wi
 from ....mechanisms.core.arrays import Bools, Floats
 from ....mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
 from ....mechanisms.core.guarantee import Guarantee
-from ....mechanisms.core.validation import open_unit
+from ....mechanisms.core.validation import open_unit, whole
 from ...bounds.base import LedgerEntry
 from ...bounds.numerics import binomial
 from ...games.coins import Coins
@@ -202,6 +202,8 @@ def evaluate_texts(
         ('violation', True)
     """
     open_unit(confidence=confidence, p=p)
+    for n in queries:
+        whole(1, queries=n)
     if (coins is None) != (claim is None):
         missing = "coins" if coins is None else "claim"
         raise ParameterError(
