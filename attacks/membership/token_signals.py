@@ -432,11 +432,13 @@ def signal_of(name: str, texts: ScoredTexts, *, share: float = SHARE) -> Floats:
 
 
 def default_signal(texts: ScoredTexts) -> str:
-    """Return the signal of an audit without a choice: "reference" if there is a reference, otherwise "loss".
+    """Return the signal of an audit without a choice: "reference-ratio" if there is a reference, otherwise "loss".
 
-    The rule reads which fields exist, and no values: the signal is fixed before the scores are seen.
+    The rule reads which fields exist, and no values: the signal is fixed before the scores are seen. On n-gram models
+    the ratio is close to the better one of "loss", which is best on random strings, and "reference", which is better on
+    natural texts.
     """
-    return "loss" if texts.reference_log_probabilities is None else "reference"
+    return "loss" if texts.reference_log_probabilities is None else "reference-ratio"
 
 
 def blind_features(texts: ScoredTexts) -> Floats:

@@ -320,7 +320,7 @@ def text_command(
         typer.Option(
             metavar="NAME",
             help="Audited signal, chosen before looking: loss, zlib, min-k, min-k++, reference, reference-ratio or "
-            "exposure. Default: reference if there is one, otherwise loss.",
+            "exposure. Default: reference-ratio if there is a reference, otherwise loss.",
         ),
     ] = None,
     relation: Annotated[

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...attacks.membership.token_signals import SHARE, ScoredTexts
 from ...audit.evidence.scores import BitScores
@@ -21,7 +21,7 @@ from .judge import ASSUMPTIONS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..runs.record import ConfigRun
+    from ..runs.runner import ConfigRun
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TextStudy:
     def result(self) -> LanguageModelResult:
         """All metrics, and the audit if there are coins."""
         self._check_options()
-        audited = {} if self.coins is None else self._audited(self.coins)
+        audited: dict[str, Any] = {} if self.coins is None else self._audited(self.coins)
         return evaluate_texts(
             self.texts,
             confidence=self.confidence,
@@ -65,7 +65,7 @@ class TextStudy:
             **audited,
         )
 
-    def _audited(self, coins: Path) -> dict[str, object]:
+    def _audited(self, coins: Path) -> dict[str, Any]:
         assert self.epsilon is not None
         delta = self.delta or 0.0
         return {
@@ -119,7 +119,7 @@ class TextStudy:
 
         result, directory = self.result, RunDirectory(out)
         request = {"command": self.command, "signals": fingerprint({"signals": describe(dict(result.signals))})}
-        same = {"name": self.file.name, "request": request, "command": self.command}
+        same: dict[str, Any] = {"name": self.file.name, "request": request, "command": self.command}
         directory.claim_judged(to_toml(request))
         directory.write("signals.csv", _csv(result.to_frame()))
         if result.extraction:

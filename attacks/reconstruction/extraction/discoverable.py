@@ -39,7 +39,7 @@ def extraction_probability(log_probability: ArrayLike, n: int) -> Floats:
         ParameterError: a log probability above 0.
 
     Example:
-        >>> extraction_probability(np.log([0.5, 1e-20]), 2).tolist()
+        >>> extraction_probability(np.log([0.5, 1e-20]), 2).round(22).tolist()
         [0.75, 2e-20]
     """
     whole(1, n=n)

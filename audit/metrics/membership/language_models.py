@@ -282,14 +282,15 @@ def _table(
     coins: Coins | None,
     confidence: float,
 ) -> MembershipResult:
-    shadows = Shadows(member[None], np.zeros(len(member)), fair=coins is not None)
+    order = np.random.default_rng(0).permutation(len(member))  # halves for held-out thresholds, in any order of lines
+    shadows = Shadows(member[None, order], np.zeros(len(member)), fair=coins is not None)
     metrics: list[AttackMetrics] = []
     skipped = list(skipped)
     for name, values in signals.items():
         if min(map(len, split_by(values, member))) == 0:
             skipped.append((name, "no member or no non-member has it"))
         else:
-            metrics.append(measure(name, values[None], shadows, confidence=confidence, alone=True))
+            metrics.append(measure(name, values[None, order], shadows, confidence=confidence, alone=True))
     return MembershipResult(
         attacks=tuple(metrics),
         n_models=1,
@@ -327,7 +328,7 @@ def _audit(
         confidence=confidence,
         relation=relation,
     )
-    rule = "by the rule: reference if there is one, otherwise loss" if signal is None else "by the caller"
+    rule = "by the rule: reference-ratio if there is a reference, otherwise loss" if signal is None else "by the caller"
     entry = LedgerEntry("signal", f"{name}, {rule}", "fixed before the scores were compared with the coins")
     return replace(result, attack=f"{name} of the texts", ledger=(entry, *result.ledger))
 

@@ -127,7 +127,7 @@ def test_texts_are_prompted_by_their_prefix():
 
 def test_the_default_signal_depends_on_the_fields_only():
     assert default_signal(ScoredTexts([[-1.0]])) == "loss"
-    assert default_signal(ScoredTexts([[-1.0]], reference_log_probabilities=[[-1.0]])) == "reference"
+    assert default_signal(ScoredTexts([[-1.0]], reference_log_probabilities=[[-1.0]])) == "reference-ratio"
 
 
 def test_a_signal_without_its_field_is_an_error_that_names_the_field():

@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
         NGramCounts(2.0, n=4, alphabet=LETTERS, contribution=7).release(texts, 1, np.random.default_rng(1)).values[0]
     )
     models = {
-        "private": NGramModel.from_counts(counts, 4, alphabet, least=5.0),
+        "private": NGramModel.from_counts(counts, 4, alphabet),
         "exact": NGramModel.fit(texts, 4, alphabet),
     }
     for name, model in models.items():
