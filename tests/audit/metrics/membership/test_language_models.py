@@ -71,6 +71,17 @@ def test_the_reference_is_audited_where_there_is_one_and_a_named_signal_instead(
     assert "by the caller" in str(audited["min-k"].ledger[0])
 
 
+def test_the_audited_signal_is_not_chosen_from_the_scores(without_power):
+    """The loss is noise, and the smallest log probability reveals every coin: the audit has the loss all the same."""
+    coins, rng = Coins.toss(range(400), seed=5), np.random.default_rng(0)
+    smallest, others = np.where(coins.included, -3.0, -3.1), -rng.uniform(0.0, 2.9, (400, 9))
+    texts = ScoredTexts(np.column_stack([smallest, others]), ids=coins.ids)
+    audit = evaluate_texts(texts, coins=coins, claim=PureDP(2.0), delta=0.0).audit
+    best = evaluate_texts(texts, coins=coins, claim=PureDP(2.0), delta=0.0, signal="min-k", share=0.1).audit
+    assert audit.attack == "loss of the texts"
+    assert audit.bound.epsilon < 2.0 < best.bound.epsilon
+
+
 def test_canaries_without_a_score_are_counted(without_power):
     coins, texts = memorised()
     some = ScoredTexts(texts.tokens[:380], ids=texts.names[:380])
