@@ -97,6 +97,7 @@ PAGES_OF_EXAMPLES = [
     "federated",
     "generators",
     "inference",
+    "language-models",
     "limits",
     "linkage",
     "local",

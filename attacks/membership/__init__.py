@@ -16,6 +16,8 @@ signals.py             Signals: one number per model and record, computed from t
                        more like a member
 synthetic_data/        Was this record in the data that a synthetic table was made from? Higher score = it was
 thresholds.py          A threshold on a signal of the target model: the same for all records, or one for each class
+token_signals.py       Signals of texts from the log probabilities of their tokens under a language model. Higher = more
+                       like a member
 tracing/               Tracing: was this person in the study whose means were published? Higher score = the person was
                        in
 
@@ -25,3 +27,4 @@ For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membershi
 from .base import MembershipAttack as MembershipAttack
 from .outputs import shadows_of as shadows_of
 from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion
+from .token_signals import ScoredTexts as ScoredTexts, token_moments as token_moments

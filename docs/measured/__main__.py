@@ -9,6 +9,7 @@ of_membership.py  membership
 of_votes.py       teachers who vote, and their students
 of_tables.py      synthetic tables
 of_learning.py    private fine-tuning
+of_texts.py       texts of language models
 """
 
 from __future__ import annotations
@@ -20,10 +21,18 @@ import of_bounds
 import of_learning
 import of_membership
 import of_tables
+import of_texts
 import of_votes
 from stated import check
 
-NUMBERS = (*of_membership.NUMBERS, *of_bounds.NUMBERS, *of_votes.NUMBERS, *of_tables.NUMBERS, *of_learning.NUMBERS)
+NUMBERS = (
+    *of_membership.NUMBERS,
+    *of_bounds.NUMBERS,
+    *of_votes.NUMBERS,
+    *of_tables.NUMBERS,
+    *of_learning.NUMBERS,
+    *of_texts.NUMBERS,
+)
 """The rest is computed where it stands: snippets print what they say, and the tests run them."""
 
 

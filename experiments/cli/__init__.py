@@ -8,6 +8,7 @@ options.py      Options of the commands, with their help texts
 streams.py      Standard streams that tolerate write errors, so that these do not change the exit code by accident
 supervisor.py   Child process for audited code, so that the parent reports its end and sets the exit code
 terminal.py     Terminal output of the command line: tables in a terminal, plain text elsewhere
+texts.py        Language models from files: the texts of `dpassay text`, and the claim to test
 """
 
 from .commands import app as app, run_app as run_app

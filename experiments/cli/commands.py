@@ -300,6 +300,61 @@ def membership_command(
     return 0
 
 
+@command("text")
+def text_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="JSONL, one text a line: log_probabilities of its tokens; optional id, text, member, "
+            "reference_log_probabilities, means and standard_deviations, prefix_tokens, alternatives.",
+        ),
+    ],
+    coins: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Coins of the texts of one run, from `dpassay coins`.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon, with --coins.")] = None,
+    delta: Annotated[float | None, typer.Option(metavar="D", help="Claimed delta, with --coins. Default: 0.")] = None,
+    signal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Audited signal, chosen before looking: loss, zlib, min-k, min-k++, reference, reference-ratio or "
+            "exposure. Default: reference-ratio if there is a reference, otherwise loss.",
+        ),
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(metavar="R", help="With --coins: add_remove (default) or replace_one.")
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="C", help="Confidence of the bound and of each interval.")
+    ] = 0.95,
+    share: Annotated[float, typer.Option(metavar="K", help="Share of the tokens of min-k and min-k++.")] = 0.2,
+    queries: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Queries n of the table of extraction; repeatable. Default: 1 to 100,000."),
+    ] = None,
+    p: Annotated[float, typer.Option("--p", metavar="P", help="Probability p of the table of extraction.")] = 0.5,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for scores, figures and reports. Default: none.")
+    ] = None,
+    strict: option.Strict = False,
+) -> int:
+    """Attack a language model from the log probabilities of texts; with --coins, audit the claim of its training."""
+    from .terminal import show_files
+    from .texts import TextStudy
+
+    study = TextStudy(
+        file, coins, epsilon, delta, signal, relation, confidence, share, None if queries is None else tuple(queries), p
+    )
+    sys.stdout.write(f"{study.result.summary()}\n")
+    if study.assumption:
+        sys.stdout.write(f"\n{study.assumption}\n")
+    for done in () if out is None else study.keep(out):
+        show_files(done)
+    return _exit_code(None if study.result.audit is None else study.result.audit.verdict, strict=strict)
+
+
 @command("list")
 def list_command(
     kind: Annotated[

@@ -132,7 +132,20 @@ WitnessFile = Annotated[
 OF_ARGUMENTS = {
     **{
         name: name
-        for name in ("attack", "bound", "confidence", "delta", "epsilon", "seed", "stop", "timeout", "trials")
+        for name in (
+            "attack",
+            "bound",
+            "confidence",
+            "delta",
+            "epsilon",
+            "p",
+            "queries",
+            "seed",
+            "share",
+            "stop",
+            "timeout",
+            "trials",
+        )
     },
     **{"bounds": "bound", "domain": "search", "n_jobs": "jobs"},
 }

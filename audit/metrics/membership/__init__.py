@@ -2,6 +2,8 @@
 
 evaluate.py           Evaluation of membership attacks: many attacks on the same shadow models
 feature_baseline.py   The feature baseline: how well the features of records reveal their membership without any model
+language_models.py    Membership, exposure and extraction of texts under one language model; with coins, a lower bound
+                      on epsilon
 records.py            Tests of single records and of groups of records for exposure
 result.py             Results of membership attacks: frozen, complete, with a versioned JSON form, and without a bound
                       on epsilon
@@ -10,4 +12,5 @@ text.py               Membership results as plain text
 """
 
 from .evaluate import evaluate as evaluate
+from .language_models import LanguageModelResult as LanguageModelResult, evaluate_texts as evaluate_texts
 from .result import MembershipResult as MembershipResult

@@ -1,0 +1,472 @@
+"""Signals of texts from the log probabilities of their tokens under a language model. Higher = more like a member.
+
+    l_t: natural logarithm of Pr[token t | tokens before it], t = 1 .. T; m_t and s_t: mean and standard deviation of
+    log Pr[z | tokens before t] for a token z drawn from the model; r_t: log probability under a reference model
+
+    loss             mean_t l_t                       minus the log perplexity (Yeom et al. 2018, Carlini et al. 2021)
+    zlib             mean_t l_t / bits                minus the ratio of the log perplexity and the length of the text
+                                                      compressed by zlib, in bits (Carlini et al. 2021, section 5.1)
+    min-k            mean of the smallest l_t         over max(1, floor(k T)) tokens (Shi et al. 2024)
+    min-k++          mean of the smallest z_t         z_t = (l_t - m_t) / s_t (Zhang et al. 2024)
+    reference        (sum_t l_t - sum_t r_t) / T      log likelihood ratio, per token of the model under attack: with
+                                                      equal tokens the difference of the losses
+    reference-ratio  - (mean_t l_t) / (mean_t r_t)    minus the ratio of log perplexities (Carlini et al. 2021, 5.1)
+    exposure         log2 k - log2 rank               of a canary among itself and its k - 1 alternatives, by sum_t l_t
+                                                      (Carlini et al. 2019)
+
+Each signal of a text is a function of the outputs of the models on this text and its alternatives, never of its
+membership or of other texts.
+
+The mean m_t is minus the entropy of the model at t: an expectation under the model, not an average over the
+vocabulary. Since s_t^2 >= Pr[z] (log Pr[z] - m_t)^2 for every token z, |z_t| <= e^(-l_t / 2). Moments that exceed this
+limit by more than rounding at more than `WRONG_MOMENTS` of the tokens are refused, such as averages over the
+vocabulary; elsewhere z_t is moved to the limit. Where s_t = 0 the model is uniform or certain, and z_t = 0.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...mechanisms.core.arrays import Bools, Floats
+from ...mechanisms.core.errors import AttackError, ParameterError, UnknownNameError
+from ...mechanisms.core.validation import positive, unit_interval
+from .comparisons import exposure
+
+ROUNDING = 1e-3
+"""Largest log probability above 0 that counts as rounding (in half precision), and becomes 0."""
+LOWEST = -1e9
+"""Smallest log probability that is read."""
+WRONG_MOMENTS = 0.01
+"""Largest share of the tokens whose mean and standard deviation may contradict their probability, by rounding."""
+SHARE = 0.2
+"""Default share k of the tokens of min-k and min-k++, that of Shi et al. (2024)."""
+
+Rows = tuple[Floats, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredTexts:
+    """Texts with the log probabilities of their tokens, as computed by a language model anywhere.
+
+    All logarithms are natural. Fields are None if unknown; signals that need them are then not available.
+
+    Args:
+        log_probabilities: `(n_texts,)` arrays `(n_tokens,)`, each entry finite and <= 0.
+        ids: `(n_texts,)` names, all different as text; None for 0, 1, ...
+        texts: `(n_texts,)` strings, for zlib.
+        reference_log_probabilities: `(n_texts,)` arrays, of any lengths: the reference may have other tokens.
+        means, standard_deviations: `(n_texts,)` arrays `(n_tokens,)`, see `token_moments`.
+        member: `(n_texts,)` booleans: whether each text was in the training data.
+        prefix_tokens: `(n_texts,)` number of tokens that are given as a prompt, from 0 to n_tokens - 1; None for a text
+            without a prompt.
+        alternatives: `(n_texts,)` log probabilities of the other texts of the space that a canary was drawn from, each
+            of the whole text; None for a text that is no canary.
+
+    Raises:
+        ParameterError: no texts, inconsistent lengths, or values that cannot be log probabilities.
+
+    Example:
+        >>> texts = ScoredTexts([np.log([0.5, 0.25]), np.log([0.9, 0.9])], texts=["ab", "cd"])
+        >>> signal_of("loss", texts).round(3)
+        array([-1.04 , -0.105])
+    """
+
+    log_probabilities: Sequence[ArrayLike]
+    ids: Sequence[Any] | None = None
+    texts: Sequence[str] | None = None
+    reference_log_probabilities: Sequence[ArrayLike] | None = None
+    means: Sequence[ArrayLike] | None = None
+    standard_deviations: Sequence[ArrayLike] | None = None
+    member: ArrayLike | None = None
+    prefix_tokens: Sequence[int | None] | None = None
+    alternatives: Sequence[ArrayLike | None] | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.log_probabilities)
+        if n == 0:
+            raise ParameterError(
+                "log_probabilities must hold one array per text, but is empty.", argument="log_probabilities"
+            )
+        ids = tuple(map(str, range(n) if self.ids is None else self.ids))
+        object.__setattr__(self, "ids", ids)
+        for name in ("ids", "texts", "reference_log_probabilities", "means", "standard_deviations", "member",
+                     "prefix_tokens", "alternatives"):  # fmt: skip
+            values: Any = getattr(self, name)
+            if values is not None and len(values) != n:
+                raise ParameterError(f"{name} must have one entry per text, {n}, but has {len(values)}.", argument=name)
+        _check_ids(ids)
+        self._set("log_probabilities", _log_probabilities)
+        self._set("reference_log_probabilities", _log_probabilities)
+        self._set("alternatives", _log_probabilities)
+        self._set_moments()
+        self._set_member()
+        self._check_texts()
+        self._check_prefixes()
+        self._check_constant()
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self.log_probabilities)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Ids of the texts."""
+        assert self.ids is not None
+        return tuple(self.ids)
+
+    @property
+    def tokens(self) -> Rows:
+        """Log probabilities of the tokens, one array per text."""
+        return tuple(np.asarray(row) for row in self.log_probabilities)
+
+    @property
+    def total(self) -> Floats:
+        """Log probability of each whole text, `(n_texts,)`."""
+        return np.array([row.sum() for row in self.tokens])
+
+    @property
+    def suffix_log_probability(self) -> Floats:
+        """Log probability of each text after its prefix, `(n_texts,)`; NaN for texts without `prefix_tokens`."""
+        prefixes = self.prefix_tokens or (None,) * len(self)
+        return np.array(
+            [math.nan if k is None else row[k:].sum() for row, k in zip(self.tokens, prefixes, strict=True)]
+        )
+
+    def _set(self, field: str, checked: Callable[[Any, str, str], Floats]) -> None:
+        rows = getattr(self, field)
+        if rows is not None:
+            read = (
+                None if row is None else checked(row, field, id_) for row, id_ in zip(rows, self.names, strict=True)
+            )
+            object.__setattr__(self, field, tuple(read))
+            if field != "alternatives" and any(row is None for row in getattr(self, field)):
+                raise ParameterError(f"{field} must have an array for every text.", argument=field)
+
+    def _set_moments(self) -> None:
+        if (self.means is None) != (self.standard_deviations is None):
+            missing = "means" if self.means is None else "standard_deviations"
+            raise ParameterError(
+                f"{missing} must be given too: means and standard_deviations are used together.", argument=missing
+            )
+        self._set("means", _log_probabilities)
+        self._set("standard_deviations", _numbers)
+        if self.means is None or self.standard_deviations is None:
+            return
+        for id_, row, m, s in zip(self.names, self.tokens, self.means, self.standard_deviations, strict=True):
+            _check_moments(id_, row, np.asarray(m), np.asarray(s))
+        self._check_expectations()
+
+    def _check_expectations(self) -> None:
+        """Raise `ParameterError` if the moments cannot be expectations under the model."""
+        tokens = np.concatenate(self.tokens)
+        means, deviations = (np.concatenate(list(map(np.asarray, rows or ()))) for rows in self._moments)
+        wrong = np.abs(tokens - means) > 1.25 * deviations * _largest_z(tokens) + 0.05
+        if wrong.mean() > WRONG_MOMENTS:
+            raise ParameterError(
+                "means and standard_deviations must be of the log probability of a token drawn from the model, but "
+                f"contradict the log probability at {int(wrong.sum()):,} of {len(wrong):,} tokens: a token of "
+                "probability p is at most p^(-1/2) standard deviations from the mean. Averages over the vocabulary do "
+                "not weight by probability: see token_moments.",
+                argument=("means", "standard_deviations"),
+            )
+
+    @property
+    def _moments(self) -> tuple[Sequence[ArrayLike] | None, Sequence[ArrayLike] | None]:
+        return self.means, self.standard_deviations
+
+    def _set_member(self) -> None:
+        if self.member is None:
+            return
+        member = np.asarray(self.member)
+        if member.dtype.kind not in "biuf" or member.ndim != 1 or not np.isin(member, (0, 1)).all():
+            raise ParameterError(
+                "member must be True or False, or 1 and 0, for each text, but has other values.", argument="member"
+            )
+        object.__setattr__(self, "member", member.astype(np.bool_))
+
+    def _check_texts(self) -> None:
+        if self.texts is None:
+            return
+        for id_, text in zip(self.names, self.texts, strict=True):
+            if not isinstance(text, str) or not text:
+                raise ParameterError(
+                    f"texts must be strings that are not empty, but that of {id_!r} is {text!r}.", argument="texts"
+                )
+        object.__setattr__(self, "texts", tuple(self.texts))
+
+    def _check_prefixes(self) -> None:
+        for id_, row, k in zip(
+            self.names, self.tokens, self.prefix_tokens or (), strict=self.prefix_tokens is not None
+        ):
+            if k is not None and (isinstance(k, bool) or int(k) != k or not 0 <= k < len(row)):
+                raise ParameterError(
+                    f"prefix_tokens must be from 0 to {len(row) - 1} for {id_!r}, which has {len(row)} tokens, so that "
+                    f"at least one follows, but is {k!r}.",
+                    argument="prefix_tokens",
+                )
+
+    def _check_constant(self) -> None:
+        loss = np.array([row.mean() for row in self.tokens])
+        if len(loss) > 1 and np.ptp(loss) == 0.0:
+            raise ParameterError(
+                f"log_probabilities must differ between texts, but their mean is {loss[0]:.4g} for all {len(loss)} "
+                "texts: the model was probably not evaluated.",
+                argument="log_probabilities",
+            )
+
+
+def _check_ids(ids: tuple[str, ...]) -> None:
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        first = next(id_ for id_ in ids if id_ in seen or seen.add(id_))  # type: ignore[func-returns-value]
+        raise ParameterError(f"ids must differ as text, but {first!r} occurs more than once.", argument="ids")
+
+
+def _numbers(values: Any, field: str, id_: str) -> Floats:
+    """Return a non-empty array of finite numbers."""
+    try:
+        row = np.asarray(values)
+    except ValueError:
+        row = np.empty(0, dtype=object)
+    if row.dtype.kind not in "iuf" or row.ndim != 1 or row.size == 0:
+        raise ParameterError(
+            f"{field} must be a list of real numbers, at least one, but that of {id_!r} is {row.dtype} of shape "
+            f"{row.shape}.",
+            argument=field,
+        )
+    row = row.astype(np.float64)
+    unusable = ~(np.abs(row) <= -LOWEST)
+    if unusable.any():
+        place = int(np.flatnonzero(unusable)[0])
+        raise ParameterError(
+            f"{field} must be finite, above {LOWEST:g}, but that of {id_!r} has {row[place]} at index {place}. Compute "
+            "the log softmax in single or double precision; a token that is impossible for the model needs smoothing.",
+            argument=field,
+        )
+    return row
+
+
+def _log_probabilities(values: Any, field: str, id_: str) -> Floats:
+    """Return finite numbers <= 0; rounding errors above 0 become 0."""
+    row = _numbers(values, field, id_)
+    above = row > ROUNDING
+    if above.any():
+        place = int(np.flatnonzero(above)[0])
+        cause = "probabilities: take the natural logarithm" if (row <= 1.0).all() else "losses: change the sign"
+        raise ParameterError(
+            f"{field} must be natural logarithms of probabilities, <= 0, but that of {id_!r} has {row[place]:.4g} at "
+            f"index {place}. These may be {cause}.",
+            argument=field,
+        )
+    return np.minimum(row, 0.0)
+
+
+def _check_moments(id_: str, tokens: Floats, means: Floats, deviations: Floats) -> None:
+    for field, row in (("means", means), ("standard_deviations", deviations)):
+        if row.shape != tokens.shape:
+            raise ParameterError(
+                f"{field} must have one entry per token, {len(tokens)} for {id_!r}, but has {len(row)}.", argument=field
+            )
+    if (deviations < 0.0).any():
+        raise ParameterError(
+            f"standard_deviations must be >= 0, but that of {id_!r} has {deviations.min():.4g}.",
+            argument="standard_deviations",
+        )
+
+
+def _largest_z(tokens: Floats) -> Floats:
+    """Return the largest distance of tokens from the mean, in standard deviations: p^(-1/2)."""
+    return np.exp(np.minimum(-0.5 * tokens, 20.0))
+
+
+def token_moments(log_probabilities: ArrayLike) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of the log probability of a token drawn from the model, for each position.
+
+    Args:
+        log_probabilities: `(..., n_tokens, vocabulary)` of all tokens that can follow, normalised; -inf is allowed.
+
+    Returns:
+        Two arrays `(..., n_tokens)`.
+
+    Raises:
+        ParameterError: probabilities that do not sum to 1.
+
+    Example:
+        >>> means, deviations = token_moments(np.log([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]]))
+        >>> means.round(4), deviations.round(4)
+        (array([-1.0397, -1.0986]), array([0.3466, 0.    ]))
+    """
+    logs = np.asarray(log_probabilities, dtype=np.float64)
+    p = np.exp(logs)
+    total = p.sum(axis=-1) if logs.ndim else p
+    if logs.ndim == 0 or not np.all(np.abs(total - 1.0) <= 1e-2):
+        raise ParameterError(
+            f"log_probabilities must be normalised over the vocabulary, the last axis, but have shape {logs.shape}, "
+            f"and sums of probabilities from {np.min(total):.4g} to {np.max(total):.4g}. Apply log_softmax to logits.",
+            argument="log_probabilities",
+        )
+    finite = np.where(p > 0.0, logs, 0.0)
+    means = (p * finite).sum(axis=-1) / total
+    variance = (p * (finite - means[..., None]) ** 2).sum(axis=-1) / total
+    deviations = np.sqrt(variance)
+    return np.minimum(means, 0.0), np.where(deviations < 1e-12, 0.0, deviations)
+
+
+# --- the signals ------------------------------------------------------------------------------------------------------
+
+
+def loss(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return the mean log probability of a token: minus the log perplexity."""
+    return np.array([row.mean() for row in texts.tokens])
+
+
+def zlib_ratio(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return minus the log perplexity divided by the number of bits of the compressed text."""
+    strings = _required(texts.texts, "zlib", "text")
+    bits = [8.0 * len(zlib.compress(text.encode("utf-8", "surrogatepass"))) for text in strings]
+    return np.asarray(loss(texts) / np.array(bits))
+
+
+def min_k(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return the mean of the `share` smallest log probabilities of each text."""
+    return np.array([_mean_of_smallest(row, share) for row in texts.tokens])
+
+
+def min_k_plus_plus(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return the mean of the `share` smallest standardised log probabilities of each text."""
+    means = _required(texts.means, "min-k++", "means and standard_deviations")
+    deviations = _required(texts.standard_deviations, "min-k++", "means and standard_deviations")
+    rows = []
+    for row, m, s in zip(texts.tokens, means, deviations, strict=True):
+        spread = np.asarray(s) > 0.0
+        limit = _largest_z(row)
+        with np.errstate(over="ignore"):
+            z = np.where(spread, (row - np.asarray(m)) / np.where(spread, s, 1.0), 0.0)
+        rows.append(_mean_of_smallest(np.clip(z, -limit, limit), share))
+    return np.array(rows)
+
+
+def against_reference(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return the log likelihood ratio of the model and the reference, per token of the model."""
+    n_tokens = np.array([len(row) for row in texts.tokens])
+    return np.asarray((texts.total - _reference_total(texts, "reference")) / n_tokens)
+
+
+def reference_ratio(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return minus the ratio of the log perplexity under the model and under the reference."""
+    rows = _required(texts.reference_log_probabilities, "reference-ratio", "reference_log_probabilities")
+    perplexity = np.array([-np.mean(row) for row in rows])
+    if (perplexity <= 0.0).any():
+        raise AttackError(
+            f"signal 'reference-ratio' divides by the log perplexity of the reference, which is 0 for "
+            f"{texts.names[int(np.argmin(perplexity))]!r}. Use 'reference'."
+        )
+    return np.asarray(loss(texts) / perplexity)
+
+
+def exposure_of_canaries(texts: ScoredTexts, share: float = SHARE) -> Floats:
+    """Return the exposure of each canary in bits; NaN for texts without alternatives."""
+    alternatives = _required(texts.alternatives, "exposure", "alternatives")
+    return np.array(
+        [
+            math.nan if others is None else float(exposure([total], others)[0])
+            for total, others in zip(texts.total, alternatives, strict=True)
+        ]
+    )
+
+
+def _reference_total(texts: ScoredTexts, signal: str) -> Floats:
+    rows = _required(texts.reference_log_probabilities, signal, "reference_log_probabilities")
+    return np.array([np.sum(row) for row in rows])
+
+
+def _required(values: Any, signal: str, field: str) -> Any:
+    if values is None:
+        raise AttackError(f"signal {signal!r} needs {field}, which these texts do not have.")
+    return values
+
+
+def _mean_of_smallest(values: Floats, share: float) -> float:
+    size = max(1, math.floor(share * len(values) * (1.0 + 1e-12)))
+    return float(np.partition(values, size - 1)[:size].mean())
+
+
+SIGNALS: dict[str, Callable[[ScoredTexts, float], Floats]] = {
+    "loss": loss,
+    "zlib": zlib_ratio,
+    "min-k": min_k,
+    "min-k++": min_k_plus_plus,
+    "reference": against_reference,
+    "reference-ratio": reference_ratio,
+    "exposure": exposure_of_canaries,
+}
+"""Name -> signal."""
+
+
+def signal_of(name: str, texts: ScoredTexts, *, share: float = SHARE) -> Floats:
+    """Return one signal, `(n_texts,)`, higher = more like a member.
+
+    NaN only for the exposure of a text that is no canary.
+
+    Args:
+        name: one of `SIGNALS`.
+        texts: texts with the log probabilities of their tokens.
+        share: share k of the tokens of min-k and min-k++, in (0, 1].
+
+    Raises:
+        UnknownNameError: no such signal.
+        AttackError: the texts lack a field that the signal needs.
+    """
+    if name not in SIGNALS:
+        raise UnknownNameError("signal", name, SIGNALS)
+    positive(share=share)
+    unit_interval(share=share)
+    return SIGNALS[name](texts, share)
+
+
+def default_signal(texts: ScoredTexts) -> str:
+    """Return the signal of an audit without a choice: "reference-ratio" if there is a reference, otherwise "loss".
+
+    The rule reads which fields exist, and no values: the signal is fixed before the scores are seen. On n-gram models
+    the ratio is close to the better one of "loss", which is best on random strings, and "reference", which is better on
+    natural texts.
+    """
+    return "loss" if texts.reference_log_probabilities is None else "reference-ratio"
+
+
+def blind_features(texts: ScoredTexts) -> Floats:
+    """Return features of the texts without any model, `(n_texts, n_features)`: lengths, characters, hashed words.
+
+    If they separate members from non-members, the two were drawn differently (Das, Zhang and Tramer 2024, "Blind
+    baselines beat membership inference attacks for foundation models"), and success shows no memorisation.
+    """
+    lengths = np.array([[len(row)] for row in texts.tokens], dtype=np.float64)
+    if texts.texts is None:
+        return lengths
+    return np.column_stack([lengths, np.array([_surface(text) for text in texts.texts])])
+
+
+WORD_BINS = 32
+
+
+def _surface(text: str) -> list[float]:
+    raw, n = text.encode("utf-8", "surrogatepass"), len(text)
+    kinds = (str.isdigit, str.isupper, str.isspace, str.isalpha)
+    words = np.zeros(WORD_BINS)
+    for word in text.split():
+        words[zlib.crc32(word.encode("utf-8", "surrogatepass")) % WORD_BINS] += 1.0
+    shares = [sum(map(kind, text)) / n for kind in kinds]
+    return [float(n), len(zlib.compress(raw)) / n, *shares, *np.log1p(words).tolist()]
+
+
+def split_by(values: Floats, member: Bools) -> tuple[Floats, Floats]:
+    """Return the values of non-members and of members, without NaN."""
+    known = ~np.isnan(values)
+    return values[known & ~member], values[known & member]

@@ -1,0 +1,204 @@
+"""Texts with the log probabilities of their tokens in a JSONL file: one JSON object in each line, one line per text.
+
+    field                        value
+    log_probabilities            natural logarithm of the probability of each token under the model; required
+    id                           text or whole number; default: the number of the line
+    text                         the text
+    tokens                       the tokens, not used, except that their number is checked
+    reference_log_probabilities  of a reference model, which may have other tokens
+    means, standard_deviations   of the log probability of a token drawn from the model, at each position
+    member, or label             true or false, or 1 or 0: whether the text was in the training data
+    prefix_tokens                number of tokens of the prompt
+    alternatives                 log probabilities of the other texts of the space of a canary
+
+`null` in the first position of the lists over tokens is an API's mark for a first token without a probability: the
+position is left out, and `prefix_tokens` still counts it. All other fields are ignored.
+
+Guarantees: the file is data; no code runs, and nothing is unpickled. Every defect is a `ParameterError` that names the
+file and the line.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ...attacks.membership.token_signals import ScoredTexts
+from ...audit.trials.array_files import open_regular
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.printable import line as one_line
+
+OVER_TOKENS = ("log_probabilities", "means", "standard_deviations", "tokens")
+"""Fields with one entry per token of the model under attack."""
+FOR_ALL = ("text", "reference_log_probabilities", "means", "standard_deviations", "member")
+"""Fields that all lines have, or none."""
+FIELDS = ("id", *OVER_TOKENS, "text", "reference_log_probabilities", "member", "label", "prefix_tokens", "alternatives")
+LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """Fields of one text, and the number of its line."""
+
+    number: int
+    fields: dict[str, Any]
+
+
+def load_texts(file: Path | str) -> ScoredTexts:
+    """Read texts and the log probabilities of their tokens.
+
+    Args:
+        file: JSONL in UTF-8, as above; empty lines are skipped.
+
+    Raises:
+        ParameterError: no such file, a line that is not a JSON object, a missing, misspelled or duplicate field, or
+            values that cannot be log probabilities.
+    """
+    path = Path(file)
+    try:
+        with open_regular(path) as stream:
+            content = stream.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ParameterError(
+            f"{file} must be text in UTF-8, but has another byte at {error.start}.", argument="file"
+        ) from None
+    except OSError as error:
+        raise ParameterError(f"{file} cannot be read: {error.strerror or error}.", argument="file") from error
+    except ValueError as error:
+        raise ParameterError(f"{file} cannot be read: {error}.", argument="file") from error
+    lines = [_parsed(path, i, raw) for i, raw in enumerate(content.split("\n"), 1) if raw.strip()]
+    if not lines:
+        raise ParameterError(f"{file} must hold one JSON object in each line, but is empty.", argument="file")
+    _check_same_fields(path, lines)
+    try:
+        return _texts(lines)
+    except ParameterError as error:
+        raise ParameterError(f"{file}: {error}", argument=("file", *error.arguments)) from error
+
+
+def _parsed(path: Path, number: int, raw: str) -> _Line:
+    """Return one line with its shape checked."""
+    try:
+        content = json.loads(raw, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        _refuse(path, number, f"must be one JSON object, but {error}")
+    if not isinstance(content, dict):
+        _refuse(path, number, f"must be one JSON object, but is a {type(content).__name__}")
+    fields = {name: value for name, value in content.items() if value is not None}
+    if "log_probabilities" not in fields:
+        has = ", ".join(content) or "none"
+        _refuse(path, number, f"must have log_probabilities, a list of one number per token, but has the fields {has}")
+    for name in content:
+        close = [] if name in FIELDS else get_close_matches(name, FIELDS, 1, cutoff=0.85)
+        if close:
+            _refuse(
+                path, number, f"has the field {name!r}; if {close[0]!r} is meant, rename it, otherwise leave it out"
+            )
+    if "label" in fields:
+        if "member" in fields:
+            _refuse(path, number, "must have one of member and label, but has both")
+        fields["member"] = fields.pop("label")
+    _check_types(path, number, fields)
+    return _Line(number, _without_first(path, number, fields))
+
+
+def _check_types(path: Path, number: int, fields: dict[str, Any]) -> None:
+    for name in (*OVER_TOKENS, "reference_log_probabilities", "alternatives"):
+        values = fields.get(name)
+        if values is not None and (not isinstance(values, list) or not values):
+            _refuse(path, number, f"must have a list in {name}, at least one entry, but has {_short(values)}")
+    for name in ("log_probabilities", "means", "standard_deviations", "reference_log_probabilities", "alternatives"):
+        for place, value in enumerate(fields.get(name, ())):
+            nothing = value is None and place == 0 and name != "alternatives"
+            if not nothing and type(value) not in (int, float):
+                _refuse(path, number, f"must have numbers in {name}, but has {_short(value)} at index {place}")
+            if type(value) is int and abs(value) > 10**15:
+                _refuse(
+                    path,
+                    number,
+                    f"must have log probabilities in {name}, but has a number of {len(str(abs(value)))} digits",
+                )
+    if type(fields.get("member", True)) not in (bool, int, float) or fields.get("member", True) not in (0, 1):
+        _refuse(path, number, f"must have true or false in member, but has {_short(fields['member'])}")
+    if type(fields.get("prefix_tokens", 0)) is not int:
+        _refuse(path, number, f"must have a whole number in prefix_tokens, but has {_short(fields['prefix_tokens'])}")
+    if type(fields.get("id", 0)) not in (int, str) or fields.get("id") == "":
+        _refuse(path, number, f"must have a text or a whole number in id, but has {_short(fields['id'])}")
+    if not isinstance(fields.get("text", ""), str):
+        _refuse(path, number, f"must have a text in text, but has {_short(fields['text'])}")
+
+
+def _without_first(path: Path, number: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields without a first position that has no probability; equal lengths are checked."""
+    lengths = {name: len(fields[name]) for name in OVER_TOKENS if name in fields}
+    if len(set(lengths.values())) > 1:
+        _refuse(path, number, f"must have lists of one length over the tokens, but has the lengths {lengths}")
+    reference = fields.get("reference_log_probabilities")
+    if reference is not None and reference[0] is None:
+        fields["reference_log_probabilities"] = reference[1:]
+    if any(fields[name][0] is None for name in ("log_probabilities", "means", "standard_deviations") if name in fields):
+        for name in lengths:
+            fields[name] = fields[name][1:]
+        if "prefix_tokens" in fields:
+            fields["prefix_tokens"] = max(fields["prefix_tokens"] - 1, 0)
+    for name in ("log_probabilities", "reference_log_probabilities"):
+        if name in fields and not fields[name]:
+            _refuse(path, number, f"must have a number in {name}, but has only null")
+    return fields
+
+
+def _check_same_fields(path: Path, lines: list[_Line]) -> None:
+    for name in FOR_ALL:
+        have = [line.number for line in lines if name in line.fields]
+        if 0 < len(have) < len(lines):
+            missing = next(line.number for line in lines if name not in line.fields)
+            raise ParameterError(
+                f"{path} must have {name} in every line or in none, but line {have[0]} has it and line {missing} does "
+                f"not: {len(have):,} of {len(lines):,} lines have it.",
+                argument="file",
+            )
+
+
+def _texts(lines: list[_Line]) -> ScoredTexts:
+    def column(name: str) -> list[Any] | None:
+        values = [line.fields.get(name) for line in lines]
+        return None if all(value is None for value in values) else values
+
+    return ScoredTexts(
+        [line.fields["log_probabilities"] for line in lines],
+        ids=[line.fields.get("id", line.number) for line in lines],
+        texts=column("text"),
+        reference_log_probabilities=column("reference_log_probabilities"),
+        means=column("means"),
+        standard_deviations=column("standard_deviations"),
+        member=column("member"),
+        prefix_tokens=column("prefix_tokens"),
+        alternatives=column("alternatives"),
+    )
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has the field {next(n for n in names if names.count(n) > 1)!r} twice")
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"it holds {name}: write finite numbers, and null for the first token if it has no probability")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+def _refuse(path: Path, number: int, problem: str) -> NoReturn:
+    raise ParameterError(f"line {number} of {path} {one_line(problem)[:LONGEST_REASON]}.", argument="file") from None
+
+
+__all__ = ["load_texts"]
