@@ -88,8 +88,8 @@ class RunDirectory:
         with self.disk():
             if self._begin(JUDGED) and self.read(JUDGED) != request:
                 raise FingerprintError(
-                    f"{self.path} has other scores or another sweep, or the same with other options: see {JUDGED} in it. Choose "
-                    "another directory with --out, or remove this one to start over."
+                    f"{self.path} has other scores, another sweep, or the same with other options: see {JUDGED} in it. "
+                    "Choose another directory with --out, or remove this one to start over."
                 )
             self.write(JUDGED, request)
 

@@ -152,8 +152,8 @@ def _made(make: Callable[..., Any], point: Mapping[str, Any]) -> dict[str, Any]:
         return dict(made)
     if not isinstance(made, Mechanism):
         raise ParameterError(
-            f"make must return a Mechanism, or a mapping of arguments of audit, but returned {type(made).__name__}. For "
-            "a function: {'mechanism': release, 'neighbours': pair, 'claim': PureDP(epsilon)}.",
+            f"make must return a Mechanism, or a mapping of arguments of audit, but returned {type(made).__name__}. "
+            "For a function: {'mechanism': release, 'neighbours': pair, 'claim': PureDP(epsilon)}.",
             argument="make",
         )
     return {"mechanism": made}

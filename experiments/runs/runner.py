@@ -166,7 +166,8 @@ def _reused(
             f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
         )
     result = _read(done.results, config, directory)
-    files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
+    numbers = ("results.json", "results.csv")
+    files = [directory.path / product for product in directory.products() if product not in numbers]
     if done.complete and not (pdf and all(file.suffix != ".pdf" for file in files)):
         return ConfigRun(directory.path, result, tuple(files))
     directory.claim(config)

@@ -82,7 +82,7 @@ HAZARDS = (
            "the leak through invariants, which no claim covers",
            "release no exact quantity beside the noisy ones, and state those that are exact", True),
     Hazard(4, "events are protected, not individuals", "dpassay run composed",
-           "the row `three records a user`: the claim of a record is three times weaker for a user",
+           "the row `three records a user`: group privacy, for users who own several records",
            "bound the records of a user and claim for users: `user-level`, [federated](federated.md)"),
     Hazard(5, "guarantees of different delta are not comparable", "dpassay run gaussian-calibrations",
            "the noise of one epsilon differs between the deltas 0.001, 0.01 and 0.1",

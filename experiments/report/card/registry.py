@@ -1,8 +1,8 @@
 """registry.yaml: what a run can say in the form of the OpenDP deployments registry.
 
 The registry (`schemas/deployments-schema.yaml` in opendp/deployments-registry-data) describes deployments: flavour,
-unit and parameters of the guarantee, model, accounting, implementation, and "Was the process validated and verified? If so,
-how?". A run answers this question and the fields about the claim. Every other required field has the text TODO, and
+unit and parameters of the guarantee, model, accounting, implementation, and "Was the process validated and verified? If
+so, how?". A run answers this question and the fields about the claim. Every other required field has the text TODO, and
 `approved` is false. The file is valid YAML and fits the schema; one file describes one claim, that of the audit with
 the largest claimed epsilon, and its justification counts all audits.
 """
@@ -54,10 +54,11 @@ def justification(card: Card) -> str:
     tool = f"dpassay {versions.get('dpassay') or ''}".strip()
     tests = " ".join(_test(audit) for audit in card.audits[:3])
     more = f" {len(card.audits) - 3} further audits are in card.json." if len(card.audits) > 3 else ""
+    audits = f"{plural(len(card.audits), 'audit')} at confidence {number(card.confidence, 6)}"
     return (
-        f"{question} By a statistical audit of the implementation with {tool}; verdict over "
-        f"{plural(len(card.audits), 'audit')} at confidence {number(card.confidence, 6)}: {card.verdict}. {tests}{more} An audit supplements a "
-        f"proof and replaces none. Reproduce with: {card.origin.command} (seed {card.seed})."
+        f"{question} By a statistical audit of the implementation with {tool}; verdict over {audits}: {card.verdict}. "
+        f"{tests}{more} An audit supplements a proof and replaces none. Reproduce with: {card.origin.command} (seed "
+        f"{card.seed})."
     )
 
 

@@ -1,4 +1,4 @@
-r"""Tables of results as LaTeX: a `tabular` of booktabs, for \input in a paper.
+r"""Tables of results as LaTeX: a `tabular` of booktabs, for a paper.
 
     frame -> chosen columns -> headings, numbers, escaped text -> tabular
 
