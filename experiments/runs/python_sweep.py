@@ -101,12 +101,13 @@ def sweep(
     asked = {"over": over, "seed": seed, "confidence": confidence, "options": options}
     directory = RunDirectory(Path(out))
     command = f"dpassay.experiments.sweep({name}, ...) in {next(iter(inputs), 'an interactive session')}"
-    directory.claim_judged(to_toml({"command": command, "sweep": fingerprint(describe(asked))}))
+    request = {"command": command, "unit": unit, "sweep": fingerprint(describe(asked))}
+    directory.claim_judged(to_toml({key: value for key, value in request.items() if value}))
     with session(directory, seed, n_jobs, inputs):
         results: list[AuditResult] = []
         for point in points:
             with _at(point):
-                fixed = {"confidence": confidence, "n_hypotheses": len(points), "n_jobs": n_jobs}
+                fixed: dict[str, Any] = {"confidence": confidence, "n_hypotheses": len(points), "n_jobs": n_jobs}
                 fixed |= {"seed": point_seed(seed, point), "store": directory.trials(folder_name(point))}
                 results.append(audit(**options | _made(make, point), **fixed))
             if report_line is not None:

@@ -320,7 +320,8 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
     title, unit, command = "", "", AGAIN
     if (run_directory.path / JUDGED).is_file():
         result = _read_any(run_directory)
-        command = str(judged_request(run_directory).get("command", command))
+        request = judged_request(run_directory)
+        command, unit = str(request.get("command", command)), str(request.get("unit", ""))
     else:
         config, source = run_directory.config()
         result = _read(run_directory.read("results.json"), config, run_directory)

@@ -165,7 +165,7 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
             confidence=result.confidence,
             seed=None,
             audits=(),
-            metrics=tuple(result.to_frame().to_dict(orient="records")),
+            metrics=tuple(_rows(result)),
             notes=tuple(notes(result)),
             ledger=(),
             hazards=of_metrics(result),
@@ -182,6 +182,11 @@ def card_of(result: SweepResult | MembershipResult, origin: Origin) -> Card:
         ledger=result.ledger,
         hazards=coverage([point.result for point in result.points], unit=origin.unit),
     )
+
+
+def _rows(result: MembershipResult) -> list[dict[str, Any]]:
+    """Return the metrics of each attack as a row."""
+    return [{str(name): value for name, value in row.items()} for row in result.to_frame().to_dict(orient="records")]
 
 
 def _audit_card(point: SweepPoint) -> AuditCard:
@@ -238,7 +243,11 @@ def _origin_rows(card: Card) -> list[tuple[str, ...]]:
     known = card.origin.environment
     versions = ", ".join(f"{name} {version}" for name, version in known.get("versions", {}).items() if version)
     seed = "–" if card.seed is None else str(card.seed)
-    rows = [("command", _cell(card.origin.command)), ("seed", seed), ("versions", _cell(versions))]
+    rows: list[tuple[str, ...]] = [
+        ("command", _cell(card.origin.command)),
+        ("seed", seed),
+        ("versions", _cell(versions)),
+    ]
     rows += [(name, _cell(known[name])) for name in ("commit", "code") if known.get(name)]
     return rows
 

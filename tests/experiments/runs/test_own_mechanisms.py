@@ -180,14 +180,15 @@ GRID = {"epsilon": [0.5, np.float64(1.0)], "factor": [1.0, 0.2]}
 
 
 def test_a_sweep_refutes_the_broken_half_of_a_grid(tmp_path, without_power, without_pictures):
-    done = sweep(make, GRID, out=tmp_path / "out", trials=1_000, seed=0)
+    done = sweep(make, GRID, out=tmp_path / "out", unit="a person", trials=1_000, seed=0)
     table = done.to_frame()
     assert table["mechanism.factor"].tolist() == [1.0, 0.2, 1.0, 0.2]
     assert table["verdict"].tolist() == ["consistent", "violation"] * 2
     assert (tmp_path / "out" / "results.tex").read_text() == done.to_latex()
     hashes = json.loads((tmp_path / "out" / "card.json").read_text())["origin"]["hashes"]
     assert hashes["test_own_mechanisms.py"] == sha256(Path(__file__).read_bytes()).hexdigest()
-    assert card(tmp_path / "out")[0].verdict == "violation"
+    made, _ = card(tmp_path / "out")
+    assert (made.verdict, made.origin.unit) == ("violation", "a person")
 
 
 def test_a_stopped_sweep_continues_with_the_same_bytes(tmp_path, without_power, without_pictures):
