@@ -249,7 +249,7 @@ def write_results(
     from ..report.plots.membership import draw_study
 
     write_numbers(result, directory)
-    title = config.title or name
+    title = result.title if isinstance(result, SweepResult) else config.title or name
     _, evidence = write_evidence(
         result,
         directory,
@@ -323,11 +323,12 @@ def card(directory: Path | str) -> tuple[Card, ConfigRun]:
         request = judged_request(run_directory)
         command, unit = str(request.get("command", command)), str(request.get("unit", ""))
     else:
-        config, source = run_directory.config()
+        config, _ = run_directory.config()
         result = _read(run_directory.read("results.json"), config, run_directory)
-        title, unit = config.title or source.name, config.unit
+        title, unit = config.title, config.unit
     if not title:
-        title = result.title if isinstance(result, SweepResult) else f"Membership attacks in {run_directory.path.name}"
+        name = run_directory.path.resolve().name
+        title = result.title if isinstance(result, SweepResult) else f"Membership attacks in {name}"
     known, inputs = recorded(run_directory)
     if not known:
         raise StoreError(

@@ -19,6 +19,7 @@ from ....audit.metrics.membership.result import MembershipResult
 from ....audit.metrics.membership.text import notes
 from ....mechanisms.core.printable import markdown
 from ..results.formatting import number, parameters_text
+from ..results.latex import ATTACKS
 from ..results.sentences import RELATION, headline
 from ..results.sweep import SweepPoint, SweepResult
 from .hazards import Covered, coverage, of_metrics
@@ -145,12 +146,12 @@ class Card:
         ]
 
     def _metric_parts(self) -> list[str]:
-        names = list(self.metrics[0]) if self.metrics else []
+        names = [name for name in ATTACKS if self.metrics and name in self.metrics[0]]
         rows = [tuple(_cell(row[name]) for name in names) for row in self.metrics]
         return [
             "## Metrics",
             "These are metrics of attacks. They test no claim and are no bounds on epsilon.",
-            _table([name.replace("_", " ") for name in names], rows),
+            _table([ATTACKS[name] for name in names], rows),
             "\n".join(f"* {markdown(text)}" for text in self.notes),
         ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,17 @@ AUDITS = {
     "verdict": "verdict",
 }
 """Column of `SweepResult.to_frame` -> heading; swept parameters come first, columns without a value are left out."""
+ATTACKS = {
+    "attack": "attack",
+    "auc": "AUC",
+    "auc_lower": "from",
+    "auc_upper": "to",
+    "tpr_at_0.01": "TPR at 1 % FPR",
+    "tpr_at_0.01_lower": "from",
+    "tpr_at_0.01_upper": "to",
+    "tpr_at_0.001": "TPR at 0.1 % FPR",
+}
+"""Column of `MembershipResult.to_frame` -> heading."""
 DIGITS = {"trials_per_side": 12, "n_in": 12, "n_out": 12, "p_adjusted": 2}
 """Significant digits, where they are not 4."""
 _SPECIAL = {
@@ -75,7 +86,8 @@ def sweep_table(sweep: SweepResult) -> str:
 def membership_table(result: MembershipResult) -> str:
     """Return the metrics of membership attacks as LaTeX, one row per attack."""
     frame = result.to_frame()
-    return tabular(frame, {str(name): escape(str(name).replace("_", " ")) for name in frame.columns})
+    note = f"Intervals at {100 * result.confidence:.6g} % confidence, one attack at a time."
+    return tabular(frame, {name: escape(heading) for name, heading in ATTACKS.items() if name in frame}, note=note)
 
 
 def tabular(frame: pd.DataFrame, headings: Mapping[str, str], *, note: str = "") -> str:
@@ -112,7 +124,7 @@ def _at_most(name: str, value: Any) -> str:
     return r"$\le$ " if name == "p_adjusted" and value <= SMALLEST_P_VALUE else ""
 
 
-def _numeric(values: Sequence[Any]) -> bool:
+def _numeric(values: Iterable[Any]) -> bool:
     return all(value is None or (_is_number(value)) for value in values)
 
 
