@@ -159,7 +159,8 @@ def test_a_run_directory_with_an_impossible_name_is_refused(out, tmp_path, monke
 
 def corrupt(home: Path, rng: random.Random) -> str:
     """Corrupt one file of a run directory, and return a description."""
-    path = rng.choice(sorted(p for p in home.rglob("*") if p.is_file() and p.name not in EVIDENCE))
+    files = sorted(p for p in home.rglob("*") if p.is_file() and p.name not in EVIDENCE)
+    path = rng.choice(files)
     content = bytearray(path.read_bytes())
     at, size = rng.randrange(len(content) + 1), rng.choice((1, 1, 8, 100))
     kind = rng.choice(("flip", "cut", "delete", "empty", "insert", "remove", "repeat", "exchange"))
