@@ -1,7 +1,7 @@
 """Write what documents and tables of contents take from the code: `make docs`. A test keeps them current.
 
-All of catalogue.md and systems.md is written; of learning.md the tables between "<!-- NAME -->" and "<!-- end -->"; of
-every `__init__.py` the lines that name the modules and folders in it.
+All of catalogue.md and systems.md is written; of hazards.md and learning.md the tables between "<!-- NAME -->" and
+"<!-- end -->"; of every `__init__.py` the lines that name the modules and folders in it.
 """
 
 import ast
@@ -20,6 +20,7 @@ from dpassay.attacks.canaries import Canary, worst_case_initial
 from dpassay.attacks.canaries.catalogue import catalogue as canaries
 from dpassay.experiments.cli.listing import entries, kinds
 from dpassay.experiments.config.sections import DataSection, OneRunSection
+from dpassay.experiments.report.card.hazards import HAZARDS
 from dpassay.experiments.systems import FAMILIES, System, load
 from dpassay.mechanisms.core.registry import Catalogue
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
@@ -85,6 +86,27 @@ def learning_page() -> str:
     """The page as it is, with its tables written anew."""
     page = (HERE / "learning.md").read_text()
     return BLOCK.sub(lambda block: f"{block[1]}{TABLES[block[2]]()}\n{block[3].lstrip()}", page)
+
+
+def hazards_page() -> str:
+    """The page as it is, with its table written anew."""
+    page = (HERE / "hazards.md").read_text()
+    return BLOCK.sub(lambda block: f"{block[1]}{hazards_table()}\n{block[3].lstrip()}", page)
+
+
+def hazards_table() -> str:
+    """A row a hazard: its command and its cure, or why it is out of scope."""
+    rows = [
+        (
+            str(hazard.number),
+            hazard.name,
+            (f"`{hazard.command}`" + (" (in part)" if hazard.partly else "")) if hazard.in_scope else "",
+            hazard.see,
+            hazard.cure,
+        )
+        for hazard in HAZARDS
+    ]
+    return table(("", "hazard", "command", "what to see", "cure"), rows)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -192,6 +214,7 @@ TABLES = {
 
 if __name__ == "__main__":
     (HERE / "catalogue.md").write_text(catalogue_page())
+    (HERE / "hazards.md").write_text(hazards_page())
     (HERE / "learning.md").write_text(learning_page())
     (HERE / "systems.md").write_text(systems_page())
     for folder in folders():

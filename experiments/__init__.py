@@ -9,3 +9,19 @@ report/    Reports: one self-contained HTML page, and Markdown for the summary o
 runs/      Runs of experiments: from a configuration to a directory with results, figures and reports
 systems/   Systems of the literature, as data: what each guarantees, what implements it, and what shows it
 """
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .runs.python_sweep import sweep as sweep
+
+__all__ = ["sweep"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `sweep` on first access: the command line starts without audits and figures."""
+    if name == "sweep":
+        from .runs.python_sweep import sweep
+
+        return sweep
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

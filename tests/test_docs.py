@@ -53,7 +53,7 @@ batch_size = 30
 """
 
 
-@pytest.mark.parametrize("page", ["catalogue", "learning", "systems"])
+@pytest.mark.parametrize("page", ["catalogue", "hazards", "learning", "systems"])
 def test_what_a_page_takes_from_the_code_is_current(page):
     written = runpy.run_path(str(DOCS / "build.py"))[f"{page}_page"]()
     assert (DOCS / f"{page}.md").read_text() == written, "fix with: make docs"
@@ -93,9 +93,11 @@ PAGES_OF_EXAMPLES = [
     "attacks-on-answers",
     "census",
     "disclosure",
+    "evidence",
     "extraction",
     "federated",
     "generators",
+    "hazards",
     "inference",
     "language-models",
     "limits",
@@ -105,6 +107,7 @@ PAGES_OF_EXAMPLES = [
     "mst-aim",
     "multiplicative-weights",
     "noise",
+    "own-mechanisms",
     "pate",
     "plausible-deniability",
     "query-release",

@@ -86,6 +86,15 @@ def run_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Set a key, such as mechanism.epsilon=2; repeatable."),
     ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE",
+            help="Let the config name code in this file or module, as in name = 'mine:release'. It runs with your "
+            "rights; repeatable.",
+        ),
+    ] = None,
+    pdf: option.Pdf = False,
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
@@ -103,6 +112,8 @@ def run_command(
             n_jobs=jobs,
             progress=not quiet,
             report_line=None if quiet else _print_progress,
+            allow=tuple(allow or ()),
+            pdf=pdf,
         )
     except KeyboardInterrupt as error:
         _print_error("interrupted. Finished trials are saved: the same command continues from there.")
@@ -372,14 +383,31 @@ def list_command(
 @command("report")
 def report_command(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    pdf: option.Pdf = False,
     strict: option.Strict = False,
 ) -> int:
     """Regenerate the figures and reports of a finished run from its saved results."""
     from ..runs.runner import report
     from .terminal import show_run
 
-    done = report(directory)
+    done = report(directory, pdf=pdf)
     show_run(done)
+    return _exit_code(done.verdict, strict=strict)
+
+
+@command("card")
+def card_command(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    strict: option.Strict = False,
+) -> int:
+    """Write and print the evidence card of a finished run: claim, test, outcome, hashes and hazards."""
+    from ...mechanisms.core.printable import terminal
+    from ..runs.runner import card
+
+    made, done = card(directory)
+    sys.stdout.write(terminal(made.to_markdown()))
+    for file in done.files:
+        _print_progress(str(file))
     return _exit_code(done.verdict, strict=strict)
 
 
@@ -457,7 +485,8 @@ def run_app(arguments: list[str] | None = None) -> NoReturn:
 
 def _runs_audited_code(words: list[str]) -> bool:
     """Return True if a command runs user code in this process."""
-    return words[:1] == ["check"] and not any(word.partition("=")[0] == "--command" for word in words)
+    options = {word.partition("=")[0] for word in words}
+    return (words[:1] == ["check"] and "--command" not in options) or (words[:1] == ["run"] and "--allow" in options)
 
 
 def _run(words: list[str]) -> int:

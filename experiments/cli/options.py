@@ -111,6 +111,7 @@ Jobs = Annotated[
         "--jobs", "-j", metavar="N", help="Number of workers; -1: one per core. The results do not depend on it."
     ),
 ]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Draw the figures as PDF too, with embedded fonts.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 if the verdict is underpowered.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result, no progress.")]
 Markdown = Annotated[

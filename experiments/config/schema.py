@@ -1,6 +1,7 @@
 """The schema of a configuration.
 
     title, description    the question in words, and the expected result
+    unit                  the privacy unit in words, such as "a person"; for the evidence card
     seed                  root of every random stream
     [data]                a dataset by name; the default is the worst-case pair of the mechanism
     [neighbours]          the pair of datasets, or the canary
@@ -49,7 +50,7 @@ from .source import Source
 from .sweep import CASE, check_cases, swept_keys, unswept, without_published
 from .toml_text import to_toml
 
-WORDS = ("title", "description")
+WORDS = ("title", "description", "unit")
 """Keys that explain an experiment and do not change it."""
 AUDITS_ONLY = ("attack", "claim", "game", "neighbours", "search", "sweep")
 """Tables that are not used with [membership]; of [audit] only the confidence is used."""
@@ -76,6 +77,7 @@ class Config(Section):
 
     title: str = Field(default="", description="text in quotes")
     description: str = Field(default="", description="text in quotes")
+    unit: str = Field(default="", description='text in quotes: whose data differ, such as "a person"')
     seed: Whole = Field(default=0, ge=0, description="a whole number >= 0")
     data: DataSection | None = Field(default=None, description="a table [data]")
     neighbours: NeighboursSection = Field(default=NeighboursSection(), description="a table [neighbours]")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time as clock
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...mechanisms.core.errors import ConfigError, UnknownNameError
+from ...mechanisms.core.errors import ConfigError, ParameterError, UnknownNameError
 from .toml_lines import locate
 
 DEEPEST = 20
@@ -30,6 +30,7 @@ class Source:
         text: its content.
         settings: dotted key -> value of each `--set`.
         swept: dotted key -> path of the sweep entry that sets it, for the point that is being checked.
+        allowed: name of a module -> its file, or the name again: user code that the caller, not the text, allows.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Source:
     text: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     swept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    allowed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def find(cls, name_or_path: str | Path, settings: Mapping[str, Any] | None = None) -> Source:
@@ -129,6 +131,29 @@ def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 LISTED_BY = "`dpassay list experiments` lists the names."
+
+
+def allowed_modules(allow: Sequence[str]) -> dict[str, str]:
+    """Return name -> location of modules that a caller allows a configuration to name: files, or importable modules.
+
+    Raises:
+        ParameterError: a file does not exist, or two have one name.
+
+    >>> allowed_modules(["package.mine"])
+    {'package.mine': 'package.mine'}
+    """
+    allowed: dict[str, str] = {}
+    for location in map(str, allow):
+        name = Path(location).stem if location.endswith(".py") else location
+        if location.endswith(".py") and not Path(location).is_file():
+            raise ParameterError(
+                argument="allow", value=location, allowed="be an existing Python file, or an importable module"
+            )
+        if not name or ":" in name or allowed.setdefault(name, location) != location:
+            raise ParameterError(
+                argument="allow", value=location, allowed="name one module, such as mine.py, and each name once"
+            )
+    return allowed
 
 
 def shipped() -> list[str]:

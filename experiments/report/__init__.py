@@ -1,5 +1,7 @@
 """Reports: one self-contained HTML page, and Markdown for the summary of a CI job.
 
+card/            Evidence card of a run: what was claimed, how it was tested, what it showed, and which hazards that
+                 covers
 certificate.py   HTML page of a certificate: texts and tables, which the template arranges
 content.py       Content of the report pages as formatted text, which the templates arrange
 membership.py    Report pages of membership attacks, report.html and report.md, which the templates arrange

@@ -1,11 +1,14 @@
 """Runs of experiments: from a configuration to a directory with results, figures and reports.
 
-calibration.py   `dpassay calibrate`: coverage and power of all bounds
-directory.py     The run directory of an experiment: its owner, and its files
-limits.py        Limits on the resources of a configuration: too little memory is an error, a long step is announced
-record.py        environment.json: versions, times and file digests of a run, and the check that a finished run is still
-                 valid
-runner.py        Running a configuration in a run directory
+calibration.py    `dpassay calibrate`: coverage and power of all bounds
+directory.py      The run directory of an experiment: its owner, and its files
+evidence.py       Files that a finished run leaves for other readers: evidence card, fields of the registry, and LaTeX
+                  table
+limits.py         Limits on the resources of a configuration: too little memory is an error, a long step is announced
+python_sweep.py   `sweep`: audits of one's own mechanism over a grid of parameters, from Python, with the files of a run
+record.py         environment.json: versions, times and file digests of a run, and the check that a finished run is
+                  still valid
+runner.py         Running a configuration in a run directory
 """
 
 from .calibration import CalibrationRun as CalibrationRun, calibrate as calibrate

@@ -1,11 +1,14 @@
 """The run directory of an experiment: its owner, and its files.
 
     config.toml        the resolved configuration; marks the folder as a run directory
-    judged.toml        instead of config.toml for scores of other code: their source, and the claim
+    judged.toml        instead of config.toml for scores of other code, and sweeps in Python: source and claim
     trials/POINT/      the trials of each audit
     results.json/.csv  the numbers, the same bytes for the same experiment
     figures/           drawn from the numbers
+    results.tex        the numbers as a LaTeX table
     report.html/.md    written from the numbers
+    card.json/.md      evidence card: claim, unit, trials, bound, power, assumptions, ledger, versions, hashes
+    registry.yaml      fields of the OpenDP deployments registry
     environment.json   versions, commit, machine and time of the run
     times.json         duration of each audit
 
@@ -85,8 +88,8 @@ class RunDirectory:
         with self.disk():
             if self._begin(JUDGED) and self.read(JUDGED) != request:
                 raise FingerprintError(
-                    f"{self.path} has other scores, or the same scores with other options: see {JUDGED} in it. Choose "
-                    "another directory with --out, or remove this one to start over."
+                    f"{self.path} has other scores, another sweep, or the same with other options: see {JUDGED} in it. "
+                    "Choose another directory with --out, or remove this one to start over."
                 )
             self.write(JUDGED, request)
 
@@ -95,8 +98,12 @@ class RunDirectory:
         return self._digests("trials/*/journal.jsonl")
 
     def products(self) -> dict[str, str]:
-        """Return path -> SHA-256 of all files derived from the trials: numbers, figures, reports."""
-        return self._digests("results.*", "report.*", "figures/*")
+        """Return path -> SHA-256 of all files derived from the trials: numbers, figures, reports, card."""
+        return self._digests("results.*", "report.*", "card.*", "registry.yaml", "figures/*")
+
+    def described_by(self) -> dict[str, str]:
+        """Return path -> SHA-256 of the configuration, or the description of judged scores, and of the numbers."""
+        return self._digests("config.toml", JUDGED, "results.json")
 
     def _digests(self, *patterns: str) -> dict[str, str]:
         matches = (path for pattern in patterns for path in sorted(self.path.glob(pattern)))

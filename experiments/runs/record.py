@@ -63,6 +63,23 @@ def left(directory: RunDirectory) -> dict[str, dict[str, str]]:
     return {"trials": directory.journals(), "files": directory.products()}
 
 
+def recorded(directory: RunDirectory) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the environment of the last session, and path -> SHA-256 of the files that it read.
+
+    Both are empty if the record is damaged, or if that session did not finish: its code may not have made the numbers.
+    """
+    try:
+        record = json.loads(directory.read(NAME))
+        if not record["sessions"][-1]["finished"]:
+            return {}, {}
+        known = {key: record[key] for key in ("versions", "code", "commit", "machine")}
+        inputs = record["sessions"][-1].get("inputs", {})
+        known["versions"] = {str(name): str(version) for name, version in known["versions"].items() if version}
+        return known, {str(name): str(digest) for name, digest in inputs.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, StoreError):
+        return {}, {}
+
+
 def append_session(directory: RunDirectory, seed: int, session: Mapping[str, Any]) -> None:
     """Append one session; a full disk must not hide the error that ended it."""
     try:

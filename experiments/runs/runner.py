@@ -1,18 +1,21 @@
 """Running a configuration in a run directory.
 
-    config -> tasks -> audits -> results.json, results.csv -> figures -> report
+    config -> tasks -> audits -> results.json, results.csv -> evidence card -> figures -> report
 
 `results.json` has the same bytes whether the experiment ran serially, on several workers, or was killed and continued.
-`keep_judged` writes the result for scores of other code into a directory like that of a run.
+`keep_judged` writes the result for scores of other code into a directory like that of a run, and `keep_sweep` that of a
+sweep in Python.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,19 +29,21 @@ from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
 from ...mechanisms.core.errors import ResultError, StoreError
 from ...mechanisms.core.printable import csv_cell
 from ..config.schema import Config
-from ..config.source import Source
+from ..config.source import Source, allowed_modules
 from ..config.toml_text import to_toml
 from ..report.results.formatting import cut, parameters_text
-from ..report.results.provenance import TIMES, read_times, times_text
+from ..report.results.provenance import TIMES, environment, read_times, times_text
 from ..report.results.sweep import SweepResult, corrected
-from .directory import RunDirectory
+from .directory import JUDGED, RunDirectory
+from .evidence import files_read, latex_table, write_evidence
 from .limits import announced, within_limits
-from .record import Finished, append_session, finished, left
+from .record import Finished, append_session, finished, left, recorded
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..config.tasks.base import Task
+    from ..report.card.card import Card
 
 RUNS = Path("runs")
 """Default parent of run directories: runs/NAME."""
@@ -55,7 +60,7 @@ class ConfigRun:
     Args:
         directory: the run directory.
         result: the audits and the verdict; or the metrics of membership attacks.
-        files: the figures and the reports.
+        files: the figures, the reports and the evidence.
     """
 
     directory: Path
@@ -67,6 +72,14 @@ class ConfigRun:
         """Verdict on the claims; None for membership metrics."""
         return self.result.verdict if isinstance(self.result, SweepResult) else None
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per audit or attack, as in results.csv."""
+        return self.result.to_frame()
+
+    def to_latex(self) -> str:
+        """Return the table of results as LaTeX, as in results.tex; it needs the package booktabs."""
+        return latex_table(self.result)
+
 
 def run(
     name_or_path: str | Path,
@@ -76,6 +89,8 @@ def run(
     n_jobs: int | None = 1,
     progress: bool = False,
     report_line: Callable[[str], None] | None = None,
+    allow: Sequence[str] = (),
+    pdf: bool = False,
 ) -> ConfigRun:
     """Run an experiment, or continue an interrupted one.
 
@@ -86,6 +101,9 @@ def run(
         n_jobs: workers, as for `dpassay.audit.audit`; the numbers do not depend on it.
         progress: whether to show a progress bar, when stderr is a terminal.
         report_line: receives a line on each finished audit.
+        allow: Python files or modules, such as "mine.py", whose functions and mechanisms the configuration may name as
+            "mine:release". They run with your rights; a configuration alone runs no code.
+        pdf: whether to draw the figures as PDF too.
 
     Returns:
         The result, and its directory. A run that the same code finished is loaded, not repeated.
@@ -97,24 +115,28 @@ def run(
         DataError, ReleaseError, AttackError: see `dpassay.mechanisms.core.errors`.
     """
     config, source = Config.load(name_or_path, settings)
+    source = replace(source, allowed=allowed_modules(allow))
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
-    reads_csv = "'csv'" in repr(config.question)  # the file may have changed since
-    if not reads_csv and (done := finished(directory, config)) is not None:
-        return _reused(done, config, source.name, directory, report_line)
+    reads_files = bool(allow) or "'csv'" in repr(config.question)  # they may have changed since
+    if not reads_files and (done := finished(directory, config)) is not None:
+        return _reused(done, config, source.name, directory, report_line, pdf)
     prepare = _audits if config.membership is None else _study
     with within_limits(config):
         with announced("checking the configuration", config, report_line):
             compute = prepare(config, source, n_jobs, progress, report_line)
         directory.claim(config)
-        with session(directory, config.seed, n_jobs):
+        inputs = files_read(config, source.allowed)
+        with session(directory, config.seed, n_jobs, inputs):
             result = compute(directory)
-            files = write_results(result, config, source.name, directory)
+            files = write_results(result, config, source.name, directory, inputs=inputs, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 
 @contextmanager
-def session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[None]:
-    """Record a session: time, workers, whether it finished, and the digests of its files."""
+def session(
+    directory: RunDirectory, seed: int, n_jobs: int | None, inputs: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Record a session: time, workers, digests of the files it read, whether it finished, and digests of its files."""
     started, clock, done = datetime.now(UTC), time.monotonic(), False
     try:
         yield
@@ -125,12 +147,18 @@ def session(directory: RunDirectory, seed: int, n_jobs: int | None) -> Iterator[
             "wall_seconds": round(time.monotonic() - clock, 3),
             "workers": n_jobs,
             "finished": done,
+            **({"inputs": dict(inputs)} if inputs else {}),
         }
         append_session(directory, seed, entry | (left(directory) if done else {}))
 
 
 def _reused(
-    done: Finished, config: Config, name: str, directory: RunDirectory, report_line: Callable[[str], None] | None
+    done: Finished,
+    config: Config,
+    name: str,
+    directory: RunDirectory,
+    report_line: Callable[[str], None] | None,
+    pdf: bool,
 ) -> ConfigRun:
     """Return a finished run from its numbers; missing or changed figures and reports are drawn again."""
     if report_line is not None:
@@ -138,12 +166,13 @@ def _reused(
             f"{directory.path} is finished; its results follow. To repeat the run, remove it or choose another --out."
         )
     result = _read(done.results, config, directory)
-    if done.complete:
-        files = [directory.path / product for product in directory.products() if not product.startswith("results.")]
+    numbers = ("results.json", "results.csv")
+    files = [directory.path / product for product in directory.products() if product not in numbers]
+    if done.complete and not (pdf and all(file.suffix != ".pdf" for file in files)):
         return ConfigRun(directory.path, result, tuple(files))
     directory.claim(config)
     with session(directory, config.seed, None):
-        files = write_results(result, config, name, directory)
+        files = write_results(result, config, name, directory, pdf=pdf)
     return ConfigRun(directory.path, result, tuple(files))
 
 
@@ -196,33 +225,58 @@ def _study(
 
 
 def write_results(
-    result: SweepResult | MembershipResult, config: Config, name: str, directory: RunDirectory
+    result: SweepResult | MembershipResult,
+    config: Config,
+    name: str,
+    directory: RunDirectory,
+    *,
+    inputs: Mapping[str, str] | None = None,
+    known: Mapping[str, Any] | None = None,
+    pdf: bool = False,
 ) -> list[Path]:
-    """Write the numbers, the figures and the reports; return the figures and the reports."""
+    """Write the numbers, the evidence card, the figures and the reports; return all but the numbers.
+
+    Args:
+        result, config, directory: of the run.
+        name: of the experiment.
+        inputs: path -> SHA-256 of files outside the directory that the run read.
+        known: environment of the run; None for the present one.
+        pdf: whether to draw the figures as PDF too.
+    """
     from ..report.membership import write_membership
     from ..report.pages import write
     from ..report.plots import draw_all
     from ..report.plots.membership import draw_study
 
     write_numbers(result, directory)
+    title = result.title if isinstance(result, SweepResult) else config.title or name
+    _, evidence = write_evidence(
+        result,
+        directory,
+        title=title,
+        command=AGAIN,
+        environment=environment() if known is None else known,
+        unit=config.unit,
+        inputs=inputs,
+    )
     with directory.disk():
         if isinstance(result, MembershipResult):
-            figures = draw_study(result, directory.figures())
+            figures = draw_study(result, directory.figures(), pdf=pdf)
             settings = (("mechanism", config.mechanism.name), ("seed", str(config.seed)))
             pages = write_membership(
                 result,
                 directory.path,
                 figures,
-                title=config.title or name,
+                title=title,
                 description=config.description,
                 settings=settings,
                 command=AGAIN,
                 config=config.to_toml(),
             )
-            return [*figures, *pages]
-        figures = draw_all(result, directory.figures())
+            return [*figures, *pages, *evidence]
+        figures = draw_all(result, directory.figures(), pdf=pdf)
         pages = write(result, directory.path, figures, command=AGAIN, config=config.to_toml())
-        return [*figures, *pages]
+        return [*figures, *pages, *evidence]
 
 
 def write_numbers(result: SweepResult | MembershipResult, directory: RunDirectory) -> None:
@@ -234,8 +288,8 @@ def write_numbers(result: SweepResult | MembershipResult, directory: RunDirector
     directory.write("results.csv", table.getvalue())
 
 
-def report(directory: Path | str) -> ConfigRun:
-    """Draw and report a finished run again, from its numbers.
+def report(directory: Path | str, *, pdf: bool = False) -> ConfigRun:
+    """Draw and report a finished run again, from its numbers; with `pdf`, draw the figures as PDF too.
 
     Raises:
         StoreError: it is not a run directory, or the run is not finished.
@@ -244,7 +298,65 @@ def report(directory: Path | str) -> ConfigRun:
     run_directory = RunDirectory(Path(directory))
     config, source = run_directory.config()
     result = _read(run_directory.read("results.json"), config, run_directory)
-    return ConfigRun(run_directory.path, result, tuple(write_results(result, config, source.name, run_directory)))
+    known, inputs = recorded(run_directory)
+    files = write_results(result, config, source.name, run_directory, inputs=inputs, known=known, pdf=pdf)
+    return ConfigRun(run_directory.path, result, tuple(files))
+
+
+def card(directory: Path | str) -> tuple[Card, ConfigRun]:
+    """Write evidence card, registry record and LaTeX table of a finished run again, from its numbers.
+
+    Args:
+        directory: of `dpassay run`, or of `dpassay judge --out`, `dpassay membership --out` or `sweep`.
+
+    Returns:
+        The card; and the result, with the files that were written.
+
+    Raises:
+        StoreError: it is not such a directory, or the run is not finished.
+        ResultError: the numbers were damaged or changed, or belong to another configuration.
+    """
+    run_directory = RunDirectory(Path(directory))
+    title, unit, command = "", "", AGAIN
+    if (run_directory.path / JUDGED).is_file():
+        result = _read_any(run_directory)
+        request = judged_request(run_directory)
+        command, unit = str(request.get("command", command)), str(request.get("unit", ""))
+    else:
+        config, _ = run_directory.config()
+        result = _read(run_directory.read("results.json"), config, run_directory)
+        title, unit = config.title, config.unit
+    if not title:
+        name = run_directory.path.resolve().name
+        title = result.title if isinstance(result, SweepResult) else f"Membership attacks in {name}"
+    known, inputs = recorded(run_directory)
+    if not known:
+        raise StoreError(
+            f"{run_directory.path} does not say how its numbers were made: environment.json is missing or damaged, or "
+            "the last session did not finish. Run the experiment again; it continues from its trials."
+        )
+    made, files = write_evidence(
+        result, run_directory, title=title, command=command, environment=known, unit=unit, inputs=inputs
+    )
+    return made, ConfigRun(run_directory.path, result, tuple(files))
+
+
+def judged_request(directory: RunDirectory) -> dict[str, Any]:
+    """Return the description of external scores; raise `StoreError` if it is damaged."""
+    try:
+        return tomllib.loads(directory.read(JUDGED))
+    except ValueError as error:
+        raise StoreError(f"{directory.path / JUDGED} is damaged: {error}. Judge the scores again.") from error
+
+
+def _read_any(directory: RunDirectory) -> SweepResult | MembershipResult:
+    """Load the numbers of a directory without a configuration, by the format that they state."""
+    text = directory.read("results.json")
+    try:
+        is_sweep = json.loads(text).get("format") == SweepResult.FORMAT
+        return SweepResult.from_json(text) if is_sweep else MembershipResult.from_json(text)
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ResultError(f"{directory.path / 'results.json'}: {error}") from error
 
 
 def _read(text: str, config: Config, directory: RunDirectory) -> SweepResult | MembershipResult:
@@ -335,11 +447,6 @@ def keep_judged(
     Raises:
         FingerprintError, StoreError: the directory has another result, or cannot be written.
     """
-    from ..report.pages import write
-    from ..report.plots import draw_all
-
-    directory = RunDirectory(out)
-    directory.claim_judged(to_toml({key: value for key, value in request.items() if value is not None}))
     points, verdict, entry = corrected([{}], [result], confidence=result.confidence)
     sweep = SweepResult(
         name=name,
@@ -352,12 +459,43 @@ def keep_judged(
         verdict=verdict,
         ledger=(entry,),
     )
+    directory = RunDirectory(out)
+    directory.claim_judged(to_toml({key: value for key, value in request.items() if value is not None}))
     with session(directory, result.seed, None):
-        write_numbers(sweep, directory)
-        with directory.disk():
-            figures = draw_all(sweep, directory.figures())
-            pages = write(sweep, directory.path, figures, command=command, assumptions=assumptions)
-    return ConfigRun(directory.path, sweep, (*figures, *pages))
+        return keep_sweep(sweep, directory, command=command, assumptions=assumptions)
+
+
+def keep_sweep(
+    sweep: SweepResult,
+    directory: RunDirectory,
+    *,
+    command: str,
+    assumptions: str | None = None,
+    unit: str = "",
+    inputs: Mapping[str, str] | None = None,
+    pdf: bool = False,
+) -> ConfigRun:
+    """Write numbers, evidence card, figures and report of audits without a configuration.
+
+    Args:
+        sweep: the result.
+        directory: claimed by `RunDirectory.claim_judged`.
+        command: reproduces the numbers.
+        assumptions: the assumptions of the bounds, in sentences; None for those of the games.
+        unit, inputs: see `write_evidence`.
+        pdf: whether to draw the figures as PDF too.
+    """
+    from ..report.pages import write
+    from ..report.plots import draw_all
+
+    write_numbers(sweep, directory)
+    _, evidence = write_evidence(
+        sweep, directory, title=sweep.title, command=command, environment=environment(), unit=unit, inputs=inputs
+    )
+    with directory.disk():
+        figures = draw_all(sweep, directory.figures(), pdf=pdf)
+        pages = write(sweep, directory.path, figures, command=command, assumptions=assumptions)
+    return ConfigRun(directory.path, sweep, (*figures, *pages, *evidence))
 
 
 def keep_membership(
@@ -382,12 +520,12 @@ def keep_membership(
         write_numbers(result, directory)
         records = record_frame(result, ids).map(csv_cell).to_csv(index=False, lineterminator="\n")
         directory.write("results.records.csv", records)
+        title = f"Membership attacks on {name}"
+        _, evidence = write_evidence(result, directory, title=title, command=command, environment=environment())
         with directory.disk():
             figures = draw_study(result, directory.figures())
-            pages = write_membership(
-                result, directory.path, figures, title=f"Membership attacks on {name}", command=command
-            )
-    return ConfigRun(directory.path, result, (*figures, *pages))
+            pages = write_membership(result, directory.path, figures, title=title, command=command)
+    return ConfigRun(directory.path, result, (*figures, *pages, *evidence))
 
 
 def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
@@ -405,4 +543,4 @@ def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
     return frame.iloc[np.lexsort((-np.nan_to_num(best.auc), best.p_value))]
 
 
-__all__ = ["keep_judged", "keep_membership"]
+__all__ = ["card", "keep_judged", "keep_membership", "keep_sweep", "report", "run"]

@@ -5,6 +5,7 @@ base.py             The interface of a task of an experiment: one audit, built a
 build.py            Construction of the objects of a configuration: datasets, mechanisms, attacks, bounds, claims
 membership.py       Membership attacks on shadow models from a configuration: metrics instead of an audit of a claim
 one_run.py          [game] name = "one-run": one run, or a few, with a coin for each of many canaries
+own.py              Mechanisms of the user in [mechanism]: name = "module:object", for modules that the caller allows
 pair.py             The task without [game]: many runs on each of two datasets
 planning.py         The audits of an experiment, checked before the first trial
 reconstruction.py   [game] name = "reconstruction": each round draws a new secret, and guesses it

@@ -24,7 +24,7 @@ from ..config_errors import pointing_at
 from ..schema import Config
 from ..sections import DataSection, MembershipSection
 from ..source import Source
-from . import build, shadow_tables
+from . import build, own, shadow_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,12 @@ def study(config: Config, source: Source) -> MembershipStudy:
     if section is None or data is None:
         raise source.error(("membership",), "[membership] needs records for members and non-members: add [data].")
     with pointing_at(source, "mechanism", config.mechanism):
+        if own.is_own(config.mechanism):
+            own.check_allowed(config.mechanism, source.allowed)
+            raise ParameterError(
+                "[membership] trains models of the library only. For models of your own: dpassay membership FILE.",
+                argument="name",
+            )
         mechanism = build.build_mechanism(config.mechanism)
         tables = shadow_tables.makes_tables(mechanism)
         if not tables and not isinstance(mechanism, Learner):

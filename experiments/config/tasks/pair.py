@@ -21,6 +21,7 @@ from ....audit.results.audit_result import AuditResult
 from ....audit.trials.plan import MINIMUM_TRIALS
 from ....mechanisms.core.base import Dataset, Mechanism, Neighbours
 from ....mechanisms.core.errors import ParameterError, RelationError, plural
+from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.records import check_records, n_records, remove_record, replace_record, zero_record
 from ....mechanisms.core.relation import Relation
 from ....mechanisms.core.validation import whole
@@ -147,6 +148,19 @@ def build_pair(section: NeighboursSection, data: Dataset | None, mechanism: Mech
     return _worst_pair(relation, data, section.replacement, getattr(mechanism, "query", None))
 
 
+def pair_of_function(section: NeighboursSection, data: Dataset | None, claim: Guarantee) -> Neighbours:
+    """Return the pair of [neighbours] for a function, which has no worst case: d0 and d1, or a record of [data]."""
+    relation = Relation.of(section.relation or claim.relation or Relation.ADD_REMOVE)
+    if section.d0 is not None or section.d1 is not None:
+        return _stated_pair(section, relation, data)
+    if data is None or section.record == "worst-case":
+        raise ParameterError(
+            "a function has no worst-case pair: set d0 and d1 in [neighbours], or [data] and the position of a record.",
+            argument="record",
+        )
+    return _pair(relation, data, section.record, section.replacement)
+
+
 def _stated_pair(section: NeighboursSection, relation: Relation, data: Dataset | None) -> Neighbours:
     """Return the pair of datasets in the configuration."""
     if section.d0 is None or section.d1 is None:
@@ -208,4 +222,4 @@ def _distinct_records(data: Dataset) -> Any:
     return np.arange(n_records(data) or 0)
 
 
-__all__ = ["PairTask", "build_pair", "build_stage"]
+__all__ = ["PairTask", "build_pair", "build_stage", "pair_of_function"]

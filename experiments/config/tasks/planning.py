@@ -16,8 +16,10 @@ from ....audit.bounds.base import Bound
 from ....audit.bounds.catalogue import catalogue as bound_methods, choose_bounds
 from ....audit.evidence.statement import Statement
 from ....audit.results.with_estimates import check_estimates
-from ....mechanisms.core.base import Dataset
+from ....mechanisms.adapters.functions.target import load_target
+from ....mechanisms.core.base import Dataset, Mechanism
 from ....mechanisms.core.errors import DpassayError, RelationError
+from ....mechanisms.core.guarantee import Guarantee
 from ....mechanisms.core.registry import Catalogue
 from ....mechanisms.learning.models.base import Model
 from ..config_errors import at, pointing_at
@@ -26,7 +28,7 @@ from ..schema import Config
 from ..sections import AuditSection, DataSection
 from ..source import Source
 from ..sweep import combinations, places, point_seed, settings, swept_keys
-from . import build
+from . import build, own
 from .base import Task
 from .pair import PairTask
 from .search import SearchTask
@@ -55,6 +57,9 @@ def plan_tasks(config: Config, source: Source) -> list[Task]:
             ("audit", "estimates"),
             f"[audit] estimates are not used in the game {config.game.name!r}: leave them out.",
         )
+    if own.is_own(config.mechanism):
+        with pointing_at(source, "mechanism", config.mechanism):
+            own.check_allowed(config.mechanism, source.allowed)
     load = _Loader()
     points = combinations(config.sweep)
     return [_task(config, source, point, load, len(points)) for point in points]
@@ -73,9 +78,7 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         table = {key: value for key, value in config.resolved().items() if key != "sweep"}
         point = Config.check(apply(table, settings(parameters)), source)
         with pointing_at(source, "mechanism", point.mechanism):
-            train = None if point.data is None else partial(load.worst_case_initial, point.data)
-            rest = None if point.data is None else partial(load.rest, point.data)
-            mechanism = build.build_mechanism(point.mechanism, train, rest)
+            mechanism = _own(point, source, load) if own.is_own(point.mechanism) else _listed(point, load)
         kind = _kind(point)
         if point.game is not None and point.audit.stop is not None:
             raise source.error(
@@ -102,6 +105,28 @@ def _task(config: Config, source: Source, parameters: dict[str, Any], load: _Loa
         task = kind.plan(point, source, mechanism, data, shared)
         _check_claim(task, point, source, n_hypotheses)
         return task
+
+
+def _listed(point: Config, load: _Loader) -> Mechanism:
+    """Build a mechanism of the catalogue."""
+    train = None if point.data is None else partial(load.worst_case_initial, point.data)
+    rest = None if point.data is None else partial(load.rest, point.data)
+    return build.build_mechanism(point.mechanism, train, rest)
+
+
+def _own(point: Config, source: Source, load: _Loader) -> Mechanism:
+    """Build a mechanism from code of the user, which the source allows."""
+    target = own.check_allowed(point.mechanism, source.allowed)
+
+    def claim() -> Guarantee | None:
+        with pointing_at(source, "claim", point.claim):
+            return None if point.claim is None else build.build_entry(point.claim, build.guarantees)
+
+    def data() -> Dataset | None:
+        with pointing_at(source, "data", point.data):
+            return None if point.data is None else load(point.data)
+
+    return own.build_own(point.mechanism, point.neighbours, target, load=load.code, data=data, claim=claim)
 
 
 def _bound(entry: Any) -> str | Bound[Any]:
@@ -149,6 +174,10 @@ class _Loader:
 
     def __call__(self, section: DataSection) -> Dataset:
         return self._once(section.model_dump_json(), lambda: build.load_data(section))
+
+    def code(self, target: str) -> Any:
+        """Load an object of an allowed module; the module is run once for it."""
+        return self._once(f"code {target}", lambda: load_target(target))
 
     def rest(self, section: DataSection) -> Dataset:
         """Load the records that n_records leaves out."""

@@ -68,12 +68,13 @@ def names_of(result: AuditResult) -> list[str]:
     return [name for name in OF_A_GAME[result.game] if name != "success" or result.recovery is not None]
 
 
-def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
-    """Draw the figures of an experiment into `directory`, each as SVG and PNG.
+def draw_all(sweep: SweepResult, directory: Path, *, pdf: bool = False) -> list[Path]:
+    """Draw the figures of an experiment into `directory`, each as SVG and PNG, and with `pdf` also as PDF.
 
     Args:
         sweep: the result.
         directory: created if missing; figures of the same name are replaced.
+        pdf: whether to draw PDF files too, with embedded fonts, for papers.
 
     Returns:
         The files: `bound-claim.*`, `success.*` of reconstructions, then `audit-NN-tradeoff.*` and the other plots of
@@ -82,33 +83,34 @@ def draw_all(sweep: SweepResult, directory: Path) -> list[Path]:
     """
     directory.mkdir(parents=True, exist_ok=True)
     explained = Explanations(through=(OSError, DpassayError))
-    files = explained.step("the figure bound-claim", partial(_overview, sweep, directory), [])
-    files += explained.step("the figure success", partial(_success, sweep, directory), [])
+    files = explained.step("the figure bound-claim", partial(_overview, sweep, directory, pdf), [])
+    files += explained.step("the figure success", partial(_success, sweep, directory, pdf), [])
     digits = max(2, len(str(len(sweep.points))))
     for place in shown(sweep.points):
         point, number_ = sweep.points[place], f"audit-{place + 1:0{digits}}"
         for name in names_of(point.result):
-            make = partial(_figure, point, name, directory / f"{number_}-{name}")
+            make = partial(_figure, point, name, directory / f"{number_}-{name}", pdf)
             files += explained.step(f"the figure {number_}-{name}", make, [])
     for text in explained.warnings:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
     return files
 
 
-def _overview(sweep: SweepResult, directory: Path) -> list[Path]:
+def _overview(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
     plot = overview(sweep)
-    return _draw(plot, directory / "bound-claim", width=7.6, height=plot.height)
+    return _draw(plot, directory / "bound-claim", width=7.6, height=plot.height, pdf=pdf)
 
 
-def _success(sweep: SweepResult, directory: Path) -> list[Path]:
+def _success(sweep: SweepResult, directory: Path, pdf: bool) -> list[Path]:
     if not SuccessSweep.fits(sweep):
         return []
     success = SuccessSweep.from_sweep(sweep)
-    return _draw(success, directory / "success", width=7.6, height=success.height)
+    return _draw(success, directory / "success", width=7.6, height=success.height, pdf=pdf)
 
 
-def _figure(point: SweepPoint, name: str, stem: Path) -> list[Path]:
-    return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=parameters_text(point.parameters))
+def _figure(point: SweepPoint, name: str, stem: Path, pdf: bool) -> list[Path]:
+    audit = parameters_text(point.parameters)
+    return _draw(OF_AN_AUDIT[name](point.result), stem, width=5.2, height=4.3, of=audit, pdf=pdf)
 
 
 def draw_result(result: AuditResult) -> NotebookFigure:
@@ -144,14 +146,15 @@ def overview(sweep: SweepResult) -> BoundClaim | LadderPlot:
     return BoundClaim.from_sweep(sweep) if BoundClaim.fits(sweep) else LadderPlot.from_sweep(sweep)
 
 
-def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "") -> list[Path]:
+def _draw(plot: Plot, stem: Path, *, width: float, height: float, of: str = "", pdf: bool = False) -> list[Path]:
     """Draw and save a figure; `of` names the audit where there are several."""
     figure = new_figure(width, height)
     plot.plot(figure.add_subplot())
     if of:
         style: dict[str, Any] = {"color": MUTED.light, "fontfamily": FONT, "fontsize": SMALL, "parse_math": False}
         figure.suptitle(cut(of, 80), x=0.012, ha="left", **style)
-    return save(figure, stem, title=f"{of}: {plot.title}" if of else plot.title, description=plot.caption)
+    title = f"{of}: {plot.title}" if of else plot.title
+    return save(figure, stem, title=title, description=plot.caption, pdf=pdf)
 
 
 __all__ = ["N_DETAILED", "Plot", "draw_all", "draw_result", "number", "overview", "plots_of", "shown"]

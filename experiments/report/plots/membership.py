@@ -216,7 +216,7 @@ def draw_membership(result: MembershipResult) -> NotebookFigure:
     return figure
 
 
-def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
+def draw_study(result: MembershipResult, directory: Path, *, pdf: bool = False) -> list[Path]:
     """Draw `membership-roc.*` and, with enough models, `membership-records.*` into `directory`; return the files."""
     directory.mkdir(parents=True, exist_ok=True)
     files = []
@@ -224,7 +224,7 @@ def draw_study(result: MembershipResult, directory: Path) -> list[Path]:
         if plot is not None:
             figure = new_figure(6.4, 5.2)
             plot.plot(figure.add_subplot())
-            files += save(figure, directory / name, title=plot.title, description=plot.caption)
+            files += save(figure, directory / name, title=plot.title, description=plot.caption, pdf=pdf)
     return files
 
 

@@ -5,8 +5,8 @@ form. The dark form is a style sheet in the same file (`dark_rules`), so that on
 without support for themes show the light one. The hues follow Okabe and Ito (2008), darkened (or lightened) until text
 in them has a contrast of 4.5 on the page.
 
-Files are SVG for screens, and PNG at 200 dots per inch for papers. The same numbers give the same bytes: no date, no
-random ids, no embedded fonts; text stays text.
+Files are SVG for screens, PNG at 200 dots per inch, and on request PDF with embedded fonts, for papers. The same
+numbers give the same bytes: no date, no random ids, no embedded fonts in SVG; text stays text.
 
 series_colour(i)         colour of a line
 new_figure(...)          an empty figure
@@ -14,7 +14,7 @@ legend(ax, ...)          a legend above the axes
 style_axes(ax, ...)      title, legend, names of the axes, light spines and grid
 logarithmic(axis, ...)   a logarithmic axis, which may include 0
 end_labels(...)          the name of each line at its right end, without overlaps
-save(figure, ...)        SVG and PNG of a figure
+save(figure, ...)        SVG, PNG and, on request, PDF of a figure
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -270,13 +271,14 @@ _STYLED: dict[Any, Any] = {
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "none",
     "svg.hashsalt": "dpassay",
+    "pdf.fonttype": 42,  # TrueType, which conferences require
     "path.simplify": True,
     "path.simplify_threshold": 0.2,
 }
 
 
-def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Path]:
-    """Write `stem`.svg and `stem`.png, without control characters in texts; return the two paths.
+def save(figure: Figure, stem: Path, *, title: str, description: str, pdf: bool = False) -> list[Path]:
+    """Write `stem`.svg, `stem`.png and, with `pdf`, `stem`.pdf, without control characters in texts; return the paths.
 
     `title` and `description` become the text alternative of the SVG, for screen readers.
     """
@@ -285,7 +287,20 @@ def save(figure: Figure, stem: Path, *, title: str, description: str) -> list[Pa
     write_atomically(svg, svg_text(figure, title=title, description=description).encode())
     figure.set_layout_engine("none")  # the layout is final
     write_atomically(png, _png(figure))
-    return [svg, png]
+    if not pdf:
+        return [svg, png]
+    vector = stem.with_name(f"{stem.name}.pdf")
+    write_atomically(vector, _pdf(figure, title))
+    return [svg, png, vector]
+
+
+def _pdf(figure: Figure, title: str) -> bytes:
+    """Return the figure as PDF with embedded fonts and without a date, so that the same numbers give the same bytes."""
+    buffer = io.BytesIO()
+    metadata = {"Title": html(title), "CreationDate": None, "Creator": None, "Producer": None}
+    with mpl.rc_context(_STYLED):
+        FigureCanvasPdf(figure).print_pdf(buffer, metadata=metadata)  # type: ignore[no-untyped-call]
+    return buffer.getvalue()
 
 
 def _png(figure: Figure) -> bytes:

@@ -1,6 +1,7 @@
 """Results of an experiment: numbers, findings in words, and provenance.
 
 formatting.py   Text of numbers and parameters, for figures and reports
+latex.py        Tables of results as LaTeX: a `tabular` of booktabs, for a paper
 provenance.py   Provenance of a result in addition to its configuration: versions, commit, machine, and duration of each
                 audit
 sentences.py    The interpretation of results, in sentences

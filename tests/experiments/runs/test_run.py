@@ -77,6 +77,7 @@ def test_a_run_directory_holds_everything(config, one_picture):
     assert result == {
         "config.toml", "results.json", "results.csv", "environment.json",
         "figures", "report.html", "report.md", "times.json", "trials",
+        "card.json", "card.md", "registry.yaml", "results.tex",
     }  # fmt: skip
     assert len(list((done.directory / "trials").iterdir())) == 2
     assert {path.suffix for path in (done.directory / "figures").iterdir()} == {".svg", ".png"}
@@ -257,7 +258,7 @@ def test_an_error_while_running_says_at_which_point(config, without_pictures, mo
 
 def test_a_report_is_made_again_from_the_numbers_alone(config, without_pixels):
     done = run(config, settings={"audit.trials": 500, "sweep": {}})
-    assert len(done.files) == 2 * 4 + 2
+    assert len(done.files) == 2 * 4 + 2 + 4  # figures, reports, evidence
     before = numbers(done.directory)
     for path in done.files:
         path.unlink()
@@ -275,7 +276,9 @@ def finished_run(config, one_picture, without_pixels, monkeypatch):
     lines, done, derive = [], [], run_module._audits
     monkeypatch.setattr(run_module, "_audits", lambda *given: done.append("derive") or derive(*given))
     drew = run_module.write_results
-    monkeypatch.setattr(run_module, "write_results", lambda *given: done.append("draw") or drew(*given))
+    monkeypatch.setattr(
+        run_module, "write_results", lambda *given, **options: done.append("draw") or drew(*given, **options)
+    )
 
     def again():
         lines.clear(), done.clear()

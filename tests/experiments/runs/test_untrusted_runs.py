@@ -52,6 +52,8 @@ claim = { name = "pure", epsilon = 0.05 }
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
 WITHOUT = {"environment.json"}
 """Files that differ between equal runs."""
+EVIDENCE = {"card.json", "card.md", "registry.yaml", "results.tex"}
+"""Files that are written for readers, and never read."""
 
 
 class Active(HTMLParser):
@@ -157,7 +159,8 @@ def test_a_run_directory_with_an_impossible_name_is_refused(out, tmp_path, monke
 
 def corrupt(home: Path, rng: random.Random) -> str:
     """Corrupt one file of a run directory, and return a description."""
-    path = rng.choice(sorted(p for p in home.rglob("*") if p.is_file()))
+    files = sorted(p for p in home.rglob("*") if p.is_file() and p.name not in EVIDENCE)
+    path = rng.choice(files)
     content = bytearray(path.read_bytes())
     at, size = rng.randrange(len(content) + 1), rng.choice((1, 1, 8, 100))
     kind = rng.choice(("flip", "cut", "delete", "empty", "insert", "remove", "repeat", "exchange"))
@@ -174,7 +177,9 @@ def corrupt(home: Path, rng: random.Random) -> str:
     elif kind == "repeat":
         content[at:at] = content[max(0, at - size) : at]
     elif kind == "exchange":
-        content[:] = rng.choice(sorted(p for p in home.rglob("*") if p.is_file())).read_bytes()
+        content[:] = rng.choice(
+            sorted(p for p in home.rglob("*") if p.is_file() and p.name not in EVIDENCE)
+        ).read_bytes()
     path.unlink() if kind == "delete" else path.write_bytes(content)
     return f"{kind} in {path.relative_to(home)}"
 

@@ -1,0 +1,145 @@
+"""Mechanisms of the user in [mechanism]: name = "module:object", for modules that the caller allows.
+
+    function(dataset, rng) or (dataset, size, rng)   a release; other parameters are options; needs [claim] and a pair
+    subclass of Mechanism                            built with the options
+    function without further parameters              called with the options; returns a Mechanism
+    instance of Mechanism                            used as it is
+
+A configuration names code and never runs it: only a module that `--allow` (`allow=` in Python) lists is imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ....mechanisms.adapters.functions.function import FunctionMechanism
+from ....mechanisms.adapters.functions.guard import Guard, in_words
+from ....mechanisms.core.base import Dataset, Mechanism
+from ....mechanisms.core.errors import DpassayError, ParameterError
+from ....mechanisms.core.guarantee import Guarantee
+from ..sections import Named, NeighboursSection
+from .pair import pair_of_function
+
+Load = Callable[[str], Any]
+"""Loads "module.py:object"; each object once for all points of a sweep."""
+
+
+def is_own(section: Named) -> bool:
+    """Return whether [mechanism] names code of the user."""
+    return ":" in section.name
+
+
+def check_allowed(section: Named, allowed: Mapping[str, str]) -> str:
+    """Return the target that [mechanism] names, such as "mine.py:release"; raise unless its module is allowed."""
+    module, _, name = section.name.rpartition(":")
+    if module in allowed:
+        return f"{allowed[module]}:{name}"
+    stem = module.removesuffix(".py").rpartition("/")[2]
+    if module != stem and stem in allowed:
+        raise ParameterError(
+            f"name is {section.name!r}; an allowed file is named without folder and .py: '{stem}:{name}'.",
+            argument="name",
+        )
+    file = f"{stem}.py" if "." not in stem else stem
+    raise ParameterError(
+        f"name {section.name!r} is code of your own, and a config alone runs none.\n"
+        f"  To run it with your rights, allow its file: dpassay run CONFIG --allow {file}",
+        argument="name",
+    )
+
+
+def build_own(
+    section: Named,
+    neighbours: NeighboursSection,
+    target: str,
+    *,
+    load: Load,
+    data: Callable[[], Dataset | None],
+    claim: Callable[[], Guarantee | None],
+) -> Mechanism:
+    """Build the mechanism that [mechanism] names.
+
+    Args:
+        section, neighbours: the tables [mechanism] and [neighbours].
+        target: from `check_allowed`.
+        load: returns the object of a target.
+        data, claim: return the dataset of [data], and the guarantee of [claim]; called for functions only.
+
+    Raises:
+        ParameterError: the object is no mechanism, its options do not fit, or a function has no claim or no pair.
+    """
+    thing, options = load(target), section.options
+    if isinstance(thing, Mechanism):
+        if options:
+            raise ParameterError(
+                f"{section.name} is a mechanism already, so {', '.join(options)} cannot be set. Name its class.",
+                argument=list(options),
+            )
+        return thing
+    if not callable(thing):
+        raise ParameterError(
+            f"{section.name} must be a function or a mechanism, but is {type(thing).__name__}.", argument="name"
+        )
+    _check_options(thing, options, section.name)
+    if isinstance(thing, type) or not _places(thing, options):
+        return _built(thing, options, section.name)
+    guarantee = claim()
+    if guarantee is None:
+        raise ParameterError(
+            f"{section.name} is a function, which has no claim: add [claim] with a name, such as 'pure'.",
+            argument="name",
+        )
+    pair = pair_of_function(neighbours, data(), guarantee)
+    function = partial(thing, **options) if options else thing
+    return FunctionMechanism(function, claim=guarantee, neighbours=pair, records=np.ndim(pair.d1) > 0)
+
+
+def _parameters(thing: Callable[..., Any], name: str) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(thing).parameters
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} has no readable parameters: {error}. Wrap it in a function.") from error
+
+
+def _check_options(thing: Callable[..., Any], options: Mapping[str, Any], name: str) -> None:
+    """Raise `ParameterError` for options that are no parameters."""
+    parameters = _parameters(thing, name)
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    for option in options:
+        if option not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise ParameterError(f"unknown option of {name}: {option!r}. Its parameters: {known}.", argument=option)
+
+
+def _places(thing: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:
+    """Return the parameters without default that no option sets: none for a factory, dataset and rng for a release."""
+    parameters = _parameters(thing, "function").items()
+    named = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [name for name, p in parameters if p.default is p.empty and p.kind not in named and name not in options]
+
+
+def _built(make: Callable[..., Any], options: Mapping[str, Any], name: str) -> Mechanism:
+    """Return the mechanism that a class or a function makes from the options."""
+    try:
+        with Guard(name):
+            made = make(**options)
+    except DpassayError:
+        raise
+    except Exception as error:
+        raise ParameterError(f"{name} raised {in_words(error)}. Its options: {dict(options)}.") from error
+    if not isinstance(made, Mechanism):
+        raise ParameterError(
+            f"{name} made {type(made).__name__}, but code without dataset and rng must make a Mechanism. "
+            "Write a release as release(dataset, rng).",
+            argument="name",
+        )
+    return made
+
+
+__all__ = ["build_own", "check_allowed", "is_own"]

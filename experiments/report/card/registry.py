@@ -1,0 +1,116 @@
+"""registry.yaml: what a run can say in the form of the OpenDP deployments registry.
+
+The registry (`schemas/deployments-schema.yaml` in opendp/deployments-registry-data) describes deployments: flavour,
+unit and parameters of the guarantee, model, accounting, implementation, and "Was the process validated and verified? If
+so, how?". A run answers this question and the fields about the claim. Every other required field has the text TODO, and
+`approved` is false. The file is valid YAML and fits the schema; one file describes one claim, that of the audit with
+the largest claimed epsilon, and its justification counts all audits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ....mechanisms.core.errors import plural
+from ....mechanisms.core.printable import line
+from ..results.formatting import number, parameters_text
+from ..results.sentences import RELATION
+from .card import AuditCard, Card
+
+TODO = "TODO"
+LEADING = (
+    "# Fields of the OpenDP deployments registry that this run can fill in. Replace each TODO, then review all of it.\n"
+)
+
+
+def registry_yaml(card: Card) -> str:
+    """Return the record of the registry as YAML, whose strings are quoted as in JSON."""
+    deployment: dict[str, Any] = {
+        "short_name": card.origin.title,
+        **dict.fromkeys(("data_curator", "intended_use", "data_product_type", "data_product_description"), TODO),
+        "publication_date": TODO,
+    }
+    if card.audits:
+        claimed = max(card.audits, key=lambda audit: audit.claim["epsilon"])
+        deployment |= {"dp_flavor": _flavour(claimed), "privacy_loss": _loss(claimed, card.origin.unit)}
+    deployment["implementation"] = {
+        "pre_processing_eda_hyperparameter_tuning": TODO,
+        "mechanisms": "; ".join(dict.fromkeys(audit.mechanism for audit in card.audits)) or TODO,
+        "justification": justification(card),
+    }
+    record = {"approved": False, "registry_author": TODO, "deployment": deployment}
+    return LEADING + "\n".join(_lines(record, "")) + "\n"
+
+
+def justification(card: Card) -> str:
+    """Return the answer to "Was the process validated and verified? If so, how?", with what it does not show."""
+    question = "Was the process validated and verified?"
+    if not card.audits:
+        return f"{question} Not as a claim: membership attacks were measured, which test no claim. {card.outcome}"
+    versions = card.origin.environment.get("versions", {})
+    tool = f"dpassay {versions.get('dpassay') or ''}".strip()
+    tests = " ".join(_test(audit) for audit in card.audits[:3])
+    more = f" {len(card.audits) - 3} further audits are in card.json." if len(card.audits) > 3 else ""
+    audits = f"{plural(len(card.audits), 'audit')} at confidence {number(card.confidence, 6)}"
+    return (
+        f"{question} By a statistical audit of the implementation with {tool}; verdict over {audits}: {card.verdict}. "
+        f"{tests}{more} An audit supplements a proof and replaces none. Reproduce with: {card.origin.command} (seed "
+        f"{card.seed})."
+    )
+
+
+def _test(audit: AuditCard) -> str:
+    name = parameters_text(audit.parameters) or audit.mechanism
+    bound, claim = number(audit.bound["epsilon"], 4), number(audit.claim["epsilon"], 4)
+    return (
+        f"{name}: claimed epsilon {claim} at delta {number(audit.claim['delta'])}; epsilon at least {bound} with "
+        f"confidence {number(audit.bound['confidence'], 6)} from {audit.trials['words']}, attack {audit.attack}; an "
+        f"epsilon of {number(audit.power['detectable'], 4)} would have been detected 9 times in 10."
+    )
+
+
+def _flavour(audit: AuditCard) -> dict[str, Any]:
+    name, delta = str(audit.claim["guarantee"]), audit.claim["delta"]
+    if name.startswith("ConcentratedDP"):
+        flavour = "Zero Concentrated DP"
+    elif name.startswith("ApproximateDP"):
+        flavour = "Approximate DP"
+    else:
+        flavour = "Pure DP" if delta == 0.0 and math.isfinite(audit.claim["epsilon"]) else "other"
+    return {"name": flavour, "data_domain": TODO, "unprotected_quantities": TODO}
+
+
+def _loss(audit: AuditCard, unit: str) -> dict[str, Any]:
+    epsilon, delta = audit.claim["epsilon"], audit.claim["delta"]
+    parameters = {"epsilon": epsilon, "delta": delta} if math.isfinite(epsilon) else {"delta": delta}
+    return {
+        "privacy_unit": unit or TODO,
+        "privacy_unit_description": f"{audit.relation}: {RELATION.get(audit.relation, 'neighbouring datasets')}",
+        "privacy_parameters": parameters,
+        "privacy_parameters_description": f"epsilon at delta, from {audit.claim['guarantee']}",
+    }
+
+
+def _lines(record: Mapping[str, Any], indent: str) -> list[str]:
+    """Return nested mappings as block YAML; every scalar is JSON, which YAML 1.2 contains."""
+    lines: list[str] = []
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            lines += [f"{indent}{key}:", *_lines(value, indent + "  ")]
+        else:
+            lines.append(f"{indent}{key}: {_scalar(value)}")
+    return lines
+
+
+def _scalar(value: Any) -> str:
+    """Return a scalar; readers of YAML 1.1 take "1e-05" for text and "1.0e-05" for a number."""
+    if isinstance(value, float):
+        mantissa, exponent, power = repr(value).partition("e")
+        return f"{mantissa if '.' in mantissa else mantissa + '.0'}{exponent}{power}"
+    return json.dumps(line(value), ensure_ascii=False) if isinstance(value, str) else json.dumps(value)
+
+
+__all__ = ["justification", "registry_yaml"]

@@ -1,0 +1,77 @@
+"""Files that a finished run leaves for other readers: evidence card, fields of the registry, and LaTeX table.
+
+    card.json, card.md   claim, unit, trials, bound, power, assumptions, ledger, versions, hashes, hazards
+    registry.yaml        fields of the OpenDP deployments registry
+    results.tex          the table of results for a paper
+
+All are written from `results.json` and from what the run recorded of itself; nothing is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ...audit.metrics.membership.result import MembershipResult
+from ..config.schema import Config
+from ..config.sweep import combinations, settings
+from ..report.card.card import Card, Origin, card_of
+from ..report.card.registry import registry_yaml
+from ..report.results.latex import membership_table, sweep_table
+from ..report.results.sweep import SweepResult
+from .directory import RunDirectory
+
+
+def write_evidence(
+    result: SweepResult | MembershipResult,
+    directory: RunDirectory,
+    *,
+    title: str,
+    command: str,
+    environment: Mapping[str, Any],
+    unit: str = "",
+    inputs: Mapping[str, str] | None = None,
+) -> tuple[Card, list[Path]]:
+    """Write card, registry record and LaTeX table into a run directory that has its numbers; return card and files.
+
+    Args:
+        result: the content of results.json.
+        directory: the run directory.
+        title, unit, command: see `dpassay.experiments.report.card.card.Origin`.
+        environment: of the run, as in environment.json.
+        inputs: path -> SHA-256 of files outside the directory that the run read.
+    """
+    hashes = {**directory.described_by(), **directory.journals(), **(inputs or {})}
+    card = card_of(result, Origin(title, command, environment, unit, hashes))
+    texts = {
+        "card.json": card.to_json(),
+        "card.md": card.to_markdown(),
+        "registry.yaml": registry_yaml(card),
+        "results.tex": latex_table(result),
+    }
+    for name, text in texts.items():
+        directory.write(name, text)
+    return card, [directory.path / name for name in texts]
+
+
+def latex_table(result: SweepResult | MembershipResult) -> str:
+    """Return the table of results as LaTeX."""
+    return membership_table(result) if isinstance(result, MembershipResult) else sweep_table(result)
+
+
+def files_read(config: Config, code: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return path -> SHA-256 of the user's files that an experiment reads: tables of [data], and allowed code.
+
+    Args:
+        config: the configuration; tables are the `path` of [data], also where the sweep sets it.
+        code: name of an allowed module -> its file or module, of which files are hashed.
+    """
+    own = config.data.options.get("path") if config.data is not None else None
+    paths = [settings(point).get("data.path", own) for point in combinations(config.sweep)]
+    files = [path for path in (*paths, *(code or {}).values()) if isinstance(path, str)]
+    return {path: sha256(Path(path).read_bytes()).hexdigest() for path in dict.fromkeys(files) if Path(path).is_file()}
+
+
+__all__ = ["files_read", "latex_table", "write_evidence"]
