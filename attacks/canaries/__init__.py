@@ -12,3 +12,10 @@ from .base import Canary as Canary
 from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
 from .gradients import Dirac as Dirac, RandomDirection as RandomDirection, with_dead_features as with_dead_features
 from .initial import worst_case_initial as worst_case_initial
+from .records import (
+    CanaryRecords as CanaryRecords,
+    inserted_tokens as inserted_tokens,
+    mislabelled as mislabelled,
+    out_of_distribution as out_of_distribution,
+    random_records as random_records,
+)

@@ -13,3 +13,4 @@ recording/             Recording and replaying of the random primitives that aud
 from .estimator import EstimatorLearner as EstimatorLearner
 from .functions.function import FunctionMechanism as FunctionMechanism
 from .functions.target import load_target as load_target
+from .training_function import FunctionLearner as FunctionLearner, TorchLearner as TorchLearner
