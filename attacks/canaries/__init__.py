@@ -6,6 +6,7 @@ examples.py    Canaries that are examples: for an adversary who sees the final m
 gradients.py   Canaries that are gradient records: for an adversary who inserts gradients and sees the steps or the last
                iterate
 initial.py     Worst-case initial parameters: the canary is all that is left to learn
+records.py     Canaries for any training loop, as arrays or texts: made before training, and tossed with `Coins`
 """
 
 from .base import Canary as Canary
