@@ -161,7 +161,7 @@ def out_of_distribution(X: Any, y: Any, n: int, *, seed: int, beyond: float = 0.
             )
 
     def draw(rng: np.random.Generator, size: int) -> NDArray[Any]:
-        return np.where(rng.random((size, *low.shape)) < 0.5, low, high).astype(records.dtype)
+        return np.asarray(np.where(rng.random((size, *low.shape)) < 0.5, low, high), dtype=records.dtype)
 
     return _made("out of distribution", draw, records, labels, n, seed)
 
