@@ -6,9 +6,17 @@ examples.py    Canaries that are examples: for an adversary who sees the final m
 gradients.py   Canaries that are gradient records: for an adversary who inserts gradients and sees the steps or the last
                iterate
 initial.py     Worst-case initial parameters: the canary is all that is left to learn
+records.py     Canaries for any training loop, as arrays or texts: made before training, and tossed with `Coins`
 """
 
 from .base import Canary as Canary
 from .examples import Blank as Blank, ClipBKD as ClipBKD, Mislabelled as Mislabelled, Natural as Natural
 from .gradients import Dirac as Dirac, RandomDirection as RandomDirection, with_dead_features as with_dead_features
 from .initial import worst_case_initial as worst_case_initial
+from .records import (
+    CanaryRecords as CanaryRecords,
+    inserted_tokens as inserted_tokens,
+    mislabelled as mislabelled,
+    out_of_distribution as out_of_distribution,
+    random_records as random_records,
+)

@@ -155,7 +155,7 @@ def _signals(
     if kind == "scores":
         signals = {"loss": values}
     elif kind == "losses":
-        signals = _of_losses(values, name)
+        signals = of_losses(values, name)
     else:
         signals = _of_classes(_log_probabilities(kind, values, name), y)
     averaged = {signal: v.mean(axis=2) if v.ndim == 3 else v for signal, v in signals.items()}
@@ -199,7 +199,7 @@ def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: s
     return y.astype(np.int64)
 
 
-def _of_losses(losses: Floats, name: str) -> dict[str, Floats]:
+def of_losses(losses: Floats, name: str) -> dict[str, Floats]:
     """Return minus the losses, their confidence and logit; losses of 0 become half of the smallest positive one."""
     if (losses < 0.0).any():
         raise ParameterError(

@@ -22,6 +22,7 @@ from ...mechanisms.learning.base import (
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, has_capability
 from ...mechanisms.learning.models.trained import TrainedModels
 from .gradients import inner_products
+from .outputs import of_losses
 from .shadows import Shadows
 from .signals import SIGNALS
 
@@ -88,5 +89,7 @@ def shadows_of(answers: dict[str, Floats], data: TrainingData, inclusion: Bools)
     """Return the answers of all models, batches joined, as `Shadows`."""
     signals = dict(answers)
     log_probabilities, summaries = signals.pop("log_probabilities", None), signals.pop("summaries", None)
+    if "loss" in signals:  # the models gave losses only: those that are exactly 0 are repaired over all models
+        signals |= of_losses(-signals["loss"], "losses")
     y = data.y.astype(np.int64)
     return Shadows(inclusion, y, signals, log_probabilities=log_probabilities, summaries=summaries, X=data.X)

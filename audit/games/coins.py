@@ -17,9 +17,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -54,7 +56,8 @@ STREAM = 0x636F696E73
 class Coins:
     """Independent fair coins, one per canary, that decide which canaries are in one training run.
 
-    Ids are compared as text, so that the ids of a file match those of an array: 7 and "7" are the same id.
+    Ids are compared as text, so that the ids of a file match those of an array: 7, "7" and a tensor of 7 are the same
+    id, and "07" is another one.
 
     Args:
         ids: `(n_canaries,)` ids of the canaries, all different.
@@ -64,7 +67,8 @@ class Coins:
         file: the file in which the coins are sealed; None if there is none.
 
     Raises:
-        ParameterError: no ids, duplicate ids, or a number of bits that differs from that of the ids.
+        ParameterError: no ids, ids that are neither texts nor whole numbers, duplicate ids, or a number of bits that
+            differs from that of the ids.
 
     Example:
         >>> coins = Coins.toss(range(1_000), seed=0)
@@ -83,9 +87,10 @@ class Coins:
     tossed: str = ""
     salt: str = ""
     file: Path | None = field(default=None, repr=False)
+    _audited: set[bytes] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        ids, included = tuple(map(str, self.ids)), np.asarray(self.included)
+        ids, included = _texts(self.ids), np.asarray(self.included)
         if not ids:
             raise ParameterError("ids must hold one id per canary, but is empty.", argument="ids")
         if len(set(ids)) < len(ids):
@@ -111,11 +116,12 @@ class Coins:
             file: new file in which the coins are sealed; an existing file is refused.
 
         Raises:
-            ParameterError: no ids, duplicate ids, or an existing file.
+            ParameterError: no ids, ids that are neither texts nor whole numbers, duplicate ids, or a file that exists
+                or cannot be written.
         """
         if seed is not None:
             whole(0, seed=seed)
-        named = tuple(map(str, ids))
+        named = _texts(ids)
         rng = np.random.default_rng(None if seed is None else [STREAM, seed])
         coins = cls(
             named,
@@ -158,6 +164,8 @@ class Coins:
                 f"file must not exist, but {file} does. Each training run has its own coins: give another name.",
                 argument="file",
             ) from None
+        except OSError as error:
+            raise ParameterError(f"{file} cannot be written: {error.strerror or error}.", argument="file") from error
 
     @classmethod
     def load(cls, file: Path | str) -> Self:
@@ -222,7 +230,7 @@ class Coins:
 
         Args:
             scores: id -> score, higher = the canary was in: a dictionary, or a pandas Series with the ids as index.
-                NaN, like an id that is not there, is a missing score.
+                NaN and None, like an id that is not there, are missing scores.
             losses: id -> loss of the trained model on the canary, lower = the canary was in.
             claim: the guarantee under test.
             delta, confidence, bound, n_hypotheses: see `dpassay.audit.audit_scores`.
@@ -253,7 +261,20 @@ class Coins:
         if n_missing:
             missing = f"{n_missing} of {len(self.ids)}: each gets the median"
             looks.append(LedgerEntry("missing scores", missing, "none needed: they are guessed last"))
-        return replace(result, ledger=(*looks, *result.ledger))
+        warnings = (*result.warnings, *self._reuse(evidence, n_hypotheses))
+        return replace(result, ledger=(*looks, *result.ledger), warnings=warnings)
+
+    def _reuse(self, evidence: BitScores, n_hypotheses: int) -> tuple[str, ...]:
+        """Return a warning if more kinds of scores were audited with these coins than hypotheses are counted."""
+        self._audited.add(hashlib.sha256(evidence.scores.tobytes()).digest())
+        n = len(self._audited)
+        if n <= n_hypotheses:
+            return ()
+        return (
+            f"These coins were audited with {n} different sets of scores, and each result is stated for "
+            f"{plural(n_hypotheses, 'hypothesis', 'hypotheses')}. Toss new coins for each training run; for several "
+            f"scores of one run, set n_hypotheses={n}.",
+        )
 
     def _joined(self, scores: ScoresById | None, losses: ScoresById | None) -> Floats:
         """Return the scores in the order of `ids`, higher = in, NaN where there is none."""
@@ -265,7 +286,8 @@ class Coins:
                 argument=("scores", "losses"),
             )
         named = _by_id(given, argument)
-        unknown = [id_ for id_ in named if id_ not in set(self.ids)] if not named.keys() <= set(self.ids) else []
+        known = set(self.ids)
+        unknown = [id_ for id_ in named if id_ not in known]
         if unknown:
             raise ParameterError(
                 f"{argument} must have ids that a coin was tossed for, but {_listed(unknown)} "
@@ -306,23 +328,57 @@ def _by_id(given: Any, argument: str) -> dict[str, float]:
             f"{type(given).__name__}. Try dict(zip(coins.ids, values)).",
             argument=argument,
         )
-    ids = [str(id_) for id_, _ in given.items()]
+    ids = _texts(given.keys(), argument)
     if len(set(ids)) < len(ids):
         raise ParameterError(
             f"{argument} must have one value per id, but {_listed(_repeated(ids))} occur more than once.",
             argument=argument,
         )
-    values = {}
-    for id_, (_, value) in zip(ids, given.items(), strict=True):
-        try:
-            if isinstance(value, (str, bytes, complex)):
-                raise TypeError
-            values[id_] = float(value)
-        except (TypeError, ValueError, OverflowError, RuntimeError):
-            raise ParameterError(
-                f"{argument} must be real numbers, but that of {id_!r} is {value!r}.", argument=argument
-            ) from None
-    return values
+    return {id_: _number(value, id_, argument) for id_, (_, value) in zip(ids, given.items(), strict=True)}
+
+
+def _number(value: Any, id_: str, argument: str) -> float:
+    """Return a score as a float, NaN if it is missing: a number, or an array or tensor of one number."""
+    if value is None or type(value).__name__ == "NAType":
+        return math.nan
+    try:
+        if getattr(getattr(value, "dtype", None), "kind", "f") not in "biufV":  # V: the bfloat16 of JAX
+            raise TypeError
+        single = value.item() if hasattr(value, "item") else value
+        if isinstance(single, (str, bytes, complex)):
+            raise TypeError
+        return float(single)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        shown = " ".join(reprlib.repr(value).split())
+        raise ParameterError(
+            f"{argument} must be one real number per id, but that of {id_!r} is {shown} ({type(value).__name__}).",
+            argument=argument,
+        ) from None
+
+
+def _texts(ids: Any, argument: str = "ids") -> tuple[str, ...]:
+    """Return ids as text; raise `ParameterError` for ids that are neither texts nor whole numbers."""
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable) or getattr(ids, "ndim", 1) != 1:
+        given = f"shape {ids.shape}" if getattr(ids, "ndim", 1) != 1 else f"one {type(ids).__name__}"
+        raise ParameterError(
+            f"{argument} must be a list, a column or an array of ids, shape (n_canaries,), but is {given}. Number the "
+            "canaries with range(n_canaries), or give one column, such as table['id'].",
+            argument=argument,
+        )
+    return tuple(_text(id_, argument) for id_ in ids)
+
+
+def _text(id_: Any, argument: str) -> str:
+    single = id_.item() if getattr(id_, "ndim", None) == 0 and hasattr(id_, "item") else id_
+    if isinstance(single, str) and single.strip():
+        return str(single)
+    if isinstance(single, Integral) and not isinstance(single, bool):
+        return str(int(single))
+    raise ParameterError(
+        f"{argument} must have ids that are texts, not empty, or whole numbers, but one is "
+        f"{reprlib.repr(id_)} ({type(id_).__name__}). Convert ids to text the same way before training and after.",
+        argument=argument,
+    )
 
 
 def _repeated(ids: Iterable[str]) -> list[str]:

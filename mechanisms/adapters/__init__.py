@@ -8,8 +8,11 @@ measurements.py        Single releases of other libraries as mechanisms, whose c
 opacus/                Training with Opacus, audited
 private_estimator.py   Private estimators in the style of scikit-learn, such as those of diffprivlib, as mechanisms
 recording/             Recording and replaying of the random primitives that audited code calls
+training_function.py   Any training function as a learner: `train(X, y, rng) -> model` in any framework, for shadow
+                       models
 """
 
 from .estimator import EstimatorLearner as EstimatorLearner
 from .functions.function import FunctionMechanism as FunctionMechanism
 from .functions.target import load_target as load_target
+from .training_function import FunctionLearner as FunctionLearner, TorchLearner as TorchLearner

@@ -120,7 +120,17 @@ def test_inverted_scores_are_warned_of_and_random_ones_are_not():
     inverted = coins.audit(losses_of(coins, 2.0, rng), claim=CLAIM)
     assert "lower scores" in inverted.warnings[0]
     assert "losses" in inverted.warnings[0]
-    assert coins.audit(losses_of(coins, 0.0, rng), claim=CLAIM).warnings == ()
+    assert tossed().audit(losses_of(coins, 0.0, rng), claim=CLAIM).warnings == ()
+
+
+def test_more_sets_of_scores_than_hypotheses_are_warned_of():
+    coins, rng = tossed(), np.random.default_rng(4)
+    first, second = losses_of(coins, 0.0, rng), losses_of(coins, 0.0, rng)
+    for _ in range(2):  # the same scores again are no new look
+        assert coins.audit(losses=first, claim=CLAIM).warnings == ()
+    (warning,) = coins.audit(losses=second, claim=CLAIM).warnings
+    assert "2 different sets of scores" in warning
+    assert coins.audit(losses=second, claim=CLAIM, n_hypotheses=2).warnings == ()
 
 
 def test_a_file_keeps_the_coins_and_shows_a_change(tmp_path):
@@ -161,3 +171,81 @@ def test_pure_claims_are_audited_too():
     coins = tossed()
     result = coins.audit(losses=losses_of(coins, 6.0, np.random.default_rng(1)), claim=PureDP(0.5), delta=0.0)
     assert result.verdict.value == "violation"
+
+
+class Tensor:
+    """What Coins reads of a tensor of PyTorch or JAX."""
+
+    def __init__(self, value):
+        self.value, self.ndim = value, np.ndim(value)
+
+    def item(self):
+        return np.asarray(self.value).item()
+
+    def __str__(self):
+        return f"tensor({self.value})"
+
+
+@pytest.mark.parametrize("wrapped", [np.int64, np.int32, Tensor, str], ids=lambda kind: kind.__name__)
+def test_ids_of_any_type_are_those_of_whole_numbers(wrapped):
+    assert Coins.toss(map(wrapped, range(5)), seed=0).ids == ("0", "1", "2", "3", "4")
+
+
+@pytest.mark.parametrize("wrapped", [np.float32, np.float16, np.array, lambda x: np.array([x]), Tensor])
+def test_values_of_any_type_are_those_of_numbers(wrapped):
+    coins, values = tossed(), np.arange(N, dtype=np.float64)
+    given = {id_: wrapped(value) for id_, value in zip(coins.ids, values, strict=True)}
+    np.testing.assert_array_equal(coins.evidence(given).scores[0], values)
+
+
+@pytest.mark.parametrize("nothing", [None, pd.NA, math.nan])
+def test_empty_values_are_missing_scores(nothing):
+    values = {id_: nothing if i < 10 else float(i) for i, id_ in enumerate(tossed().ids)}
+    assert "10 of 600" in str(tossed().audit(values, claim=CLAIM).ledger)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1.0",
+        1j,
+        np.complex64(1j),
+        np.ones(2),
+        np.datetime64(0, "ns"),
+        np.timedelta64(0, "ns"),
+        10**400,
+        [1.0],
+        object(),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_values_that_are_not_one_real_number_are_refused(value):
+    with pytest.raises(ParameterError, match="one real number per id, but that of 'record 3'"):
+        tossed().audit(dict.fromkeys(tossed().ids, 1.0) | {"record 3": value}, claim=CLAIM)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    ["abc", 5, None, np.ones((3, 2)), pd.DataFrame({"id": ["a", "b"]}), [1.0, 2.0], [None, "a"], [b"a"], [True], [""]],
+    ids=repr,
+)
+def test_ids_that_are_neither_texts_nor_whole_numbers_are_refused(ids):
+    with pytest.raises(ParameterError, match="ids must"):
+        Coins.toss(ids)
+
+
+def test_leading_zeros_are_part_of_an_id():
+    coins = Coins.toss([f"{i:04}" for i in range(N)])
+    with pytest.raises(ParameterError, match=r"'0', '1'.*begin with '0000'"):
+        coins.audit(dict.fromkeys(range(N), 1.0), claim=CLAIM)
+
+
+def test_many_unknown_ids_are_refused_at_once():
+    coins = tossed(100_000)
+    with pytest.raises(ParameterError, match="99995 more have none"):
+        coins.audit(dict.fromkeys(range(100_000), 1.0), claim=CLAIM)
+
+
+def test_a_file_in_no_directory_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="cannot be written"):
+        Coins.toss(range(3), file=tmp_path / "none" / "coins.json")
