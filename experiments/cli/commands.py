@@ -12,6 +12,7 @@ import functools
 import inspect
 import shlex
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,7 @@ def check_command(
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.text import Explanations
     from ...mechanisms.core.errors import DpassayError, ParameterError
+    from ..pipeline.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check
     from .outcomes import Baseline, write_check
     from .outputs import Outputs
@@ -168,7 +170,7 @@ def check_command(
     files = Outputs(markdown, json_, junit, sarif)
     files.check_writable(witness)
     earlier = Baseline(baseline_of(baseline), power_loss)
-    claimed = Claimed(epsilon, delta, d0, d1, relation, records)
+    claimed, began = Claimed(epsilon, delta, d0, d1, relation, records), time.monotonic()
     result = check(
         target,
         program,
@@ -186,9 +188,10 @@ def check_command(
         recorded=record,
         progress=not quiet,
     )
-    compared = earlier.compared(result)
+    seconds, compared = time.monotonic() - began, earlier.compared(result)
     sys.stdout.write(f"{result.summary()}\n{earlier.text(compared)}")
-    write_check(files, result, compared, target=target, program=program, strict=strict, report_line=_print_error)
+    place = place_of_target(target, program)
+    write_check(files, result, compared, place, seconds=seconds, strict=strict, report_line=_print_error)
     if witness is not None and result.refuted_by is not None:
         explained = Explanations(through=(DpassayError,))
         explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)

@@ -13,7 +13,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import terminal
 from ..pipeline.checked import CheckedClaims, claims_of
 from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
-from ..pipeline.findings import Outcome, Place, line_of_table, outcome_of, place_of_target
+from ..pipeline.findings import Outcome, Place, line_of_table, outcome_of
 from ..pipeline.step_summary import claims_section, comparison_section, text_section
 from .check import markdown_summary
 from .outputs import Outputs
@@ -64,9 +64,9 @@ def write_check(
     files: Outputs,
     result: AuditResult,
     compared: Comparison | None,
+    place: Place,
     *,
-    target: str | None,
-    program: str | None,
+    seconds: float,
     strict: bool,
     report_line: Report,
 ) -> None:
@@ -74,8 +74,7 @@ def write_check(
     summary = markdown_summary(result)
     if compared is not None:
         summary += "\n" + comparison_section(compared, heading="compared with the baseline")
-    place = place_of_target(target, program)
-    outcome = outcome_of(result, place, strict=strict, comparison=compared)
+    outcome = outcome_of(result, place, seconds={result.mechanism: seconds}, strict=strict, comparison=compared)
     files.write(summary, json_text=result.to_json(), outcome=outcome)
     files.write_step_summary(summary, report_line)
 

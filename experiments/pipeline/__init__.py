@@ -11,3 +11,6 @@ saved_runs.py     Saved results of runs, checks and sessions of pytest, read for
 step_summary.py   Markdown of outcomes and comparisons, and the summary of a GitHub step, which GitHub shows below the
                   job
 """
+
+from .checked import claims_of as claims_of
+from .comparison import compare as compare

@@ -20,7 +20,7 @@ first result, m and m' the minimum detectable epsilons of the two, and r the all
     m' - e > (1 + r) (m - e) + m / 100
 
 where the last term is the coarsest precision to which m is computed (`COARSE`). The excess m - e shrinks like
-1 / sqrt(trials), so that r = 0.25 allows about 36 % fewer trials. A raised claim e' counts as lost power: m' > e'. Power
+1 / sqrt(trials), so that r = 0.25 allows about 36 % fewer trials. A raised claim e' counts as lost power: m' > e'. It
 is also lost if a claim is no longer tested: its audit is missing, has another delta or relation, or ends without
 a verdict where the first result had one (dependent trials, or more than 90 % of the outputs new to the attack; both
 depend on the trials, with limits far from what independent trials of unchanged code give).

@@ -40,7 +40,7 @@ def read_baseline(file: Path) -> dict[str, CheckedClaim]:
         raise pytest.UsageError(f"--dp-baseline: {error}") from error
     if checked.source != SESSION:
         raise pytest.UsageError(
-            f"--dp-baseline must be a file of `pytest --dp-save FILE`, but {file} is the result of one {checked.source}."
+            f"--dp-baseline must be a file of `pytest --dp-save FILE`, but {file} holds one {checked.source}."
         )
     return {claim.name: claim for claim in checked.claims}
 
