@@ -12,7 +12,7 @@ from pathlib import Path
 from ...mechanisms.core.errors import StoreError
 from ...mechanisms.core.printable import fenced, markdown
 from ..report.results.formatting import number
-from .checked import CheckedClaims
+from .checked import CheckedClaim, CheckedClaims
 from .comparison import ComparedClaim, Comparison
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -39,7 +39,7 @@ def claims_section(checked: CheckedClaims, *, heading: str, notes: Iterable[str]
     """Return the claims of a result as a section of Markdown."""
     head = ("audit", "epsilon ≥", "claimed", "delta", "detects", "verdict")
     rows = [
-        (c.name, number(c.bound, 4), number(c.claim, 4), number(c.delta), number(c.detectable, 4), c.verdict.value)
+        (c.name, number(c.bound, 4), number(c.claim, 4), number(c.delta), number(c.detectable, 4), _verdict(c))
         for c in checked.claims
     ]
     return _section(f"{heading}: {checked.verdict.value}", [*_table(head, rows), "", *_bullets(notes)])
@@ -67,6 +67,10 @@ def comparison_cells(claim: ComparedClaim) -> tuple[str, ...]:
     both = [side for side in (claim.before, claim.after) if side is not None]
     numbers = [_arrow([number(getattr(side, name), 4) for side in both]) for name in ("bound", "claim", "detectable")]
     return (claim.name, *numbers, _arrow([side.verdict.value for side in both]), claim.change.value)
+
+
+def _verdict(claim: CheckedClaim) -> str:
+    return f"{claim.verdict.value} (expected)" if claim.expected else claim.verdict.value
 
 
 def _arrow(values: Sequence[str]) -> str:

@@ -101,7 +101,8 @@ def write_step_summary(checks: Checks, missing: Collection[ComparedClaim], headl
     from ..pipeline.checked import claims_of_session
     from ..pipeline.step_summary import append, claims_section, step_summary_file
 
-    changed = [f"{check['test']}: {check['change']}. {check['reason']}" for check in checks.values() if check["reason"]]
+    reasons = [check for check in checks.values() if check["reason"] and not check.get("expected")]
+    changed = [f"{check['test']}: {check['change']}. {check['reason']}" for check in reasons]
     notes = [headline, *changed, *(f"{claim.name}: {claim.reason}" for claim in missing)]
     file = step_summary_file()
     assert file is not None

@@ -121,7 +121,7 @@ class Summary:
             terminalreporter.write_line(_row(check), **colours)
             if check["verdict"] == "underpowered":
                 terminalreporter.write_line(f"    {underpowered(check)}", **colours)
-            if check["change"] and check["change"] != "unchanged":
+            if check["change"] not in ("", "unchanged") and not check.get("expected"):
                 reason = f": {check['reason']}" if check["reason"] else ""
                 terminalreporter.write_line(f"    baseline: {check['change']}{reason}", **colours)
             for warning in check["warnings"]:
