@@ -102,10 +102,10 @@ def run_command(
     from ..config.overrides import parse_settings
     from ..runs.runner import run
     from .outcomes import refuse_without_claims, write_run
-    from .outputs import Outputs
+    from .outputs import OutputFiles
     from .terminal import show_run
 
-    files, settings = Outputs(markdown, None, junit, sarif), parse_settings(set_ or [])
+    files, settings = OutputFiles(markdown, None, junit, sarif), parse_settings(set_ or [])
     files.check_writable()
     refuse_without_claims(files, config, settings)
     try:
@@ -163,11 +163,11 @@ def check_command(
     from ..pipeline.findings import place_of_target
     from .check import Claimed, PairSearch, baseline_of, check
     from .outcomes import Baseline, write_check
-    from .outputs import Outputs
+    from .outputs import OutputFiles
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
-    files = Outputs(markdown, json_, junit, sarif)
+    files = OutputFiles(markdown, json_, junit, sarif)
     files.check_writable(witness)
     earlier = Baseline(baseline_of(baseline), power_loss)
     claimed, began = Claimed(epsilon, delta, d0, d1, relation, records), time.monotonic()
@@ -270,10 +270,10 @@ def judge_command(
     """Audit a claim with a file of attack scores computed elsewhere."""
     from .judge import Judgement
     from .outcomes import write_judged
-    from .outputs import Outputs
+    from .outputs import OutputFiles
     from .terminal import show_files
 
-    files = Outputs(markdown, json_)
+    files = OutputFiles(markdown, json_)
     files.check_writable()
     judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins)
     result = judged.result
@@ -371,10 +371,10 @@ def compare_command(
     from ..pipeline.comparison import compare
     from ..pipeline.saved_runs import load, run_notes
     from .outcomes import write_comparison
-    from .outputs import Outputs
+    from .outputs import OutputFiles
     from .terminal import show_comparison
 
-    files = Outputs(markdown)
+    files = OutputFiles(markdown)
     files.check_writable()
     first, second = load(before), load(after)
     comparison = compare(first.checked, second.checked, power_loss=power_loss)

@@ -13,10 +13,10 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import terminal
 from ..pipeline.checked import CheckedClaims, claims_of
 from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
-from ..pipeline.findings import Outcome, Place, line_of_table, outcome_of
+from ..pipeline.findings import Findings, Place, line_of_table, findings_of
 from ..pipeline.step_summary import claims_section, comparison_section, text_section
 from .check import markdown_summary
-from .outputs import Outputs
+from .outputs import OutputFiles
 
 if TYPE_CHECKING:
     from ..runs.runner import ConfigRun
@@ -61,7 +61,7 @@ def _against(claim: ComparedClaim) -> str:
 
 
 def write_check(
-    files: Outputs,
+    files: OutputFiles,
     result: AuditResult,
     compared: Comparison | None,
     place: Place,
@@ -74,19 +74,19 @@ def write_check(
     summary = markdown_summary(result)
     if compared is not None:
         summary += "\n" + comparison_section(compared, heading="compared with the baseline")
-    outcome = outcome_of(result, place, seconds={result.mechanism: seconds}, strict=strict, comparison=compared)
-    files.write(summary, json_text=result.to_json(), outcome=outcome)
+    found = findings_of(result, place, seconds={result.mechanism: seconds}, strict=strict, comparison=compared)
+    files.write(summary, json_text=result.to_json(), found=found)
     files.write_step_summary(summary, report_line)
 
 
-def write_judged(files: Outputs, result: AuditResult, assumption: str, *, report_line: Report) -> None:
+def write_judged(files: OutputFiles, result: AuditResult, assumption: str, *, report_line: Report) -> None:
     """Write the files of `dpassay judge`."""
     files.write(markdown_summary(result), json_text=result.to_json())
     files.write_step_summary(f"{markdown_summary(result)}\n{assumption}\n", report_line)
 
 
 def write_comparison(
-    files: Outputs, comparison: Comparison, notes: Sequence[str], *, heading: str, report_line: Report
+    files: OutputFiles, comparison: Comparison, notes: Sequence[str], *, heading: str, report_line: Report
 ) -> None:
     """Write the files of `dpassay compare`."""
     section = comparison_section(comparison, heading=heading, notes=notes)
@@ -94,7 +94,7 @@ def write_comparison(
     files.write_step_summary(section, report_line)
 
 
-def refuse_without_claims(files: Outputs, config: str, settings: Mapping[str, Any]) -> None:
+def refuse_without_claims(files: OutputFiles, config: str, settings: Mapping[str, Any]) -> None:
     """Raise `ParameterError` if claims are to be written for an experiment that has none, before it runs."""
     if files.junit_file is None and files.sarif_file is None:
         return
@@ -108,10 +108,10 @@ def refuse_without_claims(files: Outputs, config: str, settings: Mapping[str, An
         )
 
 
-def write_run(files: Outputs, done: ConfigRun, config: str, *, strict: bool, report_line: Report) -> None:
+def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool, report_line: Report) -> None:
     """Write the files of `dpassay run`."""
-    summary, outcome = _section(done), _outcome(done, config, strict)
-    files.write(summary, outcome=outcome)
+    summary, found = _section(done), _findings_of_run(done, config, strict)
+    files.write(summary, found=found)
     files.write_step_summary(summary, report_line)
 
 
@@ -124,8 +124,8 @@ def _section(done: ConfigRun) -> str:
     return claims_section(checked, heading=f"dpassay run: {done.result.title}", notes=notes)
 
 
-def _outcome(done: ConfigRun, config: str, strict: bool) -> Outcome | None:
-    """Return the outcome of a run, placed at the table of the mechanism in its configuration."""
+def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | None:
+    """Return the findings of a run, placed at the table of the mechanism in its configuration."""
     from ..pipeline.saved_runs import seconds_of
 
     if isinstance(done.result, MembershipResult):
@@ -133,4 +133,4 @@ def _outcome(done: ConfigRun, config: str, strict: bool) -> Outcome | None:
     file = Path(config) if config.endswith(".toml") else done.directory / "config.toml"
     place = Place(config, file, line_of_table(file, "mechanism"))
     seconds = seconds_of(done.directory, done.result, claims_of(done.result))
-    return outcome_of(done.result, place, seconds=seconds, strict=strict)
+    return findings_of(done.result, place, seconds=seconds, strict=strict)

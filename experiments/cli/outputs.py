@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...mechanisms.core.errors import StoreError
-from ..pipeline.findings import Outcome
+from ..pipeline.findings import Findings
 from ..pipeline.junit import junit
 from ..pipeline.sarif import sarif
 from ..pipeline.step_summary import append, step_summary_file
 
 
 @dataclass(frozen=True)
-class Outputs:
+class OutputFiles:
     """Requested files of a command; None for those that were not requested.
 
     Args:
         markdown: file to which a summary is appended.
         json_file: the complete result.
-        junit_file, sarif_file: the outcome for build servers.
+        junit_file, sarif_file: the findings for build servers.
     """
 
     markdown: Path | None = None
@@ -34,7 +34,7 @@ class Outputs:
             if file is not None:
                 _check_writable(file)
 
-    def write(self, summary: str, *, json_text: str = "", outcome: Outcome | None = None) -> None:
+    def write(self, summary: str, *, json_text: str = "", found: Findings | None = None) -> None:
         """Write the requested files, and append the summary to that of the GitHub step, if there is one.
 
         Raises:
@@ -44,10 +44,10 @@ class Outputs:
             append(self.markdown, summary)
         if self.json_file is not None:
             write_text(self.json_file, json_text)
-        if outcome is not None:
+        if found is not None:
             for file, text in ((self.junit_file, junit), (self.sarif_file, sarif)):
                 if file is not None:
-                    write_text(file, text(outcome))
+                    write_text(file, text(found))
 
     def write_step_summary(self, summary: str, report_line: Callable[[str], None]) -> None:
         """Append the summary to that of the GitHub step; a file that cannot be written is reported, and no error."""

@@ -3,7 +3,7 @@
 badge.py          A badge with the verdict of a saved result, as an SVG of two cells
 checked.py        Tested claims of a result, in the one form that comparisons and build servers read
 comparison.py     The comparison of two results: which claims are newly refuted, and which audits have lost power
-findings.py       Outcomes of a command for build servers: each tested claim with its text, and its place in the sources
+findings.py       Findings of a command for build servers: each tested claim with its text, and its place in the sources
 junit.py          JUnit XML, which GitLab, Jenkins and others show as a list of tests: one test case for each tested
                   claim
 sarif.py          SARIF 2.1.0 (OASIS 2020), which code scanning of GitHub and others shows in the sources

@@ -20,10 +20,10 @@ first result, m and m' the minimum detectable epsilons of the two, and r the all
     m' - e > (1 + r) (m - e) + m / 100
 
 where the last term is the coarsest precision to which m is computed (`COARSE`). The excess m - e shrinks like
-1 / sqrt(trials), so that r = 0.25 allows about 36 % fewer trials. A raised claim e' counts as lost power: m' > e'. It
-is also lost if a claim is no longer tested: its audit is missing, has another delta or relation, or ends without
-a verdict where the first result had one (dependent trials, or more than 90 % of the outputs new to the attack; both
-depend on the trials, with limits far from what independent trials of unchanged code give).
+1 / sqrt(trials), so that r = 0.25 allows 36 % fewer trials, and more where m - e is about m / 100. A raised claim e'
+counts as lost power: m' > e'. It is also lost if a claim is no longer tested: its audit is missing, has another delta
+or relation, or ends without a verdict where the first result had one (dependent trials, or more than 90 % of the
+outputs new to the attack; both depend on the trials, with limits far from what unchanged code gives).
 
 A lower bound varies from run to run. It is shown, and no change of it fails a comparison, unless it crosses the claim.
 A known violation may therefore become worse unnoticed: claim the larger epsilon to be warned. The power is that of a
@@ -45,7 +45,7 @@ from ..report.results.formatting import distinguishable, number
 from .checked import SESSION, CheckedClaim, CheckedClaims
 
 POWER_LOSS = 0.25
-"""Largest accepted relative growth of the detectable excess over the claim; about 36 % fewer trials."""
+"""Largest accepted relative growth of the detectable excess over the claim; 36 % fewer trials."""
 _COMPARED = {"mechanism": "mechanism", "claim_name": "claim", "attack": "attack", "method": "bound", "trials": "trials"}
 """Fields whose changes are listed, with their display names; confidences are compared separately."""
 _REFUTED, _DEAF = Verdict.VIOLATION, (Verdict.UNDERPOWERED, Verdict.DEPENDENT)

@@ -1,6 +1,6 @@
-"""Outcomes of a command for build servers: each tested claim with its text, and its place in the sources.
+"""Findings of a command for build servers: each tested claim with its text, and its place in the sources.
 
-    command -> Outcome -> JUnit XML, SARIF, Markdown
+    command -> Findings -> JUnit XML, SARIF, Markdown
 
 `Place` is where a build server shows a violation: the line that defines the audited object, or the configuration.
 """
@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Findings:
     """The tested claims of a command.
 
     Args:
@@ -60,17 +60,17 @@ class Outcome:
     comparison: Comparison | None = None
 
 
-def outcome_of(
+def findings_of(
     result: AuditResult | SweepResult,
     place: Place,
     *,
     seconds: Mapping[str, float] | None = None,
     strict: bool = False,
     comparison: Comparison | None = None,
-) -> Outcome:
-    """Return the outcome of an audit or a sweep."""
+) -> Findings:
+    """Return the findings of an audit or a sweep."""
     audits = [result] if isinstance(result, AuditResult) else [point.result for point in result.points]
-    return Outcome(
+    return Findings(
         checked=claims_of(result),
         place=place,
         details=tuple(_detail(audit) for audit in audits),

@@ -18,7 +18,7 @@ from ...mechanisms.core.printable import line, terminal
 from ..report.results.provenance import versions
 from .checked import CheckedClaim
 from .comparison import Change, ComparedClaim
-from .findings import Outcome, Place
+from .findings import Findings, Place
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 VIOLATION, LOST_POWER, UNDERPOWERED, DEPENDENT = "privacy-violation", "lost-power", "underpowered", "dependent-trials"
@@ -62,16 +62,16 @@ _BY_VERDICT = {
 _STATES = {Change.NEW_VIOLATION: "new", Change.KNOWN_VIOLATION: "unchanged", Change.LOST_POWER: "new"}
 
 
-def sarif(outcome: Outcome) -> str:
-    """Return the outcome as SARIF 2.1.0; paths are relative to the current directory."""
-    changes = {} if outcome.comparison is None else {row.name: row for row in outcome.comparison.claims}
-    claims = zip(outcome.checked.claims, outcome.details, strict=True)
-    results = [_result(outcome, claim, detail, changes.pop(claim.name, None)) for claim, detail in claims]
-    results += [_gone(outcome, row) for row in changes.values() if row.change.fails]
+def sarif(found: Findings) -> str:
+    """Return the findings as SARIF 2.1.0; paths are relative to the current directory."""
+    changes = {} if found.comparison is None else {row.name: row for row in found.comparison.claims}
+    claims = zip(found.checked.claims, found.details, strict=True)
+    results = [_result(found, claim, detail, changes.pop(claim.name, None)) for claim, detail in claims]
+    results += [_gone(found, row) for row in changes.values() if row.change.fails]
     run = {
         "tool": {"driver": _driver()},
         "columnKind": "unicodeCodePoints",
-        "automationDetails": {"id": f"dpassay/{line(outcome.checked.title)}/"},
+        "automationDetails": {"id": f"dpassay/{line(found.checked.title)}/"},
         "invocations": [{"executionSuccessful": True}],
         "results": [result for result in results if result is not None],
     }
@@ -95,9 +95,7 @@ def _driver() -> dict[str, Any]:
     return {"name": "dpassay", **({} if version is None else {"version": version}), "rules": rules}
 
 
-def _result(
-    outcome: Outcome, claim: CheckedClaim, detail: str, compared: ComparedClaim | None
-) -> dict[str, Any] | None:
+def _result(found: Findings, claim: CheckedClaim, detail: str, compared: ComparedClaim | None) -> dict[str, Any] | None:
     """Return the result of one claim; None for one that needs no attention."""
     lost = compared is not None and compared.change is Change.LOST_POWER
     rule = LOST_POWER if lost else _BY_VERDICT.get(claim.verdict)
@@ -115,14 +113,14 @@ def _result(
         "minimumDetectableEpsilon": _finite(claim.detectable),
         "verdict": claim.verdict.value,
     }
-    body = _body(rule, f"{claim.name}: {reason}{detail}", claim, outcome.place, compared)
+    body = _body(rule, f"{claim.name}: {reason}{detail}", claim, found.place, compared)
     return {**body, "properties": properties}
 
 
-def _gone(outcome: Outcome, compared: ComparedClaim) -> dict[str, Any]:
+def _gone(found: Findings, compared: ComparedClaim) -> dict[str, Any]:
     """Return the result of a claim that is no longer tested."""
     assert compared.before is not None
-    return _body(LOST_POWER, f"{compared.name}: {compared.reason}", compared.before, outcome.place, compared)
+    return _body(LOST_POWER, f"{compared.name}: {compared.reason}", compared.before, found.place, compared)
 
 
 def _body(rule: str, text: str, claim: CheckedClaim, place: Place, compared: ComparedClaim | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.pipeline.badge import badge, badge_text
 from dpassay.experiments.pipeline.checked import SESSION, CheckedClaims, claims_of
 from dpassay.experiments.pipeline.comparison import compare
-from dpassay.experiments.pipeline.findings import Place, line_of, line_of_table, outcome_of, place_of_target
+from dpassay.experiments.pipeline.findings import Place, line_of, line_of_table, findings_of, place_of_target
 from dpassay.experiments.pipeline.junit import junit
 from dpassay.experiments.pipeline.sarif import relative_uri, sarif
 from dpassay.experiments.pipeline.step_summary import MOST_ROWS, claims_section, comparison_section
@@ -43,7 +43,7 @@ def cases(text):
 
 
 def test_junit_has_a_case_for_each_claim_and_counts_them():
-    root = ElementTree.fromstring(junit(outcome_of(broken_sweep(), PLACE, seconds={"epsilon = 1": 2.5})))
+    root = ElementTree.fromstring(junit(findings_of(broken_sweep(), PLACE, seconds={"epsilon = 1": 2.5})))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
     assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == ("3", "2", "0")
@@ -64,18 +64,18 @@ def test_junit_has_a_case_for_each_claim_and_counts_them():
     ],
 )
 def test_each_verdict_has_its_element(result, strict, inner):
-    assert list(cases(junit(outcome_of(result, PLACE, strict=strict))).values()) == [[inner]]
+    assert list(cases(junit(findings_of(result, PLACE, strict=strict))).values()) == [[inner]]
 
 
 def test_with_a_baseline_known_violations_are_skipped_and_lost_audits_fail():
     before, after = laplace_sweep((1.0, 2.0)), broken_sweep()
     compared = compare(claims_of(before), claims_of(after), power_loss=9)
-    found = cases(junit(outcome_of(after, PLACE, comparison=compared)))
+    found = cases(junit(findings_of(after, PLACE, comparison=compared)))
     assert found["epsilon = 1"] == ["failure"]
     known = compare(claims_of(after), claims_of(after))
-    assert cases(junit(outcome_of(after, PLACE, comparison=known)))["epsilon = 1"] == ["skipped"]
+    assert cases(junit(findings_of(after, PLACE, comparison=known)))["epsilon = 1"] == ["skipped"]
     gone = compare(claims_of(after), claims_of(laplace_sweep((4.0, 5.0))))
-    found = cases(junit(outcome_of(laplace_sweep((4.0, 5.0)), PLACE, comparison=gone)))
+    found = cases(junit(findings_of(laplace_sweep((4.0, 5.0)), PLACE, comparison=gone)))
     assert found["epsilon = 1"] == found["epsilon = 2"] == ["failure"]
 
 
@@ -123,7 +123,7 @@ def checked_sarif(text):
     ],
 )
 def test_claims_that_need_attention_are_results(result, rules):
-    found = checked_sarif(sarif(outcome_of(result, PLACE)))
+    found = checked_sarif(sarif(findings_of(result, PLACE)))
     assert [result["ruleId"] for result in found] == rules
     for result in found:
         where = result["locations"][0]["physicalLocation"]
@@ -132,11 +132,13 @@ def test_claims_that_need_attention_are_results(result, rules):
 
 def test_a_fingerprint_depends_on_the_claim_and_not_on_line_or_numbers():
     one, moved = (
-        checked_sarif(sarif(outcome_of(laplace_result(3.0, claim=1.0, seed=seed), Place("a.py:f", Path("a.py"), line))))
+        checked_sarif(
+            sarif(findings_of(laplace_result(3.0, claim=1.0, seed=seed), Place("a.py:f", Path("a.py"), line)))
+        )
         for seed, line in ((0, 1), (1, 9))
     )
     assert one[0]["partialFingerprints"] == moved[0]["partialFingerprints"]
-    (other,) = checked_sarif(sarif(outcome_of(laplace_result(3.0, claim=1.5), Place("a.py:f", Path("a.py"), 1))))
+    (other,) = checked_sarif(sarif(findings_of(laplace_result(3.0, claim=1.5), Place("a.py:f", Path("a.py"), 1))))
     assert other["partialFingerprints"] != one[0]["partialFingerprints"]
 
 
@@ -144,10 +146,10 @@ def test_results_have_the_state_of_the_baseline():
     after = broken_sweep()
     for before, states in ((after, ["unchanged"] * 2), (laplace_sweep((1.0, 2.0, 4.0)), ["new"] * 2)):
         compared = compare(claims_of(before), claims_of(after), power_loss=9)
-        found = checked_sarif(sarif(outcome_of(after, PLACE, comparison=compared)))
+        found = checked_sarif(sarif(findings_of(after, PLACE, comparison=compared)))
         assert [result["baselineState"] for result in found] == states
     gone = compare(claims_of(laplace_sweep((1.0, 2.0))), claims_of(laplace_sweep((1.0,))))
-    (lost,) = checked_sarif(sarif(outcome_of(laplace_sweep((1.0,)), PLACE, comparison=gone)))
+    (lost,) = checked_sarif(sarif(findings_of(laplace_sweep((1.0,)), PLACE, comparison=gone)))
     assert lost["ruleId"] == "lost-power"
 
 
@@ -212,9 +214,9 @@ def test_hostile_names_break_no_format():
     place = Place(HOSTILE, None)
     checked = claims_of(result)
     compared = compare(claims_of(laplace_result()), checked)
-    outcome = outcome_of(result, place, comparison=compared)
-    ElementTree.fromstring(junit(outcome))
-    (found,) = checked_sarif(sarif(outcome))
+    found = findings_of(result, place, comparison=compared)
+    ElementTree.fromstring(junit(found))
+    (found,) = checked_sarif(sarif(found))
     assert "\x1b" not in found["message"]["text"]
     for text in (claims_section(checked, heading=HOSTILE), comparison_section(compared, heading=HOSTILE)):
         assert text.count("\n###") == 0
