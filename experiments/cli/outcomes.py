@@ -13,7 +13,7 @@ from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import terminal
 from ..pipeline.checked import CheckedClaims, claims_of
 from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
-from ..pipeline.findings import Findings, Place, line_of_table, findings_of
+from ..pipeline.findings import Findings, Place, findings_of, line_of_table
 from ..pipeline.step_summary import claims_section, comparison_section, text_section
 from .check import markdown_summary
 from .outputs import OutputFiles

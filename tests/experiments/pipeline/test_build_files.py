@@ -14,7 +14,7 @@ from dpassay.audit.evidence.verdict import Verdict
 from dpassay.experiments.pipeline.badge import badge, badge_text
 from dpassay.experiments.pipeline.checked import SESSION, CheckedClaims, claims_of
 from dpassay.experiments.pipeline.comparison import compare
-from dpassay.experiments.pipeline.findings import Place, line_of, line_of_table, findings_of, place_of_target
+from dpassay.experiments.pipeline.findings import Place, findings_of, line_of, line_of_table, place_of_target
 from dpassay.experiments.pipeline.junit import junit
 from dpassay.experiments.pipeline.sarif import relative_uri, sarif
 from dpassay.experiments.pipeline.step_summary import MOST_ROWS, claims_section, comparison_section
