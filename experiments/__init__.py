@@ -1,13 +1,15 @@
 """Experiments: from a configuration to numbers, figures and a report.
 
-cli/       The command line
-config/    Configurations: one TOML file describes one experiment; errors show file, line and key
-data/      Datasets by name, and the conversions that prepare them for learning
-demos/     Demos that run: each shows one leak, or one misleading claim, in under a minute. `dpassay demo NAME` runs one
-plugin/    Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
-report/    Reports: one self-contained HTML page, and Markdown for the summary of a CI job
-runs/      Runs of experiments: from a configuration to a directory with results, figures and reports
-systems/   Systems of the literature, as data: what each guarantees, what implements it, and what shows it
+cli/        The command line
+config/     Configurations: one TOML file describes one experiment; errors show file, line and key
+data/       Datasets by name, and the conversions that prepare them for learning
+demos/      Demos that run: each shows one leak, or one misleading claim, in under a minute. `dpassay demo NAME` runs
+            one
+pipeline/   Results in a build: two runs compared, and the formats that build servers read
+plugin/     Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks
+report/     Reports: one self-contained HTML page, and Markdown for the summary of a CI job
+runs/       Runs of experiments: from a configuration to a directory with results, figures and reports
+systems/    Systems of the literature, as data: what each guarantees, what implements it, and what shows it
 """
 
 from typing import TYPE_CHECKING, Any

@@ -13,6 +13,7 @@ for library in ("OPENBLAS", "OMP", "MKL"):
     # the workers share the cores: threads of BLAS on top of them wait for each other, at several times the cost
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 threadpool_limits(limits=1)  # of what a plugin has imported before
+os.environ.pop("GITHUB_STEP_SUMMARY", None)  # commands with a verdict append to it
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # as where a shell started the tests in the background: those that interrupt would wait for ever

@@ -5,6 +5,9 @@ commands.py     Commands of the command line, with their exit codes; each comman
 judge.py        `dpassay judge`: test of a claim with scores in a file
 listing.py      Entries of `dpassay list`: names with one-line summaries
 options.py      Options of the commands, with their help texts
+outcomes.py     Outcomes of the commands: the comparison with a baseline, and what each command writes for build servers
+outputs.py      Files that a command writes next to its output: Markdown, JSON, JUnit XML, SARIF, the summary of a
+                GitHub step
 streams.py      Standard streams that tolerate write errors, so that these do not change the exit code by accident
 supervisor.py   Child process for audited code, so that the parent reports its end and sets the exit code
 terminal.py     Terminal output of the command line: tables in a terminal, plain text elsewhere

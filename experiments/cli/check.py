@@ -20,9 +20,10 @@ from ...mechanisms.adapters.functions.function import FunctionMechanism
 from ...mechanisms.adapters.functions.guard import calls_take_at_most, expendable, in_words
 from ...mechanisms.adapters.functions.target import load_target
 from ...mechanisms.core.base import Dataset, Mechanism, Neighbours
-from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, StoreError
+from ...mechanisms.core.errors import DpassayError, NeighboursError, ParameterError, plural
 from ...mechanisms.core.guarantee import Guarantee
 from ...mechanisms.core.printable import fenced
+from ..pipeline.checked import SESSION, CheckedClaims
 from .supervisor import in_child
 
 LONGEST_SHOWN = 200
@@ -201,36 +202,30 @@ def _check(audited: Any, target: str | None, *, claimed: Claimed, **options: Any
         raise NeighboursError(f"{error} {advice}", argument=error.arguments, advice=advice) from error
 
 
-def check_writable(*files: Path | None) -> None:
-    """Raise `StoreError` for a file that cannot be written, before anything has run."""
-    for file in (file for file in files if file is not None):
-        try:
-            has_folder, is_folder = file.parent.is_dir(), file.is_dir()
-        except OSError as error:  # such as a name that is too long
-            raise StoreError(f"cannot write {file}: {error.strerror}. Choose another file.") from error
-        if not has_folder:
-            raise StoreError(
-                f"cannot write {file}: there is no folder {file.parent}. Create it, or choose another file."
-            )
-        if is_folder:
-            raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
-
-
-def write_summaries(result: AuditResult, *, markdown: Path | None, json_file: Path | None) -> None:
-    """Append the Markdown summary and write the JSON form; raises `StoreError` if a file cannot be written."""
-    try:
-        if markdown is not None:
-            with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(markdown_summary(result))
-        if json_file is not None:
-            json_file.write_text(result.to_json(), encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write {error.filename}: {error.strerror or error}. Choose another file.") from error
-
-
 def markdown_summary(result: AuditResult) -> str:
     """Return the result as a section of Markdown, with the verdict as its heading."""
     return f"### dpassay check: {result.verdict.value}\n\n{fenced(result.summary())}\n"
+
+
+def baseline_of(file: Path | None) -> CheckedClaims | None:
+    """Return the claim of a saved audit; None without a file.
+
+    Raises:
+        ResultError: the file cannot be read, or is damaged.
+        ParameterError: it holds several claims, or those of a session of pytest.
+    """
+    if file is None:
+        return None
+    from ..pipeline.saved_runs import load
+
+    checked = load(file).checked
+    if checked.source == SESSION or len(checked.claims) != 1:
+        raise ParameterError(
+            f"--baseline must be the result of one audit, but {file} holds {plural(len(checked.claims), 'claim')} of a "
+            f"{checked.source}. Write one with `dpassay check ... --json FILE`.",
+            argument="--baseline",
+        )
+    return checked
 
 
 def _wrapped(

@@ -1,6 +1,7 @@
 """Commands of the command line, with their exit codes; each command imports the rest when it is called.
 
-Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often), 2 no verdict: an error in the call,
+Exit codes: 0 consistent, 1 violation (calibrate: a bound that misses too often; compare, and check with --baseline: a
+new violation or less power; a violation that the baseline has too is 0), 2 no verdict: an error in the call,
 the configuration or the machine, or trials that are not independent, 3 underpowered (with --strict), 130 interrupted
 (143 by SIGTERM), 141 if the reader of the output closed it early. The codes 0, 1 and 3 are reserved for verdicts.
 """
@@ -11,6 +12,7 @@ import functools
 import inspect
 import shlex
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -24,12 +26,15 @@ from .supervisor import exit_code, raise_on_signals, supervised
 
 if TYPE_CHECKING:
     from ...audit.evidence.verdict import Verdict
+    from ..pipeline.comparison import Comparison
 
 P = ParamSpec("P")
 
 VIOLATION, MISTAKE, UNDERPOWERED, UNREAD = 1, 2, 3, 141
 MISSES = VIOLATION
 """Exit code of `dpassay calibrate` if a bound exceeds the exact epsilon more often than allowed."""
+POWER_LOSS = 0.25
+"""Default of --power-loss, as in `dpassay.experiments.pipeline.comparison`."""
 CHECK_CONFIDENCE = 1 - 1e-6
 """Default confidence of `dpassay check`, for CI builds: one false alarm in a million."""
 
@@ -98,16 +103,24 @@ def run_command(
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
+    markdown: option.Markdown = None,
+    junit: option.JunitFile = None,
+    sarif: option.SarifFile = None,
 ) -> int:
     """Run an experiment, or continue one that was interrupted."""
     from ..config.overrides import parse_settings
     from ..runs.runner import run
+    from .outcomes import refuse_without_claims, write_run
+    from .outputs import OutputFiles
     from .terminal import show_run
 
+    files, settings = OutputFiles(markdown, None, junit, sarif), parse_settings(set_ or [])
+    files.check_writable()
+    refuse_without_claims(files, config, settings)
     try:
         done = run(
             config,
-            settings=parse_settings(set_ or []),
+            settings=settings,
             out=out,
             n_jobs=jobs,
             progress=not quiet,
@@ -119,6 +132,7 @@ def run_command(
         _print_error("interrupted. Finished trials are saved: the same command continues from there.")
         return exit_code(error)
     show_run(done)
+    write_run(files, done, config, strict=strict, report_line=_print_error)
     return _exit_code(done.verdict, strict=strict)
 
 
@@ -146,19 +160,28 @@ def check_command(
     jobs: option.Jobs = 1,
     strict: option.Strict = False,
     quiet: option.Quiet = False,
+    baseline: option.Baseline = None,
+    power_loss: option.PowerLoss = POWER_LOSS,
     markdown: option.Markdown = None,
     json_: option.JsonFile = None,
+    junit: option.JunitFile = None,
+    sarif: option.SarifFile = None,
     witness: option.WitnessFile = None,
 ) -> int:
     """Test the privacy claim of a function, a mechanism or a program, as in a CI build."""
     from ...audit.results.text import Explanations
     from ...mechanisms.core.errors import DpassayError, ParameterError
-    from .check import Claimed, PairSearch, check, check_writable, write_summaries
+    from ..pipeline.findings import place_of_target
+    from .check import Claimed, PairSearch, baseline_of, check
+    from .outcomes import Baseline, write_check
+    from .outputs import OutputFiles
 
     if search is None and budget is not None:
         raise ParameterError("--budget is for --search DOMAIN: give both, or leave it out.", argument="--budget")
-    check_writable(markdown, json_, witness)
-    claimed = Claimed(epsilon, delta, d0, d1, relation, records)
+    files = OutputFiles(markdown, json_, junit, sarif)
+    files.check_writable(witness)
+    earlier = Baseline(baseline_of(baseline), power_loss)
+    claimed, began = Claimed(epsilon, delta, d0, d1, relation, records), time.monotonic()
     result = check(
         target,
         program,
@@ -176,14 +199,16 @@ def check_command(
         recorded=record,
         progress=not quiet,
     )
-    sys.stdout.write(result.summary() + "\n")
-    write_summaries(result, markdown=markdown, json_file=json_)
+    seconds, compared = time.monotonic() - began, earlier.compared(result)
+    sys.stdout.write(f"{result.summary()}\n{earlier.text(compared)}")
+    place = place_of_target(target, program)
+    write_check(files, result, compared, place, seconds=seconds, strict=strict, report_line=_print_error)
     if witness is not None and result.refuted_by is not None:
         explained = Explanations(through=(DpassayError,))
         explained.step(f"the file {witness}", lambda: result.to_witness(witness), None)
         for text in explained.warnings:
             _print_error(text)
-    return _exit_code(result.verdict, strict=strict)
+    return _exit_code(result.verdict, strict=strict, compared=compared)
 
 
 @command("coins")
@@ -254,15 +279,17 @@ def judge_command(
     json_: option.JsonFile = None,
 ) -> int:
     """Audit a claim with a file of attack scores computed elsewhere."""
-    from .check import check_writable, write_summaries
     from .judge import Judgement
+    from .outcomes import write_judged
+    from .outputs import OutputFiles
     from .terminal import show_files
 
-    check_writable(markdown, json_)
+    files = OutputFiles(markdown, json_)
+    files.check_writable()
     judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins)
     result = judged.result
     sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
-    write_summaries(result, markdown=markdown, json_file=json_)
+    write_judged(files, result, judged.assumption, report_line=_print_error)
     if out is not None:
         show_files(judged.keep(out))
     return _exit_code(result.verdict, strict=strict)
@@ -411,6 +438,55 @@ def card_command(
     return _exit_code(done.verdict, strict=strict)
 
 
+@command("compare")
+def compare_command(
+    before: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN_A", help="Run directory, results.json, or file of `check --json` or `pytest --dp-save`."
+        ),
+    ],
+    after: Annotated[Path, typer.Argument(metavar="RUN_B", help="The later result, in any of these forms.")],
+    power_loss: option.PowerLoss = POWER_LOSS,
+    markdown: option.Markdown = None,
+) -> int:
+    """Compare two results: exit with 1 for a new violation, or for less power."""
+    from ..pipeline.comparison import compare
+    from ..pipeline.saved_runs import load, run_notes
+    from .outcomes import write_comparison
+    from .outputs import OutputFiles
+    from .terminal import show_comparison
+
+    files = OutputFiles(markdown)
+    files.check_writable()
+    first, second = load(before), load(after)
+    comparison = compare(first.checked, second.checked, power_loss=power_loss)
+    notes = run_notes(first, second, comparison)
+    show_comparison(comparison, notes)
+    heading = f"dpassay compare: {before} and {after}"
+    write_comparison(files, comparison, notes, heading=heading, report_line=_print_error)
+    return VIOLATION if comparison.failures else 0
+
+
+@command("badge")
+def badge_command(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="Run directory, results.json, or file of `check --json`.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="SVG file to write.")],
+    label: Annotated[str, typer.Option(metavar="TEXT", help="Text on the left.")] = "dpassay",
+) -> int:
+    """Draw a badge with the verdict of a saved result."""
+    from ..pipeline.badge import badge, badge_text
+    from ..pipeline.saved_runs import load
+    from .outputs import write_text
+
+    checked = load(result).checked
+    write_text(out, badge(checked, label=label))
+    sys.stdout.write(f"{label}: {badge_text(checked)}\n")
+    return 0
+
+
 @command("calibrate")
 def calibrate_command(
     full: Annotated[
@@ -515,8 +591,16 @@ def _command_exit_code(error: SystemExit) -> int:
     return error.code if isinstance(error.code, int) and (returned or error.code != VIOLATION) else MISTAKE
 
 
-def _exit_code(verdict: Verdict | None, *, strict: bool) -> int:
-    """Return the exit code of a verdict; 0 without one, as for metrics of membership attacks."""
+def _exit_code(verdict: Verdict | None, *, strict: bool, compared: Comparison | None = None) -> int:
+    """Return the exit code of a verdict; 0 without one, as for metrics of membership attacks.
+
+    With a comparison, a violation that the baseline has too is no failure, and lost power is one.
+    """
+    if compared is not None and verdict is not None and verdict.value != "dependent":
+        if compared.failures:
+            return VIOLATION
+        if verdict.value == "violation":
+            return 0
     codes = {"violation": VIOLATION, "underpowered": UNDERPOWERED if strict else 0, "dependent": MISTAKE}
     return 0 if verdict is None else codes.get(verdict.value, 0)
 

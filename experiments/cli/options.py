@@ -118,6 +118,27 @@ Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Append a Markdown summary, such as to $GITHUB_STEP_SUMMARY.")
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the complete result as JSON.")]
+JunitFile = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML: one test case for each claim.")
+]
+SarifFile = Annotated[
+    Path | None, typer.Option("--sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning.")
+]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A result of `dpassay check --json`: exit with 1 only for a new violation, or for less power.",
+    ),
+]
+PowerLoss = Annotated[
+    float,
+    typer.Option(
+        metavar="R",
+        help="Allowed relative growth of the detectable excess over the claim: 0.25 is about 36 % fewer trials; inf "
+        "allows any loss.",
+    ),
+]
 WitnessFile = Annotated[
     Path | None,
     typer.Option(

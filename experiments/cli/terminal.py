@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,6 +16,7 @@ from ...audit.results.text import BEST_GUESS, meaning, percent, reason
 from ...mechanisms.core.printable import line, terminal
 
 if TYPE_CHECKING:
+    from ..pipeline.comparison import Comparison
     from ..report.results.sweep import SweepPoint, SweepResult
     from ..runs.calibration import CalibrationRun
     from ..runs.runner import ConfigRun
@@ -131,6 +132,26 @@ def show_calibration(done: CalibrationRun) -> None:
     out.print(Text.assemble((word, style), f": {text}"))
     out.print(Text(f"results: {done.directory}"), soft_wrap=True)
     out.print(Text(f"report:  {done.page}"), soft_wrap=True)
+
+
+def show_comparison(comparison: Comparison, notes: Sequence[str]) -> None:
+    """Print the table of a comparison, the reasons of its failures, and what else differs."""
+    from ..pipeline.step_summary import COMPARISON_HEAD, comparison_cells
+
+    out, table = console(), Table(box=None, pad_edge=False)
+    for name in COMPARISON_HEAD:
+        table.add_column(name, justify="left" if name in ("audit", "verdict", "change") else "right")
+    for claim in comparison.claims:
+        *cells, change = (Text(line(cell)) for cell in comparison_cells(claim))
+        change.stylize("bold red" if claim.change.fails else "dim" if claim.change.value == "unchanged" else "yellow")
+        table.add_row(*cells, change)
+    out.print(table)
+    out.print(Text(comparison.headline(), style="bold red" if comparison.failures else "green"))
+    for claim in comparison.failures:
+        out.print(Text(line(f"{claim.name}: {claim.reason}"), style="yellow"))
+    for note in notes:
+        out.print(Text(line(note), style="dim"))
+    out.print(Text(comparison.level(), style="dim"))
 
 
 def show_entries(entries: Mapping[str, str]) -> None:

@@ -1,5 +1,7 @@
 """Privacy claims as tests of pytest: what is behind `dpassay.pytest_plugin`, which holds the hooks.
 
+baseline.py    The baseline of a session: claims of an earlier one, with which each check is compared, and which a
+               session saves
 budget.py      The false-alarm budget of a session, divided among its checks; and the seed of each check
 check.py       The object of the fixture `dp_audit`
 options.py     Options of a check: their names, merged from marks and call, and as arguments of `audit`

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .baseline import compared
 from .budget import confidence_at, seed_of, share
 from .options import audit_arguments, marked, merge
 from .session import CALLS, OUTCOMES, Outcome, SessionPlan, identity
@@ -35,6 +36,7 @@ class DPAudit:
 
         Raises:
             PrivacyViolation: the lower bound on epsilon exceeds the claim; `.result` has the evidence.
+            pytest.fail.Exception: the check has less power than in the baseline (`--dp-baseline`).
             DependentTrialsError: the runs are not independent, so there is no verdict.
             DpassayError: the options are invalid.
         """
@@ -62,12 +64,15 @@ class DPAudit:
 
         result = self._run(mechanism, options)
         outcome.finished = True
-        check = record(result, identity(self._item), self._item.stash[CALLS])
+        outcome.call = self._item.stash[CALLS]
+        check = compared(record(result, identity(self._item), outcome.call), self._plan)
         self._item.user_properties.append((PROPERTY, json.dumps(check)))
-        if check["verdict"] == "violation":
+        if check["verdict"] == "violation" and check["change"] != "known violation":
             raise PrivacyViolation(result.evidence(), result)
         if check["verdict"] == "dependent":
             raise DependentTrialsError(result.mechanism, result.dependence or "", INDEPENDENT)
+        if check["change"] == "lost power":
+            pytest.fail(f"lost power: {check['reason']} (--dp-baseline)", pytrace=False)
         if check["verdict"] == "underpowered" and self._plan.strict:
             pytest.fail(f"{underpowered(check)} (--dp-strict)", pytrace=False)
         return result

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from ..pipeline.checked import CheckedClaim
+
+POWER_LOSS = 0.25
+"""Default of --dp-power-loss, as in `dpassay.experiments.pipeline.comparison`."""
 
 
 @dataclasses.dataclass
@@ -17,6 +26,9 @@ class SessionPlan:
         trials: overrides the trials of every check; None leaves them unchanged.
         strict: whether an underpowered check fails.
         stop: "anytime" for checks without this option; None leaves them unchanged.
+        baseline: claims of an earlier session by name; None without a baseline.
+        power_loss: allowed relative growth of the detectable excess over the claim, relative to the baseline.
+        save: file for the claims of this session; None for none.
         n_tests: selected tests that use `dp_audit`; known after collection.
     """
 
@@ -25,6 +37,9 @@ class SessionPlan:
     trials: int | None
     strict: bool
     stop: str | None = None
+    baseline: Mapping[str, CheckedClaim] | None = None
+    power_loss: float = POWER_LOSS
+    save: Path | None = None
     n_tests: int = 0
 
 
@@ -43,11 +58,13 @@ class Outcome:
         finished: whether the audit reached a verdict.
         error: the exception that it raised; None if it raised none.
         expected: whether `pytest.raises` caught the exception.
+        call: number of the call of `dp_audit` in its test; 0 for a call of `dp_record`.
     """
 
     finished: bool = False
     error: BaseException | None = None
     expected: bool = False
+    call: int = 0
 
 
 def identity(item: pytest.Item) -> str:

@@ -25,18 +25,23 @@ pytest are imported before a test calls `dp_audit`.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .experiments.plugin.baseline import read_baseline
 from .experiments.plugin.budget import FALSE_ALARM
 from .experiments.plugin.check import DPAudit
 from .experiments.plugin.options import OPTIONS
 from .experiments.plugin.recording import DPRecord
-from .experiments.plugin.session import CALLS, OUTCOMES, PLAN, SessionPlan
-from .experiments.plugin.summary import Summary
+from .experiments.plugin.session import CALLS, OUTCOMES, PLAN, POWER_LOSS, SessionPlan
+from .experiments.plugin.summary import Summary, expected_checks
 from .experiments.plugin.swallowed import fail_where_swallowed, noting_expected
+
+if TYPE_CHECKING:
+    from .experiments.pipeline.checked import CheckedClaim
 
 
 @pytest.fixture
@@ -76,6 +81,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dp-stop", choices=["anytime"], help="stop each privacy check without a named bound as soon as it fails"
     )
+    group.addoption(
+        "--dp-baseline",
+        metavar="FILE",
+        help="file of --dp-save: only new violations and lost power fail, and known violations pass",
+    )
+    group.addoption(
+        "--dp-power-loss",
+        metavar="R",
+        default=str(POWER_LOSS),
+        help=f"allowed growth of the detectable excess over the claim since the baseline (default {POWER_LOSS:g})",
+    )
+    group.addoption("--dp-save", metavar="FILE", help="write the checks of this session, as a baseline of later ones")
     parser.addini("dp_false_alarm", "default of --dp-false-alarm", default=str(FALSE_ALARM))
     parser.addini("dp_stop", "default of --dp-stop", default="")
 
@@ -93,6 +110,9 @@ def pytest_configure(config: pytest.Config) -> None:
         trials=trials,
         strict=config.getoption("--dp-strict"),
         stop=_stop(config),
+        baseline=_baseline(config),
+        power_loss=_power_loss(config),
+        save=_path(config, "--dp-save"),
     )
     if not _is_worker(config):
         config.pluginmanager.register(Summary(config.stash[PLAN]), "dpassay-summary")
@@ -115,6 +135,34 @@ def _stop(config: pytest.Config) -> str | None:
     if text not in (None, "anytime"):
         raise pytest.UsageError(f"dp_stop must be anytime, or left out, but is {text!r}.")
     return text
+
+
+def _baseline(config: pytest.Config) -> Mapping[str, CheckedClaim] | None:
+    file = _path(config, "--dp-baseline")
+    return None if file is None else read_baseline(file)
+
+
+def _path(config: pytest.Config, option: str) -> Path | None:
+    """Return the absolute path of an option, also for workers of pytest-xdist, which get it from here."""
+    text = config.getoption(option)
+    if text is None:
+        return None
+    path: Path = config.invocation_params.dir / text
+    setattr(config.option, option.lstrip("-").replace("-", "_"), str(path))
+    if not path.parent.is_dir():
+        raise pytest.UsageError(f"{option} is {text!r}, but there is no folder {path.parent}. Choose another file.")
+    return path
+
+
+def _power_loss(config: pytest.Config) -> float:
+    text = config.getoption("--dp-power-loss")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value >= 0.0:
+        raise pytest.UsageError(f"--dp-power-loss must be a number >= 0, such as 0.25, or inf, but is {text!r}.")
+    return value
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -148,6 +196,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             if isinstance(error, pytest.skip.Exception):  # a skip hides an earlier exception, as a pass does
                 fail_where_swallowed(item)
             raise
+        finally:
+            item.user_properties += expected_checks(item)
     fail_where_swallowed(item)
     if not any(call.finished or call.expected for call in item.stash[OUTCOMES]):
         pytest.fail(

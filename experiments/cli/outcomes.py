@@ -1,0 +1,136 @@
+"""Outcomes of the commands: the comparison with a baseline, and what each command writes for build servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...audit.metrics.membership.result import MembershipResult
+from ...audit.results.audit_result import AuditResult
+from ...mechanisms.core.errors import ParameterError
+from ...mechanisms.core.printable import terminal
+from ..pipeline.checked import CheckedClaims, claims_of
+from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
+from ..pipeline.findings import Findings, Place, findings_of, line_of_table
+from ..pipeline.step_summary import claims_section, comparison_section, text_section
+from .check import markdown_summary
+from .outputs import OutputFiles
+
+if TYPE_CHECKING:
+    from ..runs.runner import ConfigRun
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The baseline of a check, or none.
+
+    Args:
+        checked: the saved claim; None without a baseline.
+        power_loss: allowed relative growth of the detectable excess over the claim, >= 0.
+    """
+
+    checked: CheckedClaims | None
+    power_loss: float
+
+    def __post_init__(self) -> None:
+        check_power_loss(self.power_loss, argument="--power-loss")
+
+    def compared(self, result: AuditResult) -> Comparison | None:
+        """Return the comparison of a result with the baseline; None without a baseline."""
+        if self.checked is None:
+            return None
+        return compare(self.checked, claims_of(result), power_loss=self.power_loss)
+
+    def text(self, compared: Comparison | None) -> str:
+        """Return the comparison as lines; empty without one."""
+        if compared is None:
+            return ""
+        lines = [f"baseline    {_against(compared.claims[0])}"]
+        lines += [f"            differs: {text}" for text in common_differences(compared.claims)]
+        return terminal("\n".join(lines)) + "\n"
+
+
+def _against(claim: ComparedClaim) -> str:
+    before = claim.before
+    was = "" if before is None else f" (epsilon >= {before.bound:.6g} then, detectable {before.detectable:.4g})"
+    return f"{claim.change.value}{was}{': ' if claim.reason else ''}{claim.reason}"
+
+
+def write_check(
+    files: OutputFiles,
+    result: AuditResult,
+    compared: Comparison | None,
+    place: Place,
+    *,
+    seconds: float,
+    strict: bool,
+    report_line: Report,
+) -> None:
+    """Write the files of `dpassay check`."""
+    summary = markdown_summary(result)
+    if compared is not None:
+        summary += "\n" + comparison_section(compared, heading="compared with the baseline")
+    found = findings_of(result, place, seconds={result.mechanism: seconds}, strict=strict, comparison=compared)
+    files.write(summary, json_text=result.to_json(), found=found)
+    files.write_step_summary(summary, report_line)
+
+
+def write_judged(files: OutputFiles, result: AuditResult, assumption: str, *, report_line: Report) -> None:
+    """Write the files of `dpassay judge`."""
+    files.write(markdown_summary(result), json_text=result.to_json())
+    files.write_step_summary(f"{markdown_summary(result)}\n{assumption}\n", report_line)
+
+
+def write_comparison(
+    files: OutputFiles, comparison: Comparison, notes: Sequence[str], *, heading: str, report_line: Report
+) -> None:
+    """Write the files of `dpassay compare`."""
+    section = comparison_section(comparison, heading=heading, notes=notes)
+    files.write(section)
+    files.write_step_summary(section, report_line)
+
+
+def refuse_without_claims(files: OutputFiles, config: str, settings: Mapping[str, Any]) -> None:
+    """Raise `ParameterError` if claims are to be written for an experiment that has none, before it runs."""
+    if files.junit_file is None and files.sarif_file is None:
+        return
+    from ..config.schema import Config
+
+    if Config.load(config, settings)[0].membership is not None:
+        raise ParameterError(
+            f"--junit and --sarif are for experiments with claims, but {config} measures membership attacks. Leave "
+            "them out.",
+            argument=("--junit", "--sarif"),
+        )
+
+
+def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool, report_line: Report) -> None:
+    """Write the files of `dpassay run`."""
+    summary, found = _section(done), _findings_of_run(done, config, strict)
+    files.write(summary, found=found)
+    files.write_step_summary(summary, report_line)
+
+
+def _section(done: ConfigRun) -> str:
+    from ..report.results.sentences import warning_notes
+
+    if isinstance(done.result, MembershipResult):
+        return text_section(done.result.summary(), heading=f"dpassay run: {done.directory.name}")
+    checked, notes = claims_of(done.result), warning_notes(done.result.points)
+    return claims_section(checked, heading=f"dpassay run: {done.result.title}", notes=notes)
+
+
+def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | None:
+    """Return the findings of a run, placed at the table of the mechanism in its configuration."""
+    from ..pipeline.saved_runs import seconds_of
+
+    if isinstance(done.result, MembershipResult):
+        return None
+    file = Path(config) if config.endswith(".toml") else done.directory / "config.toml"
+    place = Place(config, file, line_of_table(file, "mechanism"))
+    seconds = seconds_of(done.directory, done.result, claims_of(done.result))
+    return findings_of(done.result, place, seconds=seconds, strict=strict)

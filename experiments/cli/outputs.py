@@ -1,0 +1,79 @@
+"""Files that a command writes next to its output: Markdown, JSON, JUnit XML, SARIF, the summary of a GitHub step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...mechanisms.core.errors import StoreError
+from ..pipeline.findings import Findings
+from ..pipeline.junit import junit
+from ..pipeline.sarif import sarif
+from ..pipeline.step_summary import append, step_summary_file
+
+
+@dataclass(frozen=True)
+class OutputFiles:
+    """Requested files of a command; None for those that were not requested.
+
+    Args:
+        markdown: file to which a summary is appended.
+        json_file: the complete result.
+        junit_file, sarif_file: the findings for build servers.
+    """
+
+    markdown: Path | None = None
+    json_file: Path | None = None
+    junit_file: Path | None = None
+    sarif_file: Path | None = None
+
+    def check_writable(self, *others: Path | None) -> None:
+        """Raise `StoreError` for a file that cannot be written, before anything has run."""
+        for file in (self.markdown, self.json_file, self.junit_file, self.sarif_file, *others):
+            if file is not None:
+                _check_writable(file)
+
+    def write(self, summary: str, *, json_text: str = "", found: Findings | None = None) -> None:
+        """Write the requested files, and append the summary to that of the GitHub step, if there is one.
+
+        Raises:
+            StoreError: a requested file cannot be written.
+        """
+        if self.markdown is not None:
+            append(self.markdown, summary)
+        if self.json_file is not None:
+            write_text(self.json_file, json_text)
+        if found is not None:
+            for file, text in ((self.junit_file, junit), (self.sarif_file, sarif)):
+                if file is not None:
+                    write_text(file, text(found))
+
+    def write_step_summary(self, summary: str, report_line: Callable[[str], None]) -> None:
+        """Append the summary to that of the GitHub step; a file that cannot be written is reported, and no error."""
+        file = step_summary_file()
+        if file is None or (self.markdown is not None and self.markdown.resolve() == file.resolve()):
+            return
+        try:
+            append(file, summary)
+        except StoreError as error:
+            report_line(str(error))
+
+
+def _check_writable(file: Path) -> None:
+    try:
+        has_folder, is_folder = file.parent.is_dir(), file.is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise StoreError(f"cannot write {file}: {error.strerror}. Choose another file.") from error
+    if not has_folder:
+        raise StoreError(f"cannot write {file}: there is no folder {file.parent}. Create it, or choose another file.")
+    if is_folder:
+        raise StoreError(f"cannot write {file}: it is a folder. Choose another file.")
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file; raises `StoreError` if it cannot be written."""
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {error.filename}: {error.strerror or error}. Choose another file.") from error
