@@ -14,6 +14,7 @@ catalogue = Catalogue(
         "modified-entropy": "dpassay.attacks.membership.thresholds:ModifiedEntropy",
         "calibration": "dpassay.attacks.membership.comparisons:DifficultyCalibration",
         "lira": "dpassay.attacks.membership.likelihood_ratios:LiRA",
+        "bavaria": "dpassay.attacks.membership.likelihood_ratios:BaVarIA",
         "attack-p": "dpassay.attacks.membership.comparisons:AttackP",
         "attack-r": "dpassay.attacks.membership.comparisons:AttackR",
         "rmia": "dpassay.attacks.membership.likelihood_ratios:RMIA",
