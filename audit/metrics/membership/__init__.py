@@ -6,8 +6,11 @@ records.py            Tests of single records and of groups of records for expos
 result.py             Results of membership attacks: frozen, complete, with a versioned JSON form, and without a bound
                       on epsilon
 roc.py                AUC and true positive rates of membership scores, with intervals
+scorer.py             Membership leakage as a scorer of scikit-learn: cross validation and searches of hyperparameters
+                      read it
 text.py               Membership results as plain text
 """
 
 from .evaluate import evaluate as evaluate
 from .result import MembershipResult as MembershipResult
+from .scorer import membership_scorer as membership_scorer
