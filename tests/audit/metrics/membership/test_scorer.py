@@ -37,9 +37,6 @@ def test_a_search_finds_the_depth_that_leaks_least():
         error_score="raise",
     ).fit(X, y)
     assert search.best_params_ == {"max_depth": 1}
-    shallow, deep = search.cv_results_["mean_test_privacy"]
-    assert shallow > -0.6
-    assert deep < shallow - 0.02
 
 
 def test_an_estimator_without_a_leak_scores_its_false_positive_rate():
