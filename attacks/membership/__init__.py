@@ -7,6 +7,7 @@ comparisons.py         Comparisons of the signal of a record: with other records
                        models on the record
 gradients.py           White-box attacks: the norm of the gradient, and the inner product of the gradient with the steps
                        of training
+label_only.py          Label-only membership: models that answer with a class and nothing else
 learned.py             Attacks that learn from predictions or features
 likelihood_ratios.py   Likelihood ratios of a record, from reference models
 outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
@@ -23,5 +24,6 @@ For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membershi
 """
 
 from .base import MembershipAttack as MembershipAttack
+from .label_only import LabelOnlyLearner as LabelOnlyLearner
 from .outputs import shadows_of as shadows_of
 from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion

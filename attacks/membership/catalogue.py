@@ -22,6 +22,7 @@ catalogue = Catalogue(
         "quantile-regression": "dpassay.attacks.membership.learned:QuantileRegression",
         "gradient-norm": "dpassay.attacks.membership.gradients:GradientNorm",
         "gradient-inner-product": "dpassay.attacks.membership.gradients:GradientInnerProduct",
+        "label-only": "dpassay.attacks.membership.thresholds:LabelOnly",
         "exposure": "dpassay.attacks.membership.comparisons:Exposure",
     },
 )

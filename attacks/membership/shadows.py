@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import AttackError, ParameterError, unknown_name_message
 from ...mechanisms.core.validation import one_of, whole
-from .signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
+from .signals import FROM_LOSS, LABEL_ONLY, SIGNALS, WHITE_BOX, from_loss
 
 DESIGNS = ("pairs", "bernoulli")
 
@@ -169,12 +169,15 @@ class Shadows:
         raise self._missing(name)
 
     def _missing(self, name: str) -> Exception:
-        if name not in SIGNALS and name not in WHITE_BOX:
+        if name not in (*SIGNALS, *WHITE_BOX, *LABEL_ONLY):
             return ParameterError(
-                unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *self.signals]), argument="signal"
+                unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *LABEL_ONLY, *self.signals]),
+                argument="signal",
             )
         has = ", ".join(self.signals) or "none"
         why = "models without gradients do not have" if name in WHITE_BOX else "these shadows, built from signals, lack"
+        if name in LABEL_ONLY:
+            why = "only models of LabelOnlyLearner(estimator) have"
         return AttackError(f"signal {name!r} is one that {why}; they have {has}. Use another attack or signal.")
 
     def others(self, values: Floats, *, which: str = "out") -> Others:

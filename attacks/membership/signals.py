@@ -167,6 +167,9 @@ FROM_LOSS: dict[str, Callable[[Floats], Floats]] = {"confidence": np.exp, "resca
 WHITE_BOX = ("gradient-norm", "gradient-inner-product")
 """Signals that need the model's gradients."""
 
+LABEL_ONLY = ("noise-robustness", "boundary-distance")
+"""Signals of `LabelOnlyLearner`, which needs the predicted class only."""
+
 
 def _of_label(values: Floats, y: Labels) -> Floats:
     """Return `values[..., i, y[i]]`."""

@@ -121,7 +121,7 @@ NUMBERS = (
         Number(f"{attack}-{name}", MEMBERSHIP, row_stated(attack, name), partial(row_of, attack, name), 0.6, 20)
         for attack, name in STATED
     ),
-    Number("attacks", README, "(LiRA, RMIA and {14} others)", lambda: [len(membership.entries) - 2], 0),
+    Number("attacks", README, "(LiRA, RMIA and {15} others)", lambda: [len(membership.entries) - 2], 0),
     Number(
         "resolvable",
         MEMBERSHIP,
