@@ -12,6 +12,7 @@ learned.py             Attacks that learn from predictions or features
 likelihood_ratios.py   Likelihood ratios of a record, from reference models
 outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
 queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
+ranges.py              Several queries of a record: noisy or transformed copies, asked of each model
 shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
 signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =
                        more like a member
@@ -26,4 +27,5 @@ For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membershi
 from .base import MembershipAttack as MembershipAttack
 from .label_only import LabelOnlyLearner as LabelOnlyLearner
 from .outputs import shadows_of as shadows_of
+from .ranges import RangeMembership as RangeMembership
 from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion

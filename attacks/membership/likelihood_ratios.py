@@ -8,6 +8,7 @@ RMIA      the ratio of the record against each of many other records
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -20,6 +21,7 @@ from ...mechanisms.core.errors import AttackError, ParameterError
 from .base import MembershipAttack
 from .comparisons import share_below
 from .shadows import Others, Shadows
+from .signals import RESIDUAL
 
 MODES = ("online", "offline-tail", "offline-density")
 ENOUGH = 64
@@ -30,10 +32,30 @@ those of a signal that is constant among the references, are replaced by this va
 
 
 @dataclass(frozen=True)
-class LiRA(MembershipAttack):
+class LikelihoodRatio(MembershipAttack):
+    """Base class of attacks whose scores are log likelihood ratios, added over several queries of a record."""
+
+    additive: ClassVar[bool] = True
+
+    @abstractmethod
+    def ratio(self, shadows: Shadows) -> Floats:
+        """Return the scores of one query."""
+
+    def scores_of(self, shadows: Shadows) -> Floats:
+        if getattr(self, "signal", None) == RESIDUAL and getattr(self, "mode", None) in ("offline", "offline-tail"):
+            raise AttackError(
+                f"attack {self.name!r} in mode {getattr(self, 'mode', None)!r} takes a higher signal for that of a "
+                "member, but a residual has no direction. Use mode='online', or signal='loss'."
+            )
+        return np.sum([self.ratio(query) for query in shadows.queries or (shadows,)], axis=0)
+
+
+@dataclass(frozen=True)
+class LiRA(LikelihoodRatio):
     """Log likelihood ratio of the target's signal under two normal laws, fitted to the other models for each record.
 
     N(mu_in, s_in^2) is the law of the models with the record, N(mu_out, s_out^2) the law of the models without it.
+    Scores of several queries of a record are added, as if independent (the paper's diagonal covariance).
 
         online             log N(phi; mu_in, s_in^2) - log N(phi; mu_out, s_out^2)
         offline-tail       z = (phi - mu_out) / s_out; the paper's score Phi(z) increases with z but rounds to 1
@@ -78,7 +100,7 @@ class LiRA(MembershipAttack):
     def minimum_references(self) -> int:
         return 4 if self.mode == "online" else 2
 
-    def scores_of(self, shadows: Shadows) -> Floats:
+    def ratio(self, shadows: Shadows) -> Floats:
         phi = shadows.signal(self.signal)
         law_out = self._law(shadows.others(phi), len(shadows))
         if self.mode == "offline-tail":
@@ -101,7 +123,7 @@ def _log_density(phi: Floats, mean: Floats, variance: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class BaVarIA(MembershipAttack):
+class BaVarIA(LikelihoodRatio):
     """Log ratio of two predictive laws of the target's signal, with priors learned from all records.
 
     On each side, in and out, the n references of a record with mean m and sum of squares S around it have the law
@@ -165,7 +187,7 @@ class BaVarIA(MembershipAttack):
     def minimum_references(self) -> int:
         return 4 if self.mode == "online" and self.prior == "flat" else 2
 
-    def scores_of(self, shadows: Shadows) -> Floats:
+    def ratio(self, shadows: Shadows) -> Floats:
         if shadows.n_records < FEWEST_RECORDS:
             raise AttackError(
                 f"attack {self.name!r} learns a prior over the records and needs at least {FEWEST_RECORDS}, but there "
