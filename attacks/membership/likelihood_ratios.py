@@ -32,7 +32,7 @@ those of a signal that is constant among the references, are replaced by this va
 
 
 @dataclass(frozen=True)
-class LikelihoodRatio(MembershipAttack):
+class RecordLikelihoodRatio(MembershipAttack):
     """Base class of attacks whose scores are log likelihood ratios, added over several queries of a record."""
 
     additive: ClassVar[bool] = True
@@ -47,11 +47,11 @@ class LikelihoodRatio(MembershipAttack):
                 f"attack {self.name!r} in mode {getattr(self, 'mode', None)!r} takes a higher signal for that of a "
                 "member, but a residual has no direction. Use mode='online', or signal='loss'."
             )
-        return np.sum([self.ratio(query) for query in shadows.queries or (shadows,)], axis=0)
+        return np.asarray(np.sum([self.ratio(query) for query in shadows.queries or (shadows,)], axis=0))
 
 
 @dataclass(frozen=True)
-class LiRA(LikelihoodRatio):
+class LiRA(RecordLikelihoodRatio):
     """Log likelihood ratio of the target's signal under two normal laws, fitted to the other models for each record.
 
     N(mu_in, s_in^2) is the law of the models with the record, N(mu_out, s_out^2) the law of the models without it.
@@ -123,7 +123,7 @@ def _log_density(phi: Floats, mean: Floats, variance: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class BaVarIA(LikelihoodRatio):
+class BaVarIA(RecordLikelihoodRatio):
     """Log ratio of two predictive laws of the target's signal, with priors learned from all records.
 
     On each side, in and out, the n references of a record with mean m and sum of squares S around it have the law
