@@ -8,6 +8,7 @@ from dpassay.attacks.membership import RangeMembership, Shadows, shadows_of
 from dpassay.attacks.membership.likelihood_ratios import BASE, BaVarIA, LiRA
 from dpassay.attacks.membership.ranges import discriminant
 from dpassay.attacks.membership.thresholds import LossThreshold
+from dpassay.audit.games import one_run
 from dpassay.audit.metrics.membership import evaluate
 from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
@@ -99,6 +100,19 @@ def test_queries_follow_chosen_models_and_populations():
     np.testing.assert_array_equal(both.queries[1].population.signal("loss"), -losses[:, :, 1])
     result = evaluate(shadows, [RangeMembership(LossThreshold()), LossThreshold()])
     assert result.attacks[0].attack.startswith("range(")
+
+
+@pytest.mark.parametrize("attack", ["lira", RangeMembership(BASE()), RangeMembership(LiRA(), combine="weighted")])
+def test_scores_of_a_run_with_queries_do_not_see_its_coins(attack):
+    """To the last bit, as for one query."""
+    rng = np.random.default_rng(10)
+    _, _, member = queried(rng, (1.0,), n_models=8, n_records=100)
+    losses = rng.exponential(size=(8, 100, 3))
+    flipped = member.copy()
+    flipped[[2, 3]] = ~flipped[[2, 3]]
+    game, other = (one_run(shadows_of(m, losses=losses, fair=True), attack, model=3) for m in (member, flipped))
+    np.testing.assert_array_equal(other.scores, game.scores)
+    np.testing.assert_array_equal(other.bits, ~game.bits)
 
 
 def test_what_cannot_be_combined_is_refused():
