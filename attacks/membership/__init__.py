@@ -7,10 +7,12 @@ comparisons.py         Comparisons of the signal of a record: with other records
                        models on the record
 gradients.py           White-box attacks: the norm of the gradient, and the inner product of the gradient with the steps
                        of training
+label_only.py          Label-only membership: models that answer with a class and nothing else
 learned.py             Attacks that learn from predictions or features
 likelihood_ratios.py   Likelihood ratios of a record, from reference models
 outputs.py             Shadow models of other code: the outputs of their models on the records, checked, as `Shadows`
 queries.py             Batches of shadow models: training on rows of the inclusion matrix, and predictions on records
+ranges.py              Several queries of a record: noisy or transformed copies, asked of each model
 shadows.py             Shadow models: many models of random halves of the same records, and their signals on each record
 signals.py             Signals: one number per model and record, computed from the predicted probabilities. Higher =
                        more like a member
@@ -25,6 +27,8 @@ For the metrics, and their relation to epsilon: `dpassay.audit.metrics.membershi
 """
 
 from .base import MembershipAttack as MembershipAttack
+from .label_only import LabelOnlyLearner as LabelOnlyLearner
 from .outputs import shadows_of as shadows_of
+from .ranges import RangeMembership as RangeMembership
 from .shadows import Shadows as Shadows, draw_inclusion as draw_inclusion
 from .token_signals import ScoredTexts as ScoredTexts, token_moments as token_moments

@@ -35,6 +35,9 @@ class MembershipAttack(Options):
     learns_each_record: ClassVar[bool] = False
     """True if the attack learns a rule with many inputs for each record from the other models."""
 
+    additive: ClassVar[bool] = False
+    """True if scores are log likelihood ratios, which are added over records that are in together."""
+
     @property
     def minimum_references(self) -> int:
         """Smallest number of models needed, not counting the target (and its complement)."""

@@ -14,6 +14,7 @@ catalogue = Catalogue(
         "modified-entropy": "dpassay.attacks.membership.thresholds:ModifiedEntropy",
         "calibration": "dpassay.attacks.membership.comparisons:DifficultyCalibration",
         "lira": "dpassay.attacks.membership.likelihood_ratios:LiRA",
+        "bavaria": "dpassay.attacks.membership.likelihood_ratios:BaVarIA",
         "attack-p": "dpassay.attacks.membership.comparisons:AttackP",
         "attack-r": "dpassay.attacks.membership.comparisons:AttackR",
         "rmia": "dpassay.attacks.membership.likelihood_ratios:RMIA",
@@ -21,6 +22,7 @@ catalogue = Catalogue(
         "quantile-regression": "dpassay.attacks.membership.learned:QuantileRegression",
         "gradient-norm": "dpassay.attacks.membership.gradients:GradientNorm",
         "gradient-inner-product": "dpassay.attacks.membership.gradients:GradientInnerProduct",
+        "label-only": "dpassay.attacks.membership.thresholds:LabelOnly",
         "exposure": "dpassay.attacks.membership.comparisons:Exposure",
     },
 )

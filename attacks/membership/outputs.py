@@ -4,6 +4,7 @@
     log_probabilities  of each class, or of the label only       (n_models, n_records[, n_queries], n_classes)
     logits             of each class, before the softmax         (n_models, n_records[, n_queries], n_classes)
     probabilities      of each class                             (n_models, n_records[, n_queries], n_classes)
+    predictions        of a regression; labels are its targets   (n_models, n_records[, n_queries])
     scores             any signal, higher = more like a member   (n_models, n_records[, n_queries])
 
 Checks and repairs, none of which reads membership:
@@ -12,9 +13,12 @@ Checks and repairs, none of which reads membership:
     * saturated entries, such as a loss that is exactly 0 because 1 - 1e-9 is 1 in float32, are replaced by half of the
       smallest positive loss of all models. As they are, their logit would be as large as the floor of the logarithm,
       and one such value moves the normal laws of LiRA far from the others;
+    * a prediction of a real target has the loss r^2 / (2 s^2), with r its residual and s^2 the mean of r^2 over all
+      models and records, and the signal "residual", r / s. Residuals of models with a record, and of models without it,
+      are nearly normal, unlike the logit of exp(-loss): `LiRA(signal="residual")` and `BaVarIA(signal="residual")`;
     * signals with the same value for every record of a model are refused;
-    * several queries of a record (augmentations) are averaged: for normal laws with equal variance, the mean is
-      sufficient for the likelihood ratio (Carlini et al. 2022, section VI-D, use a normal law of all queries).
+    * several queries of a record (augmentations) are averaged, and kept as `Shadows.queries`, over which LiRA and
+      BaVarIA add their likelihood ratios (Carlini et al. 2022, section VI-D).
 
 `dpassay.audit.metrics.membership.evaluate` warns of signals that are lower for members.
 """
@@ -32,7 +36,7 @@ from ...mechanisms.core.errors import ParameterError
 from .shadows import Shadows
 from .signals import SIGNALS, from_loss
 
-KINDS = ("losses", "log_probabilities", "logits", "probabilities", "scores")
+KINDS = ("losses", "log_probabilities", "logits", "probabilities", "predictions", "scores")
 """Names of the arrays of outputs, one of which is given."""
 NORMALISED = 1e-2
 """Largest distance from 1 of a sum of probabilities, which half precision keeps for 1,000 classes."""
@@ -48,17 +52,19 @@ def shadows_of(
     log_probabilities: Any = None,
     logits: Any = None,
     probabilities: Any = None,
+    predictions: Any = None,
     scores: Any = None,
     fair: bool = False,
     **population: Any,
 ) -> Shadows:
     """Return shadows from the outputs of models that other code has trained.
 
-    Give one of `losses`, `log_probabilities`, `logits`, `probabilities` and `scores`; shapes are above.
+    Give one of `losses`, `log_probabilities`, `logits`, `probabilities`, `predictions` and `scores`; shapes are above.
 
     Args:
         membership: `(n_models, n_records)` True where the record was in the training set of the model.
-        labels: `(n_records,)` class of each record, 0 to n_classes - 1; required for outputs with classes.
+        labels: `(n_records,)` class of each record, 0 to n_classes - 1, required for outputs with classes; or target of
+            each record, required for `predictions`.
         fair: whether each record was in each model, or in one model of each complementary pair, by an independent fair
             coin.
         population: outputs of the same models on records that no model was trained on, such as `population_losses`,
@@ -86,17 +92,29 @@ def shadows_of(
         "log_probabilities": log_probabilities,
         "logits": logits,
         "probabilities": probabilities,
+        "predictions": predictions,
         "scores": scores,
     }
     signals, y = _signals(given, labels, member.shape, prefix="")
-    return Shadows(
-        member,
-        y,
-        signals,
-        population=_population(population, len(member)),
-        partner=_partners(member),
-        fair=fair,
-    )
+    outside, partner = _population(population, len(member)), _partners(member)
+    return _with_queries(member, y, signals, population=outside, partner=partner, fair=fair)
+
+
+def _with_queries(
+    member: Bools, y: NDArray[Any], signals: dict[str, Floats], *, population: Shadows | None = None, **options: Any
+) -> Shadows:
+    """Return shadows whose signals are means over the queries, with the shadows of each query if there are several."""
+    n_queries = next(iter(signals.values())).shape[2]
+    means = {name: values.mean(axis=2) for name, values in signals.items()}
+    queries: tuple[Shadows, ...] = ()
+    if n_queries > 1:
+        outside = () if population is None else population.queries
+        others = outside if len(outside) == n_queries else [population] * n_queries
+        queries = tuple(
+            Shadows(member, y, {name: values[:, :, i] for name, values in signals.items()}, population=z, **options)
+            for i, z in enumerate(others)
+        )
+    return Shadows(member, y, means, population=population, queries=queries, **options)
 
 
 def _membership(values: Any) -> Bools:
@@ -122,17 +140,23 @@ def _population(given: dict[str, Any], n_models: int) -> Shadows | None:
             raise ParameterError(f"unknown argument {name!r}. The population has {known}.", argument=name)
     if not named:
         return None
+    if "predictions" in named:
+        raise ParameterError(
+            "population_predictions are not taken: their losses would have another scale. Give losses and "
+            "population_losses, r^2 / (2 s^2) with one s.",
+            argument="population_predictions",
+        )
     labels = named.pop("labels", None)
     (_, values), *_ = named.items()
     n_records = np.shape(values)[1] if np.ndim(values) > 1 else 0
     signals, y = _signals(named, labels, (n_models, n_records), prefix="population_")
-    return Shadows(np.zeros((n_models, n_records), dtype=np.bool_), y, signals)
+    return _with_queries(np.zeros((n_models, n_records), dtype=np.bool_), y, signals)
 
 
 def _signals(
     given: dict[str, Any], labels: Any, shape: tuple[int, ...], *, prefix: str
 ) -> tuple[dict[str, Floats], NDArray[Any]]:
-    """Return signals of shape `shape` and labels from one kind of outputs."""
+    """Return signals `(*shape, n_queries)` and labels from one kind of outputs."""
     kinds = [kind for kind, values in given.items() if values is not None]
     if len(kinds) != 1:
         raise ParameterError(
@@ -151,16 +175,21 @@ def _signals(
             f"{values.shape}.",
             argument=name,
         )
-    y = _labels(labels, shape[1], values.shape[-1] if by_class else None, name, f"{prefix}labels")
+    if kind == "predictions":
+        y = _targets(labels, shape[1], name, f"{prefix}labels")
+    else:
+        y = _labels(labels, shape[1], values.shape[-1] if by_class else None, name, f"{prefix}labels")
     if kind == "scores":
         signals = {"loss": values}
     elif kind == "losses":
         signals = of_losses(values, name)
+    elif kind == "predictions":
+        signals = _of_predictions(values, y, name)
     else:
         signals = _of_classes(_log_probabilities(kind, values, name), y)
-    averaged = {signal: v.mean(axis=2) if v.ndim == 3 else v for signal, v in signals.items()}
-    _check_constant(next(iter(averaged.values())), name)
-    return averaged, y
+    by_query = {signal: v if v.ndim == 3 else v[:, :, None] for signal, v in signals.items()}
+    _check_constant(next(iter(by_query.values())).mean(axis=2), name)
+    return by_query, y
 
 
 def _numbers(values: Any, name: str) -> Floats:
@@ -197,6 +226,28 @@ def _labels(labels: Any, n_records: int, n_classes: int | None, of: str, name: s
             argument=name,
         )
     return y.astype(np.int64)
+
+
+def _targets(labels: Any, n_records: int, of: str, name: str) -> Floats:
+    if labels is None:
+        raise ParameterError(f"{name} must be given with {of}: the target of each record.", argument=name)
+    y = _numbers(labels, name)
+    if y.shape != (n_records,) or not np.isfinite(y).all():
+        raise ParameterError(
+            f"{name} must be one finite target per record, {n_records}, but has shape {y.shape}.", argument=name
+        )
+    return y
+
+
+def _of_predictions(predictions: Floats, y: Floats, name: str) -> dict[str, Floats]:
+    """Return the normal log likelihood of the targets, its confidence and logit, and the residuals."""
+    if np.isinf(predictions).any():
+        raise ParameterError(f"{name} must be finite, but some are infinite.", argument=name)
+    residuals = predictions - (y if predictions.ndim == 2 else y[:, None])
+    if not residuals.any():
+        raise ParameterError(f"{name} must not all be equal to the targets: nothing separates them.", argument=name)
+    residuals = residuals / np.sqrt(np.mean(residuals**2))
+    return of_losses(0.5 * residuals**2, name) | {"residual": residuals}
 
 
 def of_losses(losses: Floats, name: str) -> dict[str, Floats]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ...mechanisms.core.arrays import Bools, Floats, Ints
 from ...mechanisms.core.errors import AttackError, ParameterError, unknown_name_message
 from ...mechanisms.core.validation import one_of, whole
-from .signals import FROM_LOSS, SIGNALS, WHITE_BOX, from_loss
+from .signals import FROM_LOSS, LABEL_ONLY, RESIDUAL, SIGNALS, WHITE_BOX, from_loss
 
 DESIGNS = ("pairs", "bernoulli")
 
@@ -50,6 +50,8 @@ class Shadows:
             none; None for no pairs.
         fair: whether each bit of each model, except for its complement, is an independent fair coin (a natural split is
             not): the bits of the other models are then independent of the bits of this one.
+        queries: for several queries of each record, the shadows of each query, with the same models and records;
+            `signals` are then the means over the queries.
 
     Raises:
         ParameterError: inconsistent shapes, NaN, or partners that are not complements.
@@ -71,6 +73,7 @@ class Shadows:
     population: Shadows | None = None
     partner: Ints | None = None
     fair: bool = False
+    queries: tuple[Shadows, ...] = ()
     _cache: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +103,8 @@ class Shadows:
             raise ParameterError(f"X must have one row per record, {len(y)}, but has {len(self.X)}.", argument="X")
         if self.partner is not None:
             self._check_partner(np.asarray(self.partner))
+        if any(not np.array_equal(query.inclusion, inclusion) for query in self.queries):
+            raise ParameterError("queries must have the models and records of the shadows.", argument="queries")
         if self.population is not None and (self.population.inclusion.any() or len(self.population) != len(self)):
             raise ParameterError(
                 "population must have records that are in no model, with the signals of the same models.",
@@ -169,12 +174,17 @@ class Shadows:
         raise self._missing(name)
 
     def _missing(self, name: str) -> Exception:
-        if name not in SIGNALS and name not in WHITE_BOX:
+        if name not in (*SIGNALS, *WHITE_BOX, *LABEL_ONLY, RESIDUAL):
             return ParameterError(
-                unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *self.signals]), argument="signal"
+                unknown_name_message("signal", name, [*SIGNALS, *WHITE_BOX, *LABEL_ONLY, RESIDUAL, *self.signals]),
+                argument="signal",
             )
         has = ", ".join(self.signals) or "none"
         why = "models without gradients do not have" if name in WHITE_BOX else "these shadows, built from signals, lack"
+        if name in LABEL_ONLY:
+            why = "only models of LabelOnlyLearner(estimator) have"
+        if name == RESIDUAL:
+            why = "only predictions of a regression have"
         return AttackError(f"signal {name!r} is one that {why}; they have {has}. Use another attack or signal.")
 
     def others(self, values: Floats, *, which: str = "out") -> Others:
@@ -195,6 +205,7 @@ class Shadows:
             summaries=None if self.summaries is None else self.summaries[selected],
             population=None if self.population is None else self.population.take(selected),
             partner=partner,
+            queries=tuple(query.take(selected) for query in self.queries),
         )
 
 

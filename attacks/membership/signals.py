@@ -164,8 +164,14 @@ def _log_odds(log_p: Floats) -> Floats:
 FROM_LOSS: dict[str, Callable[[Floats], Floats]] = {"confidence": np.exp, "rescaled-logit": _log_odds}
 """Signals that need only the probability of the label."""
 
+RESIDUAL = "residual"
+"""Signal of a regression, prediction less target: without a direction, for attacks that fit laws of it."""
+
 WHITE_BOX = ("gradient-norm", "gradient-inner-product")
 """Signals that need the model's gradients."""
+
+LABEL_ONLY = ("noise-robustness", "boundary-distance")
+"""Signals of `LabelOnlyLearner`, which needs the predicted class only."""
 
 
 def _of_label(values: Floats, y: Labels) -> Floats:

@@ -46,6 +46,25 @@ class LossThreshold(MembershipAttack):
 
 
 @dataclass(frozen=True)
+class LabelOnly(LossThreshold):
+    """Score of a record: its distance to the decision boundary, found from predicted classes only.
+
+    For models of `dpassay.attacks.membership.LabelOnlyLearner`.
+
+    Args:
+        signal: "boundary-distance", by HopSkipJump, or "noise-robustness".
+
+    References:
+        Choquette-Choo, Tramer, Carlini and Papernot (2021), "Label-only membership inference attacks", ICML.
+        Li and Zhang (2021), "Membership leakage in label-only exposures", CCS.
+    """
+
+    name: ClassVar[str] = "label-only"
+
+    signal: str = "boundary-distance"
+
+
+@dataclass(frozen=True)
 class CorrectnessGap(MembershipAttack):
     """Calls a record a member if the target model predicts it right: the floor that other attacks must beat.
 

@@ -272,7 +272,8 @@ def _without_bits(shadows: Shadows, model: int) -> Shadows:
     visible = shadows.take([model, *others])
     inclusion = visible.inclusion.copy()
     inclusion[0] = False
-    return replace(visible, inclusion=inclusion)
+    queries = tuple(replace(query, inclusion=inclusion) for query in visible.queries)
+    return replace(visible, inclusion=inclusion, queries=queries)
 
 
 def _joined(first: TrainingData, second: TrainingData) -> TrainingData:

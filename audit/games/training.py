@@ -45,6 +45,7 @@ def train_shadows(
     seed: int,
     design: str = "pairs",
     population: Any = None,
+    persons: Any = None,
     n_jobs: int | None = 1,
     store: Path | str | None = None,
     progress: bool | Reporter = False,
@@ -60,6 +61,8 @@ def train_shadows(
         design: "pairs" or "bernoulli"; see `dpassay.attacks.membership.shadows`.
         population: `(X, y)` from the same source that are in no model and are not scored: Attack-P, RMIA, exposure
             and quantile regression use them as a reference.
+        persons: `(n_records,)` names of the person of each record: one coin decides for all records of a person, and
+            the bits of single records are not independent (`fair` is False); None for a coin for each record.
         n_jobs: workers, as in `dpassay.audit.audit`: threads for `DPSGD`, processes for other learners.
         store: directory for the answers of trained models, so that interrupted training continues; None for no store.
         progress: True shows a progress bar if stderr is a terminal; or a `Reporter`, which counts models.
@@ -100,18 +103,32 @@ def train_shadows(
                 argument="population",
             )
     data = queried["records"]
-    inclusion = draw_inclusion(n_models, len(data), stream(seed, Stage.COINS), design=design)
+    index = np.arange(len(data)) if persons is None else _index_of(persons, len(data))
+    inclusion = draw_inclusion(n_models, int(index.max()) + 1, stream(seed, Stage.COINS), design=design)[:, index]
     work = QueryWork(learner, data, inclusion, queried, seed)
     chunks = plan_training(n_models, work.bytes_per_model, together=2 if design == "pairs" else 1)
     about = {"game": "shadow models", "design": design} | work.describe()
+    if persons is not None:
+        about["persons"] = describe(index)
     answers = work.split(run_training(chunks, work, about, learner, options))
     outside = np.zeros((n_models, len(queried.get("population", ()))), dtype=np.bool_)
     return replace(
         shadows_of(answers["records"], data, inclusion),
         population=None if population is None else shadows_of(answers["population"], queried["population"], outside),
         partner=np.arange(n_models) ^ 1 if design == "pairs" else None,
-        fair=True,
+        fair=persons is None,
     )
+
+
+def _index_of(persons: Any, n_records: int) -> NDArray[np.int64]:
+    """Return the number of the person of each record."""
+    names = np.asarray(persons)
+    if names.shape != (n_records,):
+        raise ParameterError(
+            f"persons must name the person of each record, ({n_records},), but has shape {names.shape}.",
+            argument="persons",
+        )
+    return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
 """Shadow models of other code in a file: the outputs of their models on the records.
 
 .npz   arrays named like the arguments of `shadows_of`: `membership`, and one of `losses`, `log_probabilities`,
-       `logits`, `probabilities` and `scores`; possibly `labels`, `ids`, and the same names with `population_`
-.csv   a row for each model and record: `model, record, member`, and `loss` or `score`; possibly `label`
+       `logits`, `probabilities`, `predictions` and `scores`; possibly `labels`, `ids`, and the same names with
+       `population_`
+.csv   a row for each model and record: `model, record, member`, and one of `loss`, `score` and `prediction`; possibly
+       `label`
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ...attacks.membership.outputs import shadows_of
+from ...attacks.membership.outputs import KINDS, shadows_of
 from ...attacks.membership.shadows import Shadows
 from ...audit.trials.array_files import NUMBERS, open_regular, read_npz
 from ...mechanisms.core.errors import ParameterError
 
 COLUMNS = {"model", "record", "member"}
+_CSV_KINDS = {"loss": "losses", "score": "scores", "prediction": "predictions"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,7 @@ def load_shadows(file: Path | str, *, fair: bool = False) -> NamedShadows:
     return NamedShadows(shadows, tuple(map(str, names)))
 
 
-_OUTPUTS = ("labels", "losses", "log_probabilities", "logits", "probabilities", "scores")
+_OUTPUTS = ("labels", *KINDS)
 _NAMES = ("membership", *_OUTPUTS, *(f"population_{name}" for name in _OUTPUTS))
 
 
@@ -92,10 +95,10 @@ def _csv(path: Path) -> dict[str, Any]:
 
     with open_regular(path) as stream:
         table = pd.read_csv(stream, low_memory=False, dtype={"record": str, "model": str})
-    values = [name for name in ("loss", "score") if name in table]
+    values = [name for name in _CSV_KINDS if name in table]
     if not set(table) >= COLUMNS or len(values) != 1:
         raise ParameterError(
-            f"{path} must have the columns model, record, member, and one of loss and score, but has "
+            f"{path} must have the columns model, record, member, and one of {', '.join(_CSV_KINDS)}, but has "
             f"{', '.join(map(str, table.columns))[:300]}.",
             argument="file",
         )
@@ -106,7 +109,7 @@ def _csv(path: Path) -> dict[str, Any]:
             f"{first['record']} more than once.",
             argument="file",
         )
-    named = {"member": "membership", values[0]: {"loss": "losses", "score": "scores"}[values[0]]}
+    named = {"member": "membership", values[0]: _CSV_KINDS[values[0]]}
     wide = {name: table.pivot(index="model", columns="record", values=column) for column, name in named.items()}
     if wide["membership"].isna().any(axis=None):
         raise ParameterError(

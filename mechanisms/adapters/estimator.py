@@ -55,7 +55,8 @@ class EstimatorLearner:
         if not (hasattr(self.estimator, "predict_proba") or hasattr(self.estimator, "predict_log_proba")):
             raise ParameterError(
                 f"estimator must give probabilities, but {type(self.estimator).__name__} has no predict_proba. Wrap a "
-                "classifier that lacks it: CalibratedClassifierCV(estimator).",
+                "classifier that lacks it, CalibratedClassifierCV(estimator), or attack its labels only: "
+                "LabelOnlyLearner(estimator) of dpassay.attacks.membership.",
                 argument="estimator",
             )
 
@@ -66,12 +67,7 @@ class EstimatorLearner:
 
     def check_data(self, data: TrainingData) -> None:
         """Raise `ParameterError` for gradient records, and for labels that are not classes."""
-        if data.n_gradients:
-            raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
-        if (data.y != np.rint(data.y)).any() or (data.y < 0).any():
-            raise ParameterError(
-                "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1]."
-            )
+        _check_classes(data)
 
     def count_classes(self, data: TrainingData) -> int:
         """Return the number of classes in the labels of `data`."""
@@ -84,29 +80,7 @@ class EstimatorLearner:
         self, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
     ) -> EstimatorClassifiers:
         """Return one clone per row of `inclusion`, `(n_models, n_records)`; refuse an empty subset."""
-        inclusion = np.asarray(inclusion, dtype=np.bool_)
-        y = self._labels(records, inclusion)
-        seeds = rng.integers(2**31 - 1, size=len(inclusion))
-        fitted = tuple(
-            _fit(self.estimator, records.X[rows], y[rows], int(seed))
-            for rows, seed in zip(inclusion, seeds, strict=True)
-        )
-        return EstimatorClassifiers(fitted, int(y.max()) + 1)
-
-    def _labels(self, records: TrainingData, inclusion: NDArray[np.bool_]) -> NDArray[np.int64]:
-        self.check_data(records)
-        if inclusion.ndim != 2 or inclusion.shape[1] != len(records):
-            raise ParameterError(
-                f"inclusion must have shape (n_models, {len(records)}), one column per record, but has "
-                f"{inclusion.shape}.",
-                argument="inclusion",
-            )
-        if not inclusion.any(axis=1).all():
-            empty = int(np.flatnonzero(~inclusion.any(axis=1))[0])
-            raise ParameterError(
-                f"inclusion leaves model {empty} without any record. Include at least one.", argument="inclusion"
-            )
-        return records.y.astype(np.int64)
+        return EstimatorClassifiers(fit_clones(self.estimator, records, inclusion, rng), int(records.y.max()) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +118,39 @@ class _OneClass:
 
     def predict_proba(self, X: Floats) -> Floats:
         return np.ones((len(X), 1))
+
+    def predict(self, X: Floats) -> NDArray[np.int64]:
+        return np.repeat(self.classes_, len(X))
+
+
+def fit_clones(
+    estimator: Any, records: TrainingData, inclusion: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """Return a fitted clone of a classifier for each row of `inclusion`; refuse an empty subset."""
+    inclusion = np.asarray(inclusion, dtype=np.bool_)
+    _check_classes(records)
+    if inclusion.ndim != 2 or inclusion.shape[1] != len(records):
+        raise ParameterError(
+            f"inclusion must have shape (n_models, {len(records)}), one column per record, but has {inclusion.shape}.",
+            argument="inclusion",
+        )
+    if not inclusion.any(axis=1).all():
+        empty = int(np.flatnonzero(~inclusion.any(axis=1))[0])
+        raise ParameterError(
+            f"inclusion leaves model {empty} without any record. Include at least one.", argument="inclusion"
+        )
+    y, seeds = records.y.astype(np.int64), rng.integers(2**31 - 1, size=len(inclusion))
+    subsets = zip(inclusion, seeds, strict=True)
+    return tuple(_fit(estimator, records.X[rows], y[rows], int(seed)) for rows, seed in subsets)
+
+
+def _check_classes(data: TrainingData) -> None:
+    if data.n_gradients:
+        raise ParameterError("an estimator learns from examples: gradient records need DPSGD. Leave them out.")
+    if (data.y != np.rint(data.y)).any() or (data.y < 0).any():
+        raise ParameterError(
+            "y must be labels 0 .. n_classes - 1. Number the classes: np.unique(y, return_inverse=True)[1]."
+        )
 
 
 def _fit(estimator: Any, X: Floats, y: NDArray[np.int64], seed: int) -> Any:

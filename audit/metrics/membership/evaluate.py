@@ -19,6 +19,7 @@ from ....mechanisms.core.printable import display_name
 from ....mechanisms.core.validation import open_unit
 from ...evidence.statement import check_claim
 from .feature_baseline import FeatureBaseline, feature_baseline
+from .persons import person_of, scores_of_persons, shadows_of_persons
 from .records import FEWEST, group_rows, record_table
 from .result import AttackMetrics, MembershipResult, Region
 from .roc import Pooled
@@ -35,6 +36,7 @@ def evaluate(
     attacks: str | MembershipAttack | Sequence[str | MembershipAttack] | None = None,
     *,
     groups: Any = None,
+    persons: Any = None,
     claim: Guarantee | None = None,
     confidence: float = 0.95,
     features: bool = True,
@@ -49,6 +51,8 @@ def evaluate(
         attacks: names or attacks; None for all attacks of the catalogue that these shadows allow (the others are listed
             in `skipped`, with the reason).
         groups: `(n_records,)` names of the groups that get a separate row; None for none.
+        persons: `(n_records,)` names of the person of each record: a score, a rate and a test are then about a person,
+            all of whose records are in a model, or none; None for records.
         claim: the guarantee of the accountant, drawn as the region that no attack may enter.
         confidence: of each interval.
         features: whether to measure how well the features alone separate members from non-members; needs `shadows.X`.
@@ -56,6 +60,7 @@ def evaluate(
     Raises:
         AttackError: a listed attack cannot be used.
         ParameterError: no attack, or an object that is not an attack; `groups` of the wrong length, or members only;
+            persons with some of their records in a model;
             models trained on complements that `shadows.partner` does not name.
 
     Example:
@@ -75,6 +80,12 @@ def evaluate(
             f"groups must be one name a record, ({shadows.n_records},), but has shape {names.shape}.", argument="groups"
         )
     _check_complements(shadows)
+    units, index = shadows, None
+    if persons is not None:
+        if names is not None:
+            raise ParameterError("groups are of records, and persons replace them. Give one.", argument="groups")
+        index, people = person_of(persons, shadows.n_records)
+        units = shadows_of_persons(shadows, index, people)
     metrics, skipped = [], []
     for attack in _attacks(attacks):
         try:
@@ -84,11 +95,13 @@ def evaluate(
                 raise
             skipped.append((attack.name, str(error)))
             continue
+        if index is not None:
+            scores = scores_of_persons(scores, index, additive=attack.additive)
         metrics.append(
             measure(
                 name_of(attack),
                 scores,
-                shadows,
+                units,
                 groups=names,
                 confidence=confidence,
                 alone=attack.minimum_references == 0,
@@ -98,8 +111,8 @@ def evaluate(
     return MembershipResult(
         attacks=tuple(metrics),
         n_models=len(shadows),
-        n_records=shadows.n_records,
-        design=_design(shadows),
+        n_records=units.n_records,
+        design=_design(shadows) + ("" if index is None else "; each person with all records, scored as one"),
         confidence=confidence,
         feature_baseline=_feature_baseline(shadows, confidence) if features else None,
         skipped=tuple(skipped),

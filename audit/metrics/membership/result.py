@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ....mechanisms.core.errors import ParameterError
+from ....mechanisms.core.validation import one_of
 from ...evidence.scores import Tally
 from ...results.saved import DrawnResult, check_tally, require, same_length, within
 from .feature_baseline import FeatureBaseline
-from .records import GroupRow, RecordTable
+from .records import FEWEST, GroupRow, RecordTable
 from .roc import RateAt
 
 if TYPE_CHECKING:
@@ -141,6 +142,42 @@ class MembershipResult(DrawnResult):
         import pandas as pd
 
         return pd.DataFrame([_row(metrics) for metrics in self.attacks])
+
+    def vulnerability(self, by: str = "tpr") -> pd.DataFrame:
+        """Return how vulnerable each record is to each attack: one row per record, one column per attack.
+
+        Args:
+            by: "tpr", the share of the models with the record in which it scores above the threshold that 1 % of all
+                non-members exceed; or "auc", of its scores in models with it against those in models without it.
+
+        Returns:
+            Values in [0, 1], NaN for records without scores. Attacks without a table of records, such as attacks with
+            references on models without complements, are left out.
+
+        Raises:
+            ParameterError: an unknown `by`, or no attack with a table of records.
+        """
+        import pandas as pd
+
+        one_of(("tpr", "auc"), by=by)
+        columns = {m.attack: getattr(m.records, by) for m in self.attacks if m.records is not None}
+        if not columns:
+            raise ParameterError(
+                f"no attack has a table of records: that takes at least {FEWEST} models, and for attacks with "
+                "references models in pairs of complements. Train with design='pairs'."
+            )
+        return pd.DataFrame(columns).rename_axis(index="record", columns="attack")
+
+    def rank_correlations(self, by: str = "tpr") -> pd.DataFrame:
+        """Return Spearman's rank correlation over the records, `(n_attacks, n_attacks)`, for each two attacks.
+
+        Values near 1 mean that two attacks find the same records vulnerable; NaN that an attack finds all of them
+        equally so. Few models make the values of single records noisy, and correlations too small.
+
+        Args:
+            by: see `vulnerability`.
+        """
+        return self.vulnerability(by).corr(method="spearman")
 
     def check(self, at: str = "") -> None:
         """Raise `ResultError` if the numbers contradict each other."""

@@ -103,7 +103,7 @@ def notes(result: MembershipResult) -> list[str]:
     )
     texts += [
         f"{metrics.attack}: single records are not tested, as its scores use reference models without complements: "
-        "train with design='pairs'."
+        "train with design='pairs', or read the records of 'loss', whose scores use the target only."
         for metrics in result.attacks
         if metrics.records is None and result.n_models >= FEWEST
     ]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dpassay.attacks.membership import Shadows
+from dpassay.attacks.membership.likelihood_ratios import BaVarIA, LiRA
 from dpassay.attacks.membership.outputs import shadows_of
 from dpassay.audit.metrics.membership import evaluate
-from dpassay.mechanisms.core.errors import ParameterError
+from dpassay.mechanisms.core.errors import AttackError, ParameterError
 
 N_MODELS, N_RECORDS = 32, 400
 
@@ -109,6 +110,25 @@ def test_a_population_is_read_with_the_same_models(margins):
     assert evaluate(shadows, ["attack-p"])["attack-p"].auc > 0.6
 
 
+def test_predictions_of_a_regression_have_residuals_and_a_normal_loss():
+    rng = np.random.default_rng(20)
+    member, targets = halves(rng), rng.normal(50.0, 20.0, N_RECORDS)
+    predictions = targets + rng.normal(size=member.shape) * np.where(member, 1.0, 3.0) + rng.normal(size=N_RECORDS)
+    shadows = shadows_of(member, labels=targets, predictions=predictions)
+    scaled = shadows_of(member, labels=1e3 * targets, predictions=1e3 * predictions)
+    np.testing.assert_allclose(np.mean(shadows.signal("residual") ** 2), 1.0)
+    np.testing.assert_allclose(shadows.signal("loss"), -0.5 * shadows.signal("residual") ** 2)
+    np.testing.assert_allclose(scaled.signal("residual"), shadows.signal("residual"), rtol=1e-9)
+    found = evaluate(shadows, ["loss", "base", BaVarIA(signal="residual"), BaVarIA()])
+    assert found["bavaria on residual"].auc > 0.7
+    assert found["bavaria on residual"].rate_at(0.1).tpr > found["bavaria"].rate_at(0.1).tpr
+    for attack in (LiRA(mode="offline-tail", signal="residual"), BaVarIA(mode="offline", signal="residual")):
+        with pytest.raises(AttackError, match="no direction"):
+            attack.score(shadows)
+    with pytest.raises(AttackError, match="predictions of a regression"):
+        LiRA(signal="residual").score(shadows_of(member, losses=rng.exponential(size=member.shape)))
+
+
 def test_scores_below_one_half_are_noted(margins):
     member, margin = margins
     result = evaluate(shadows_of(member, scores=-margin), ["loss"])
@@ -137,7 +157,13 @@ CLASSES = np.random.default_rng(7).normal(size=(4, 100, 3))
         ({"logits": CLASSES}, "labels must be given"),
         ({"logits": CLASSES, "labels": np.full(100, 3)}, "0 to 2"),
         ({"logits": np.where(CLASSES > 2, np.inf, CLASSES), "labels": np.zeros(100)}, "must be finite"),
+        ({"predictions": SOME}, "target of each record"),
+        ({"predictions": SOME, "labels": np.zeros(7)}, "one finite target"),
+        ({"predictions": SOME, "labels": np.full(100, np.inf)}, "one finite target"),
+        ({"predictions": 0.0 * SOME, "labels": np.zeros(100)}, "equal to the targets"),
+        ({"predictions": np.where(SOME < 0.1, np.inf, SOME), "labels": np.zeros(100)}, "must be finite"),
         ({"losses": SOME, "labels": np.zeros(7)}, "one entry per record"),
+        ({"losses": SOME, "population_predictions": SOME}, "another scale"),
         ({"losses": SOME, "population_loss": SOME}, "population_losses"),
         ({"losses": SOME, "population_losses": SOME[:2]}, "4 models"),
     ],

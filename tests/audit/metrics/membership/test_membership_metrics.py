@@ -618,3 +618,49 @@ def test_unknown_attacks_and_rates_are_named():
         result["rmia"]
     with pytest.raises(ParameterError, match="fpr must be one of"):
         result["loss"].rate_at(0.5)
+
+
+# --- records by attacks -----------------------------------------------------------------------------------------------
+
+
+def test_vulnerability_has_a_row_for_each_record_and_a_column_for_each_attack():
+    shadows = leaking_records(np.random.default_rng(41))
+    result = evaluate(shadows, ["loss", "calibration", "lira"])
+    table = result.vulnerability()
+    assert table.shape == (200, 3)
+    assert list(table.columns) == ["loss", "calibration", "lira"]
+    np.testing.assert_array_equal(table["lira"], result["lira"].records.tpr)
+    np.testing.assert_array_equal(result.vulnerability("auc")["loss"], result["loss"].records.auc)
+    assert table["lira"][:20].mean() > table["lira"][20:].mean() + 0.3
+
+
+def test_rank_correlations_are_spearmans_and_high_between_attacks_that_find_the_same_records():
+    from scipy.stats import spearmanr
+
+    result = evaluate(leaking_records(np.random.default_rng(42)), ["calibration", "lira", "loss"])
+    table, found = result.vulnerability(), result.rank_correlations()
+    assert found.loc["calibration", "lira"] == pytest.approx(spearmanr(table["calibration"], table["lira"]).statistic)
+    np.testing.assert_allclose(np.diag(found), 1.0)
+    assert found.loc["calibration", "lira"] > 4.9 / np.sqrt(199)  # unrelated ranks exceed it in 1e-6 of the cases
+
+
+def test_vulnerability_without_any_table_of_records_is_refused():
+    rng = np.random.default_rng(43)
+    inclusion = rng.random((16, 100)) < 0.5
+    shadows = Shadows(inclusion, np.zeros(100), {"loss": rng.normal(size=(16, 100))})
+    result = evaluate(shadows, ["loss", "calibration"])
+    assert list(result.vulnerability().columns) == ["loss"]
+    assert "read the records of 'loss'" in result.summary()
+    with pytest.raises(ParameterError, match="design='pairs'"):
+        evaluate(shadows, ["calibration"]).vulnerability()
+    with pytest.raises(ParameterError, match="by"):
+        result.vulnerability("p")
+
+
+def leaking_records(rng):
+    """64 models in pairs on 200 records, the first 20 of which leak."""
+    half = rng.random((32, 200)) < 0.5
+    inclusion = np.stack([half, ~half], axis=1).reshape(64, 200)
+    loss = -rng.exponential(size=inclusion.shape) - 3.0 + 2.5 * inclusion * (np.arange(200) < 20)
+    loss = np.minimum(loss + rng.normal(scale=0.3, size=200), -1e-3)
+    return Shadows(inclusion, np.zeros(200), {"loss": loss}, partner=np.arange(64) ^ 1, fair=True)
