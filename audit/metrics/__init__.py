@@ -11,3 +11,4 @@ residual_risk.py   Residual risks by the definition of Giomi et al. (2023), for 
 from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained
 from .gain import Gain as Gain, Over as Over, Rate as Rate, attribute_gain as attribute_gain, gain as gain
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
+from .table_risk import RiskResult as RiskResult, risk as risk
