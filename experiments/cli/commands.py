@@ -338,7 +338,12 @@ def risk_command(
         from ..runs.runner import keep_risk
 
         words = ["--holdout", holdout.name] if holdout is not None else []
-        words += [word for option_, names in (("--ignore", ignore), ("--secret", secret)) for n in names or () for word in (option_, n)]
+        words += [
+            word
+            for option_, names in (("--ignore", ignore), ("--secret", secret))
+            for n in names or ()
+            for word in (option_, n)
+        ]
         words += ["--confidence", str(confidence), "--seed", str(seed)]
         line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
         digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}

@@ -104,7 +104,7 @@ class Linkability(Disclosure):
         return linked
 
     def correct_among(self, released: Ints, records: Ints, rng: np.random.Generator) -> Bools:
-        """Return whether each record is linked, `(n,)`: its first part to its second, and to that of no other record."""
+        """Return whether each record is linked, `(n,)`: its first part to its second, and to no other second part."""
         parts = np.zeros(len(released), dtype=np.int64)  # number of second parts near each row
         for _, near in self._near(self.second, released, records):
             parts += near.sum(axis=0)

@@ -26,12 +26,12 @@ WHAT: dict[str, str] = {
 }
 """What is said of the records about which an attack succeeds."""
 CANNOT_TELL = (
-    "No epsilon: one synthetic table does not bound the privacy loss of its generator. Audit the generator itself, with "
-    "many runs on two neighbouring tables.",
+    "No epsilon: one synthetic table does not bound the privacy loss of its generator. Audit the generator itself, "
+    "with many runs on two neighbouring tables.",
     "No finding is no proof of safety: other attacks, or an attacker who knows more, may succeed.",
     "The distance of a synthetic row to the closest record is no evidence of safety: a table may have no near copies "
     "and disclose every record in other ways.",
-    "A single memorised record cannot be significant by comparison, however exposed it is: look at the list of records.",
+    "A single memorised record cannot be significant by comparison, however exposed it is: see the list of records.",
     "What the table tells about everyone (such as that smokers fall ill) counts as no leak: real and holdout records "
     "are inferred alike.",
     "The holdout must have been split off at random before the table was made. Records of another year or place differ "
@@ -88,16 +88,15 @@ class Comparison:
     def sentence(self, confidence: float) -> str:
         """Return the comparison in a sentence."""
         column = self.attack.removeprefix("inferred: ")
-        what = WHAT.get(self.attack, f"have their {column} inferred from their other columns")
+        what = WHAT.get(self.attack, f"have {column} inferred from their other columns")
         who = "of the real records" if self.group == "all records" else f"of the real records with {self.group}"
         who = "of the real outliers" if self.group == "outliers" else who
         text = f"{percent_of(self.real)} {who} {what}"
         if self.lower is None or self.upper is None:
             return f"{text}."
-        due = f"{percent_of(self.lower)} to {percent_of(self.upper)}"
+        due = f"{100 * self.lower:.1f} to {percent_of(self.upper)}"
         return (
-            f"{text}; of the holdout {percent_of(self.holdout)}. {due} are so because the table was made of them "
-            f"({percent(confidence)} confidence)."
+            f"{text}; of the holdout {percent_of(self.holdout)}. Due to use: {due} ({percent(confidence)} confidence)."
         )
 
 
@@ -125,8 +124,8 @@ class Memorised:
     def sentence(self) -> str:
         """Return the finding in a sentence, with its assumption."""
         return (
-            f"{plural(self.n_real, 'real record')} and no holdout record {'agrees' if self.n_real == 1 else 'agree'} with "
-            f"a row of the synthetic table in {listed(self.columns)}; by chance {self.by_chance:.2g} are expected. "
+            f"{plural(self.n_real, 'real record')}, and no holdout record, {'agrees' if self.n_real == 1 else 'agree'} "
+            f"with a row of the synthetic table in {listed(self.columns)}; by chance {self.by_chance:.2g} are expected. "
             f"Assumed: {ASSUMPTION}."
         )
 
@@ -271,8 +270,9 @@ class RiskResult(Saved):
             notes.append(f"Worst group ({worst.attack}): {worst.sentence(self.confidence)}")
         if self.memorised.columns and self.memorised.n_real and not self.memorised_by_assumption:
             notes.append(
-                f"{plural(self.memorised.n_real, 'real record')} and {self.memorised.n_holdout} of the holdout agree with a "
-                f"row in {listed(self.memorised.columns)}; with shuffled columns {self.memorised.by_chance:.2g} are expected."
+                f"{plural(self.memorised.n_real, 'real record')} and {self.memorised.n_holdout} of the holdout agree "
+                f"with a row in {listed(self.memorised.columns)}; {self.memorised.by_chance:.2g} are expected with "
+                "shuffled columns."
             )
         notes.append(
             f"{plural(self.n_exposed, 'real record')} of those under attack, or copied, have a copy or a near copy."

@@ -81,7 +81,7 @@ def risk(
     Example:
         >>> import pandas as pd
         >>> rng = np.random.default_rng(0)
-        >>> draw = lambda n: pd.DataFrame({"age": rng.normal(50, 9, n), "pay": rng.normal(0, 1, n), "sex": rng.integers(2, size=n)})
+        >>> draw = lambda n: pd.DataFrame(rng.normal(size=(n, 3)).round(4), columns=["age", "pay", "height"])
         >>> real, holdout = draw(300), draw(300)
         >>> risk(real, draw(300), holdout).safe_so_far
         True
@@ -137,13 +137,16 @@ def _compared(
         "near copies": (attacked.near(), None),
         "singled out": (singled, by_chance),
         "linked": (linked, at_random),
-        "membership": (attacked.closest(), None),
     }
+    if tables.has_holdout:
+        successes["membership"] = attacked.closest(), None
     overall = [_compare("copies", ALL, copied(tables), tables.real, None, confidence)]
     overall += [_compare(name, ALL, *_with(hits, attacked, confidence)) for name, hits in successes.items()]
     if tables.pooled.names.shape[1]:
         overall.append(_compare("identifiers", ALL, names_copied(tables), tables.real, None, confidence))
-    parts = [_compare(f"inferred: {name}", ALL, *_with(attacked.inferred(name), attacked, confidence)) for name in secrets]
+    parts = [
+        _compare(f"inferred: {name}", ALL, *_with(attacked.inferred(name), attacked, confidence)) for name in secrets
+    ]
     for group, rows in groups_of(attacked, FEWEST_IN_GROUP).items():
         for name in ("near copies", "singled out", "linked"):
             hits = successes[name][0][rows]

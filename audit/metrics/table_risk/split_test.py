@@ -1,9 +1,9 @@
 """Exact comparison of real with holdout records, given the synthetic table.
 
 Null hypothesis: the synthetic table does not depend on which of the pooled records (real and holdout) are the real
-ones. Given the table and the pooled records, each split of them into real and holdout is then equally likely. Let every
-record have a success, 0 or 1, that is a symmetric function of the pooled records and the table: it does not change if
-the labels "real" and "holdout" do. The number of successes among the real ones is then hypergeometric, given the
+ones. Given the table and the pooled records, each split of them into real and holdout is then equally likely. Let
+every record have a success, 0 or 1, that is a symmetric function of the pooled records and the table: it does not
+change if the labels "real" and "holdout" do. The number of successes among the real ones is then hypergeometric, given the
 successes of all, and P[K >= k] is an exact p-value. No law of the records is assumed, nor that they are independent of
 each other; within a group of records, chosen without the labels, the same holds.
 

@@ -121,10 +121,15 @@ class Attacked:
 
         For the baseline, each half of the records is attacked with the other half as the table.
         """
-        attack, rng = AttributeDisclosure(self.tables.domain, self.tables.ordered, secret=secret), np.random.default_rng(0)
+        attack, rng = (
+            AttributeDisclosure(self.tables.domain, self.tables.ordered, secret=secret),
+            np.random.default_rng(0),
+        )
         half = rng.permutation(len(self.rows)) % 2 == 0
         baseline = [attack.correct_among(self.codes[~side], self.codes[side], rng) for side in (half, ~half)]
-        return attack.correct_among(self.tables.synthetic.codes, self.codes, rng), float(np.concatenate(baseline).mean())
+        return attack.correct_among(self.tables.synthetic.codes, self.codes, rng), float(
+            np.concatenate(baseline).mean()
+        )
 
 
 def copied(tables: Tables, columns: Bools | None = None) -> Bools:
@@ -153,7 +158,7 @@ def independent_numbers(tables: Tables) -> Bools:
 
 
 def expected_matches(tables: Tables, columns: Bools) -> float:
-    """Return the mean number of (real record, row) that agree in these columns, if each column was shuffled by itself."""
+    """Return the mean number of (real record, row) that agree in these columns, each shuffled by itself."""
     share = np.ones(int(tables.real.sum()))
     for column in np.flatnonzero(columns):
         values, counts = np.unique(tables.synthetic.exact[:, column], return_counts=True)

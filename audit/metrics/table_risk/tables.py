@@ -141,7 +141,9 @@ def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> l
     for name, frame in frames.items():
         lacking, added = set(columns) - set(frame.columns), set(frame.columns) - set(columns) - set(ignore)
         if lacking or added:
-            parts = [f"lacks {listed(sorted(lacking))}"] * bool(lacking) + [f"adds {listed(sorted(added))}"] * bool(added)
+            parts = [
+                f"{verb} {listed(sorted(which))}" for verb, which in (("lacks", lacking), ("adds", added)) if which
+            ]
             raise ParameterError(
                 f"{name} must have the columns of real, but {' and '.join(parts)}. Rename them, or leave them out "
                 "of all tables.",
@@ -157,7 +159,7 @@ def _check_sizes(frames: dict[str, pd.DataFrame]) -> None:
         fewest = FEWEST_ROWS if name == "synthetic" else FEWEST_RECORDS
         if len(frame) < fewest:
             raise ParameterError(
-                f"{name} must have at least {fewest} rows, but has {len(frame)}: with fewer no rate of 1 % can be seen.",
+                f"{name} must have at least {fewest} rows, but has {len(frame)}: with fewer, no rate is told from 0.",
                 argument=name,
             )
 
@@ -188,7 +190,12 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
         continuous.append(number and n_values > 0.5 * n_pooled)
     if len(exact) < 2:
         raise ParameterError("real must have two columns or more with different values to compare.", argument="real")
-    table = Table(*(np.column_stack(part) if part else np.zeros((len(whole), 0), np.int64) for part in (exact, codes, points, names)))
+    table = Table(
+        *(
+            np.column_stack(part) if part else np.zeros((len(whole), 0), np.int64)
+            for part in (exact, codes, points, names)
+        )
+    )
     place = np.arange(n_pooled)
     return Tables(
         tuple(kinds), domain, tuple(ordered), np.array(continuous), table[:n_pooled], table[n_pooled:],
@@ -218,7 +225,9 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         dates = pd.to_datetime(column, utc=True)
     else:
-        numbers = np.asarray(pd.to_numeric(text.astype(object).where(~missing, None), errors="coerce"), dtype=np.float64)
+        numbers = np.asarray(
+            pd.to_numeric(text.astype(object).where(~missing, None), errors="coerce"), dtype=np.float64
+        )
         if np.isfinite(numbers[~missing]).all():
             return "number", np.where(missing, 0.0, numbers)
         with warnings.catch_warnings():
@@ -261,7 +270,8 @@ def row_keys(*tables: Ints) -> list[Ints]:
 def _check_apart(tables: Tables) -> None:
     """Raise `ParameterError` if two tables are the same, or the holdout overlaps the real table."""
     pooled, synthetic = row_keys(
-        np.hstack([tables.pooled.exact, tables.pooled.names]), np.hstack([tables.synthetic.exact, tables.synthetic.names])
+        np.hstack([tables.pooled.exact, tables.pooled.names]),
+        np.hstack([tables.synthetic.exact, tables.synthetic.names]),
     )
     real, holdout = pooled[tables.real], pooled[~tables.real]
     if np.array_equal(np.sort(real), np.sort(synthetic)):
@@ -275,8 +285,8 @@ def _check_apart(tables: Tables) -> None:
     for other, keys in (("real", real), ("synthetic", synthetic)):
         if np.array_equal(np.sort(keys), np.sort(holdout)):
             raise ParameterError(
-                f"holdout must be records that the synthetic table was not made of, but has exactly the rows of {other}: "
-                "every difference would cancel. Pass other people of the same population.",
+                f"holdout must be records that the synthetic table was not made of, but has exactly the rows of "
+                f"{other}: every difference would cancel. Pass other people of the same population.",
                 argument="holdout",
             )
     shared = int(np.isin(holdout, real).sum())
