@@ -6,6 +6,8 @@ gain.py            Gain of an attack over its baselines, on the same people
 membership/        Metrics of membership attacks on shadow models, which `dpassay.audit.games` trains
 residual_risk.py   Residual risks by the definition of Giomi et al. (2023), for comparison with published ones; not
                    bounds
+table_risk/        Risks of one synthetic table: records that it was made of, compared with records that it was not made
+                   of
 """
 
 from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained

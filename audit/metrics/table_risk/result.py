@@ -125,7 +125,7 @@ class Memorised:
         """Return the finding in a sentence, with its assumption."""
         return (
             f"{plural(self.n_real, 'real record')}, and no holdout record, {'agrees' if self.n_real == 1 else 'agree'} "
-            f"with a row of the synthetic table in {listed(self.columns)}; by chance {self.by_chance:.2g} are expected. "
+            f"with a row of the table in {listed(self.columns)}; {self.by_chance:.2g} are expected by chance. "
             f"Assumed: {ASSUMPTION}."
         )
 

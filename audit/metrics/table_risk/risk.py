@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import hypergeom
 
 from ....mechanisms.core.arrays import Bools, Ints
 from ....mechanisms.core.errors import ParameterError
@@ -185,12 +184,8 @@ def _corrected(
     return renewed[0], renewed[1]
 
 
-def _attainable(comparison: Comparison) -> float:
-    """Return the smallest p-value that any split could give with these successes."""
-    c = comparison
-    hits = c.hits_real + c.hits_holdout
-    most = min(hits, c.n_real)
-    return float(hypergeom.sf(most - 1, c.n_real + c.n_holdout, hits, c.n_real)) if hits and c.n_real else 1.0
+def _attainable(c: Comparison) -> float:
+    return split_test.smallest_p_value(c.hits_real + c.hits_holdout, c.n_real, c.n_holdout)
 
 
 def _membership(attacked: Attacked, confidence: float) -> RateAt | None:

@@ -20,7 +20,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.stats import rankdata
 
 from ....attacks.attribute_inference.disclosure import AttributeDisclosure, Linkability, SinglingOut
 from ....attacks.attribute_inference.disclosure.nearest_rows import BLOCK
@@ -149,7 +148,7 @@ def names_copied(tables: Tables) -> Bools:
 def independent_numbers(tables: Tables) -> Bools:
     """Return the mask of the continuous columns, without those that are a monotone function of another."""
     kept: list[int] = []
-    ranks = rankdata(tables.pooled.exact, axis=0)
+    ranks = tables.pooled.exact  # equal for monotone functions
     for column in np.flatnonzero(tables.continuous):
         same = [abs(float(np.corrcoef(ranks[:, [other, column]].T)[0, 1])) > _DEPENDENT for other in kept]
         if not any(same):

@@ -14,13 +14,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ....mechanisms.core.arrays import Bools, Floats, Ints
 from ....mechanisms.core.errors import ParameterError, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_RECORDS = 100
 """Smallest number of real and of holdout records: one record in a hundred is a false alarm rate of 1 %."""
@@ -110,6 +112,8 @@ def read_tables(real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str]) 
         ParameterError: not tables, no rows, other columns, too few records, the same table twice, or a holdout that
             shares more records with the real table than random splits do.
     """
+    import pandas as pd
+
     given = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
     frames = {name: _frame(name, table) for name, table in given.items()}
     names = _common_columns(frames, ignore)
@@ -123,6 +127,8 @@ def read_tables(real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str]) 
 
 
 def _frame(name: str, table: Any) -> pd.DataFrame:
+    import pandas as pd
+
     if not isinstance(table, pd.DataFrame):
         raise ParameterError(argument=name, value=type(table).__name__, allowed="be a DataFrame")
     if table.empty:
@@ -205,6 +211,8 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
 
 def _typed(column: pd.Series, n_pooled: int) -> tuple[str, Floats, Bools, list[str]]:
     """Return kind, numbers, missing entries, and the names of the values of a category."""
+    import pandas as pd
+
     text = column.astype("string").str.strip()
     missing = (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
     kind, numbers = _as_numbers(column, text, missing)
@@ -220,6 +228,8 @@ def _typed(column: pd.Series, n_pooled: int) -> tuple[str, Floats, Bools, list[s
 
 
 def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str, Any]:
+    import pandas as pd
+
     if column.dtype == np.bool_:
         return "category", None
     if pd.api.types.is_datetime64_any_dtype(column.dtype):

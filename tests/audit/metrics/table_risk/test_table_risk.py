@@ -197,10 +197,10 @@ def false_alarms(make, n_tables):
 @pytest.mark.parametrize("make", [made.clean, made.clean_answers, made.resampled])
 def test_clean_tables_have_findings_no_more_often_than_stated(make):
     """At error 0.2; resampled columns hold real values, so that only their findings by assumption are counted."""
-    n_tables = 70
+    n_tables = 200 if make is made.clean_answers else 60
     findings, by_assumption = false_alarms(make, n_tables)
     assert make is made.resampled or binom.sf(findings - 1, n_tables, 0.2) > 1e-6
-    assert by_assumption == 0
+    assert binom.sf(by_assumption - 1, n_tables, 0.01) > 1e-6
 
 
 @pytest.mark.slow
