@@ -330,8 +330,7 @@ def risk_command(
 
     files = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
     tables = {name: read_table(file, argument=name) for name, file in files.items()}
-    options = {"ignore": tuple(ignore or ()), "secrets": tuple(secret or ())}
-    result = risk(**tables, **options, confidence=confidence, seed=seed)  # type: ignore[arg-type]
+    result = risk(**tables, ignore=tuple(ignore or ()), secrets=tuple(secret or ()), confidence=confidence, seed=seed)
     sys.stdout.write(f"{terminal(result.summary())}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import fingerprint

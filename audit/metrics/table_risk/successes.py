@@ -24,7 +24,8 @@ from scipy.spatial.distance import cdist
 from ....attacks.attribute_inference.disclosure import AttributeDisclosure, Linkability, SinglingOut
 from ....attacks.attribute_inference.disclosure.nearest_rows import BLOCK
 from ....mechanisms.core.arrays import Bools, Floats, Ints
-from .tables import Tables, row_keys
+from ....mechanisms.noise.queries.domain import Domain
+from .tables import Table, Tables, row_keys
 
 NEAR = 0.2
 """Largest ratio of distances of a near copy."""
@@ -61,7 +62,7 @@ class Attacked:
     @cached_property
     def to_table(self) -> Floats:
         """Distance of each record to the nearest row of the table."""
-        return _smallest(self.tables.pooled.points[self.rows], self.tables.synthetic.points)
+        return _smallest(self.tables.pooled[self.rows], self.tables.synthetic)
 
     @cached_property
     def to_records(self) -> tuple[Floats, Floats, Ints]:
@@ -69,13 +70,13 @@ class Attacked:
 
         Nearby is within the median of the first distances.
         """
-        points = self.tables.pooled.points[self.rows]
-        nearest, fifth = np.empty(len(points)), np.empty(len(points))
-        for block, distance in _blocks(points, points):
+        records = self.tables.pooled[self.rows]
+        nearest, fifth = np.empty(len(records)), np.empty(len(records))
+        for block, distance in _blocks(records, records):
             nearest[block] = np.where(distance > _SAME, distance, np.inf).min(axis=1)
             fifth[block] = np.partition(distance, NEIGHBOURS, axis=1)[:, NEIGHBOURS]
-        reach, nearby = float(np.median(nearest)), np.empty(len(points), dtype=np.int64)
-        for block, distance in _blocks(points, points):
+        reach, nearby = float(np.median(nearest)), np.empty(len(records), dtype=np.int64)
+        for block, distance in _blocks(records, records):
             nearby[block] = (distance <= reach).sum(axis=1) - 1
         return nearest, fifth, nearby
 
@@ -104,14 +105,16 @@ class Attacked:
 
     def singled_out(self, seed: int) -> tuple[Bools, float]:
         """Return the mask of the records singled out, and the share that random descriptions single out."""
-        attack = SinglingOut(self.tables.domain, self.tables.ordered, n_columns=min(3, len(self.tables.domain)))
+        attack = SinglingOut(
+            Domain.of(self.tables.domain), self.tables.ordered, n_columns=min(3, len(self.tables.domain))
+        )
         found = attack.correct_among(self.tables.synthetic.codes, self.codes, np.random.default_rng(seed))
         return found, float(attack.baseline_among(self.codes, np.random.default_rng(seed + 1)).mean())
 
     def linked(self) -> tuple[Bools, float]:
         """Return the mask of the linked records, with the columns dealt to both parties in turn; and chance."""
         names = tuple(self.tables.domain)
-        attack = Linkability(self.tables.domain, self.tables.ordered, first=names[::2], second=names[1::2])
+        attack = Linkability(Domain.of(self.tables.domain), self.tables.ordered, first=names[::2], second=names[1::2])
         found = attack.correct_among(self.tables.synthetic.codes, self.codes, np.random.default_rng(0))
         return found, 1.0 / len(self.rows)
 
@@ -121,7 +124,7 @@ class Attacked:
         For the baseline, each half of the records is attacked with the other half as the table.
         """
         attack, rng = (
-            AttributeDisclosure(self.tables.domain, self.tables.ordered, secret=secret),
+            AttributeDisclosure(Domain.of(self.tables.domain), self.tables.ordered, secret=secret),
             np.random.default_rng(0),
         )
         half = rng.permutation(len(self.rows)) % 2 == 0
@@ -148,9 +151,9 @@ def names_copied(tables: Tables) -> Bools:
 def independent_numbers(tables: Tables) -> Bools:
     """Return the mask of the continuous columns, without those that are a monotone function of another."""
     kept: list[int] = []
-    ranks = tables.pooled.exact  # equal for monotone functions
+    ranks = tables.pooled.exact.astype(np.float64)  # equal for monotone functions
     for column in np.flatnonzero(tables.continuous):
-        same = [abs(float(np.corrcoef(ranks[:, [other, column]].T)[0, 1])) > _DEPENDENT for other in kept]
+        same = [abs(float(np.corrcoef(ranks[:, other], ranks[:, column])[0, 1])) > _DEPENDENT for other in kept]
         if not any(same):
             kept.append(int(column))
     return np.isin(np.arange(len(tables.continuous)), kept)
@@ -178,12 +181,18 @@ def groups_of(attacked: Attacked, fewest: int, most_values: int = 30) -> dict[st
     return groups
 
 
-def _smallest(records: Floats, rows: Floats) -> Floats:
+def _smallest(records: Table, rows: Table) -> Floats:
     return np.concatenate([distance.min(axis=1) for _, distance in _blocks(records, rows)])
 
 
-def _blocks(records: Floats, rows: Floats) -> Iterator[tuple[slice, Floats]]:
-    step = max(1, BLOCK // len(rows))
+def _blocks(records: Table, rows: Table) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of records with their distances `(block, n_rows)`."""
+    step, n_categories = max(1, BLOCK // len(rows)), rows.categories.shape[1]
     for start in range(0, len(records), step):
         block = slice(start, start + step)
-        yield block, cdist(records[block], rows, "cityblock")
+        distance = np.zeros((len(records.exact[block]), len(rows)))
+        if rows.points.shape[1]:
+            distance += cdist(records.points[block], rows.points, "cityblock")
+        if n_categories:
+            distance += np.rint(n_categories * cdist(records.categories[block], rows.categories, "hamming"))
+        yield block, distance

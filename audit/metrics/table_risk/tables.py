@@ -58,20 +58,22 @@ class Table:
     Args:
         exact: `(n, d)` numbers that agree exactly where the entries do.
         codes: `(n, d)` bins and codes.
-        points: `(n, d')` coordinates: the distance of two records is the sum of the absolute differences.
+        points: `(n, d')` coordinates of numbers and dates: their distance is the sum of the absolute differences.
+        categories: `(n, c)` codes of categories: two different ones are at distance 1.
         names: `(n, i)` numbers of the identifiers.
     """
 
     exact: Ints
     codes: Ints
     points: Floats
+    categories: Ints
     names: Ints
 
     def __len__(self) -> int:
         return len(self.exact)
 
     def __getitem__(self, rows: Any) -> Table:
-        return Table(self.exact[rows], self.codes[rows], self.points[rows], self.names[rows])
+        return Table(self.exact[rows], self.codes[rows], self.points[rows], self.categories[rows], self.names[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +173,12 @@ def _check_sizes(frames: dict[str, pd.DataFrame]) -> None:
 
 
 def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
-    kinds, exact, codes, points, names = [], [], [], [], []
-    domain, ordered, continuous, labels = {}, [], [], {}
+    exact: list[Ints] = []
+    codes: list[Ints] = []
+    points: list[Floats] = []
+    categories: list[Ints] = []
+    names: list[Ints] = []
+    kinds, domain, ordered, continuous, labels = [], {}, [], [], {}
     for name in whole.columns:
         kind, values, missing, texts = _typed(whole[name], n_pooled)
         n_values = len(np.unique(values[:n_pooled][~missing[:n_pooled]]))
@@ -188,25 +194,26 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
         code = _bins(values, missing, n_pooled) if number else identity
         codes.append(code)
         domain[name] = int(code.max()) + 1
-        points += _coordinates(values, missing, n_pooled) if number else list(0.5 * np.eye(domain[name])[identity].T)
         if number:
             ordered.append(name)
+            points += _coordinates(values, missing, n_pooled)
         else:
             labels[name] = texts
+            categories.append(identity)
         continuous.append(number and n_values > 0.5 * n_pooled)
     if len(exact) < 2:
         raise ParameterError("real must have two columns or more with different values to compare.", argument="real")
-    table = Table(
-        *(
-            np.column_stack(part) if part else np.zeros((len(whole), 0), np.int64)
-            for part in (exact, codes, points, names)
-        )
-    )
+    n = len(whole)
+    table = Table(*(_columns(part, n) for part in (exact, codes, points, categories, names)))
     place = np.arange(n_pooled)
     return Tables(
         tuple(kinds), domain, tuple(ordered), np.array(continuous), table[:n_pooled], table[n_pooled:],
         place < n_real, np.where(place < n_real, place, place - n_real) + 1, labels,
     )  # fmt: skip
+
+
+def _columns(columns: list[Any], n: int) -> Any:
+    return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
 def _typed(column: pd.Series, n_pooled: int) -> tuple[str, Floats, Bools, list[str]]:
@@ -243,8 +250,8 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             looks_like = text[~missing].head(200).str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").all()
-            dates = pd.to_datetime(text, errors="coerce", utc=True, format="mixed") if looks_like else None
-        if dates is None or bool(dates.isna().to_numpy()[~missing].any()):
+            dates = pd.to_datetime(text, errors="coerce", utc=True, format="mixed") if looks_like else text
+        if not looks_like or bool(dates.isna().to_numpy()[~missing].any()):
             return "category", None
     days = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
     return "date", np.where(missing, 0.0, days.fillna(0.0).to_numpy(dtype=np.float64))
