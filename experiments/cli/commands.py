@@ -328,9 +328,18 @@ def risk_command(
     from ..data.table_files import read_table
     from .terminal import show_files
 
-    files = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
-    tables = {name: read_table(file, argument=name) for name, file in files.items()}
-    result = risk(**tables, ignore=tuple(ignore or ()), secrets=tuple(secret or ()), confidence=confidence, seed=seed)
+    tables = {name: read_table(file, argument=name) for name, file in (("real", real), ("synthetic", synthetic))}
+    if holdout is not None:
+        tables["holdout"] = read_table(holdout, argument="holdout")
+    result = risk(
+        tables["real"],
+        tables["synthetic"],
+        tables.get("holdout"),
+        ignore=tuple(ignore or ()),
+        secrets=tuple(secret or ()),
+        confidence=confidence,
+        seed=seed,
+    )
     sys.stdout.write(f"{terminal(result.summary())}\n")
     if out is not None:
         from ...mechanisms.core.fingerprint import fingerprint

@@ -269,8 +269,9 @@ class RiskResult(Saved):
         if worst is not None:
             notes.append(f"Worst group ({worst.attack}): {worst.sentence(self.confidence)}")
         if self.memorised.columns and self.memorised.n_real and not self.memorised_by_assumption:
+            beside = f" and {self.memorised.n_holdout} of the holdout" if self.n_holdout else ""
             notes.append(
-                f"{plural(self.memorised.n_real, 'real record')} and {self.memorised.n_holdout} of the holdout agree "
+                f"{plural(self.memorised.n_real, 'real record')}{beside} agree "
                 f"with a row in {listed(self.memorised.columns)}; {self.memorised.by_chance:.2g} are expected with "
                 "shuffled columns."
             )
@@ -281,7 +282,9 @@ class RiskResult(Saved):
 
     def summary(self) -> str:
         """Return the result as plain text: findings, comparisons, types and limits."""
-        table = [("attack", "records", "real", "holdout", "without table", "due to use", "p (Holm)")]
+        table: list[tuple[str, ...]] = [
+            ("attack", "records", "real", "holdout", "without table", "due to use", "p (Holm)")
+        ]
         table += [cells(c) for c in shown(self)]
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         rows = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
