@@ -113,6 +113,7 @@ PAGES_OF_EXAMPLES = [
     "plausible-deniability",
     "query-release",
     "reconstruction",
+    "risk",
     "scores",
     "selection",
     "synthesis",

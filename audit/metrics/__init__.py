@@ -6,8 +6,11 @@ gain.py            Gain of an attack over its baselines, on the same people
 membership/        Metrics of membership attacks on shadow models, which `dpassay.audit.games` trains
 residual_risk.py   Residual risks by the definition of Giomi et al. (2023), for comparison with published ones; not
                    bounds
+table_risk/        Risks of one synthetic table: records that it was made of, compared with records that it was not made
+                   of
 """
 
 from .disclosure import Disclosed as Disclosed, disclosure as disclosure, most_gained as most_gained
 from .gain import Gain as Gain, Over as Over, Rate as Rate, attribute_gain as attribute_gain, gain as gain
 from .residual_risk import ResidualRisk as ResidualRisk, residual_risk as residual_risk
+from .table_risk import RiskResult as RiskResult, risk as risk

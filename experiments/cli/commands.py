@@ -393,6 +393,65 @@ def text_command(
     return _exit_code(None if study.result.audit is None else study.result.audit.verdict, strict=strict)
 
 
+@command("risk")
+def risk_command(
+    real: Annotated[Path, typer.Argument(metavar="REAL", help="CSV or Parquet: records the table was made of.")],
+    synthetic: Annotated[Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic table, with the same columns.")],
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Other records, split off at random before the table was made. Default: facts only."
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out, such as row numbers; repeatable.")
+    ] = None,
+    secret: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to infer; repeatable. Default: the first ten.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="C", help="1 - C is the error of all findings together.")] = 0.95,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Directory for numbers and report. Default: none.")
+    ] = None,
+) -> int:
+    """Measure what a synthetic table discloses about the records it was made of; exit with 1 on a finding."""
+    from ...audit.metrics import risk
+    from ...mechanisms.core.printable import terminal
+    from ..data.table_files import read_table
+    from .terminal import show_files
+
+    tables = {name: read_table(file, argument=name) for name, file in (("real", real), ("synthetic", synthetic))}
+    if holdout is not None:
+        tables["holdout"] = read_table(holdout, argument="holdout")
+    result = risk(
+        tables["real"],
+        tables["synthetic"],
+        tables.get("holdout"),
+        ignore=tuple(ignore or ()),
+        secrets=tuple(secret or ()),
+        confidence=confidence,
+        seed=seed,
+    )
+    sys.stdout.write(f"{terminal(result.summary())}\n")
+    if out is not None:
+        from ...mechanisms.core.fingerprint import fingerprint
+        from ..runs.runner import keep_risk
+
+        words = ["--holdout", holdout.name] if holdout is not None else []
+        words += [
+            word
+            for option_, names in (("--ignore", ignore), ("--secret", secret))
+            for n in names or ()
+            for word in (option_, n)
+        ]
+        words += ["--confidence", str(confidence), "--seed", str(seed)]
+        line = shlex.join(["dpassay", "risk", real.name, synthetic.name, *words])
+        digests = {name: fingerprint({"rows": table.to_csv(index=False)}) for name, table in tables.items()}
+        show_files(keep_risk(result, out, name=synthetic.name, request={"command": line, **digests}, command=line))
+    return VIOLATION if result.findings or result.memorised_by_assumption else 0
+
+
 @command("list")
 def list_command(
     kind: Annotated[

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
+from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.text import BEST_GUESS, meaning, percent, reason
 from ...mechanisms.core.printable import line, terminal
 
@@ -46,7 +47,7 @@ def show_run(run: ConfigRun) -> None:
     from ..report.results.sentences import elsewhere_notes, warning_notes
 
     out = console()
-    if isinstance(run.result, MembershipResult):
+    if isinstance(run.result, MembershipResult | RiskResult):
         out.print(Text(terminal(run.result.summary())), soft_wrap=True)
         show_files(run)
         return

@@ -8,6 +8,7 @@ images.py         Fixed features of images that are not learned from data
 mails.py          Synthetic short mails: public phrases, and in some of them a code that belongs to one person
 people.py         Synthetic people: a population with places, birth dates and illnesses, and ratings with dates
 shadow_files.py   Shadow models of other code in a file: the outputs of their models on the records
+table_files.py    Tables of records in a file: CSV, whose cells stay text, or Parquet
 text_files.py     Texts with the log probabilities of their tokens in a JSONL file: one JSON object in each line, one
                   line per text
 """

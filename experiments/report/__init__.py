@@ -8,6 +8,7 @@ membership.py    Report pages of membership attacks, report.html and report.md, 
 pages.py         Report pages of an experiment, report.html and report.md, and the figures inside all pages
 plots/           Figures: each a frozen dataclass with its numbers, and a method that draws them
 results/         Results of an experiment: numbers, findings in words, and provenance
+table_risk.py    Report pages of the risks of a synthetic table, report.html and report.md, which the templates arrange
 
 Nothing is imported here: the results of a finished run are read without jinja2 and matplotlib.
 """

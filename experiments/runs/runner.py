@@ -24,6 +24,7 @@ import numpy as np
 
 from ...audit.evidence.verdict import Verdict
 from ...audit.metrics.membership.result import MembershipResult
+from ...audit.metrics.table_risk.result import RiskResult
 from ...audit.results.audit_result import AuditResult
 from ...audit.trials.progress import LONG_SECONDS, Bar, in_words
 from ...mechanisms.core.errors import ResultError, StoreError
@@ -59,17 +60,17 @@ class ConfigRun:
 
     Args:
         directory: the run directory.
-        result: the audits and the verdict; or the metrics of membership attacks.
+        result: the audits and the verdict; or the metrics of membership attacks; or the risks of a table.
         files: the figures, the reports and the evidence.
     """
 
     directory: Path
-    result: SweepResult | MembershipResult
+    result: SweepResult | MembershipResult | RiskResult
     files: tuple[Path, ...]
 
     @property
     def verdict(self) -> Verdict | None:
-        """Verdict on the claims; None for membership metrics."""
+        """Verdict on the claims; None for metrics."""
         return self.result.verdict if isinstance(self.result, SweepResult) else None
 
     def to_frame(self) -> pd.DataFrame:
@@ -279,7 +280,7 @@ def write_results(
         return [*figures, *pages, *evidence]
 
 
-def write_numbers(result: SweepResult | MembershipResult, directory: RunDirectory) -> None:
+def write_numbers(result: SweepResult | MembershipResult | RiskResult, directory: RunDirectory) -> None:
     """Write results.json and results.csv."""
     directory.write("results.json", result.to_json())
     table = io.StringIO()
@@ -528,6 +529,27 @@ def keep_membership(
     return ConfigRun(directory.path, result, (*figures, *pages, *evidence))
 
 
+def keep_risk(result: RiskResult, out: Path, *, name: str, request: Mapping[str, Any], command: str) -> ConfigRun:
+    """Write the risks of a synthetic table and their report.
+
+    Args:
+        result: the risks.
+        out, name, request, command: as for `keep_judged`.
+
+    Raises:
+        FingerprintError, StoreError: the directory has another result, or cannot be written.
+    """
+    from ..report.table_risk import write_risk
+
+    directory = RunDirectory(out)
+    directory.claim_judged(to_toml({key: value for key, value in request.items() if value is not None}))
+    with session(directory, 0, None):
+        write_numbers(result, directory)
+        with directory.disk():
+            pages = write_risk(result, directory.path, title=f"Risks of {name}", command=command)
+    return ConfigRun(directory.path, result, tuple(pages))
+
+
 def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
     """Return one row per record: AUC and adjusted p-value under each attack, the most exposed record first."""
     import pandas as pd
@@ -543,4 +565,4 @@ def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
     return frame.iloc[np.lexsort((-np.nan_to_num(best.auc), best.p_value))]
 
 
-__all__ = ["card", "keep_judged", "keep_membership", "keep_sweep", "report", "run"]
+__all__ = ["card", "keep_judged", "keep_membership", "keep_risk", "keep_sweep", "report", "run"]

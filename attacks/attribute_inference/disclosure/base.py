@@ -75,6 +75,14 @@ class Disclosure(Options):
     def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return whether a guess without any release is correct for each person, `(n,)`."""
 
+    def correct_among(self, released: Ints, records: Ints, rng: np.random.Generator) -> Bools:
+        """Return whether the attack is correct for each record, with all other records as its bystanders, `(n,)`.
+
+        A symmetric function of the records: another order of them only reorders the result.
+        """
+        none = records[:0]
+        return self.correct(released, Scene(records, none, none), rng)
+
     def published_correct(self, released: Ints, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return whether each guess is correct as in Giomi et al. (2023): one per person, without bystanders."""
         return self.correct(released, replace(scene, bystanders=scene.bystanders[:0]), rng)

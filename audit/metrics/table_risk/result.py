@@ -1,0 +1,340 @@
+"""Result of the comparison of real with holdout records: findings, facts, and what they cannot tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ....mechanisms.core.errors import listed, plural
+from ...results.saved import Saved, require
+from ...results.text import percent
+from ..membership.roc import RateAt
+from .tables import ColumnType
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RARE = 0.01
+"""Largest mean number of agreements by chance of a finding by assumption."""
+WHAT: dict[str, str] = {
+    "copies": "stand in the synthetic table, equal in every compared column",
+    "near copies": "have a row of the synthetic table five times nearer than any other person",
+    "singled out": "are singled out: a description made from the synthetic table fits them and nobody else",
+    "linked": "are linked: two halves of their columns lead to one row of the synthetic table, and nobody else's do",
+    "membership": "are among the people (2 %, or more with ties) that the synthetic table comes nearest to",
+    "identifiers": "have their identifier in the synthetic table",
+}
+"""What is said of the records about which an attack succeeds."""
+CANNOT_TELL = (
+    "No epsilon: one synthetic table does not bound the privacy loss of its generator. Audit the generator itself, "
+    "with many runs on two neighbouring tables.",
+    "No finding is no proof of safety: other attacks, or an attacker who knows more, may succeed.",
+    "The distance of a synthetic row to the closest record is no evidence of safety: a table may have no near copies "
+    "and disclose every record in other ways.",
+    "A single memorised record cannot be significant by comparison, however exposed it is: see the list of records.",
+    "What the table tells about everyone (such as that smokers fall ill) counts as no leak: real and holdout records "
+    "are inferred alike.",
+    "The holdout must have been split off at random before the table was made. Records of another year or place differ "
+    "from the real ones for other reasons.",
+)
+"""Limits of the report."""
+ASSUMPTION = (
+    "unless the table was made of these records, rows agree with records in several continuous columns no more often "
+    "than if each column of the table were shuffled by itself"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Success of an attack about real and about holdout records.
+
+    Args:
+        attack: name of the attack.
+        group: which records.
+        hits_real, n_real, hits_holdout, n_holdout: records about which it is right, and all of them.
+        baseline: share about which a guess without the synthetic table is right; None if there is no such guess.
+        lower, upper: interval of the share of the real records about which it is right because the table was made of
+            them; each interval by itself has the confidence.
+        p_value: exact, over all splits into real and holdout.
+        p_adjusted: the same, corrected for all comparisons.
+    """
+
+    attack: str
+    group: str
+    hits_real: int
+    n_real: int
+    hits_holdout: int
+    n_holdout: int
+    baseline: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+
+    def corrected(self, p_adjusted: float) -> Comparison:
+        """Return this with the adjusted p-value."""
+        return replace(self, p_adjusted=p_adjusted)
+
+    @property
+    def real(self) -> float:
+        """Share of the real records about which the attack is right."""
+        return self.hits_real / max(1, self.n_real)
+
+    @property
+    def holdout(self) -> float:
+        """Share of the holdout records about which it is right."""
+        return self.hits_holdout / max(1, self.n_holdout)
+
+    def sentence(self, confidence: float) -> str:
+        """Return the comparison in a sentence."""
+        column = self.attack.removeprefix("inferred: ")
+        what = WHAT.get(self.attack, f"have {column} inferred from their other columns")
+        who = "of the real records" if self.group == "all records" else f"of the real records with {self.group}"
+        who = "of the real outliers" if self.group == "outliers" else who
+        text = f"{percent_of(self.real)} {who} {what}"
+        if self.lower is None or self.upper is None:
+            return f"{text}."
+        due = f"{100 * self.lower:.1f} to {percent_of(self.upper)}"
+        return (
+            f"{text}; of the holdout {percent_of(self.holdout)}. Due to use: {due} ({percent(confidence)} confidence)."
+        )
+
+
+@dataclass(frozen=True)
+class Memorised:
+    """Real records that agree with a row of the table in all continuous columns.
+
+    Args:
+        columns: continuous columns, none a function of another; empty if there are fewer than two.
+        n_real: such real records, which agree with no other pooled record.
+        n_holdout: such holdout records.
+        by_chance: mean number of agreements with real records if each column of the table was shuffled by itself.
+    """
+
+    columns: tuple[str, ...]
+    n_real: int
+    n_holdout: int
+    by_chance: float
+
+    @property
+    def rare(self) -> bool:
+        """Whether agreements by chance have probability at most 1 % under the assumption."""
+        return bool(self.columns) and self.n_real > 0 and self.n_holdout == 0 and self.by_chance <= RARE
+
+    def sentence(self) -> str:
+        """Return the finding in a sentence, with its assumption."""
+        return (
+            f"{plural(self.n_real, 'real record')}, and no holdout record, {'agrees' if self.n_real == 1 else 'agree'} "
+            f"with a row of the table in {listed(self.columns)}; {self.by_chance:.2g} are expected by chance. "
+            f"Assumed: {ASSUMPTION}."
+        )
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """A real record with a copy or a near copy.
+
+    Args:
+        row: row in the real table, from 1.
+        exact: whether a row of the table equals it.
+        nearby: number of other pooled records near it; 0 makes it recognisable.
+        ratio: distance to the nearest row over that to the nearest different pooled record.
+        remoteness: share of the pooled records that are less remote from the others.
+    """
+
+    row: int
+    exact: bool
+    nearby: int
+    ratio: float
+    remoteness: float
+
+
+@dataclass(frozen=True)
+class RiskResult(Saved):
+    """Risks of one synthetic table.
+
+    Args:
+        n_real, n_synthetic, n_holdout: numbers of rows.
+        n_attacked: records under attack, of both tables.
+        confidence: of each interval; 1 - confidence is the error of all findings together.
+        columns: inferred types.
+        overall, parts: comparisons of all records; of groups, and of the inference of single columns.
+        membership: share of the real records recognised at 1 % false alarms; None without a holdout.
+        memorised: agreements in continuous columns.
+        exposed: the most remote real records with a copy or a near copy.
+        n_exposed: number of all of them.
+        fewest: smallest number of copied real records, with none in the holdout, that a comparison can show; None
+            without a holdout, or if no number is enough.
+    """
+
+    FORMAT: ClassVar[str] = "dpassay.table-risk"
+    VERSION: ClassVar[int] = 1
+
+    n_real: int
+    n_synthetic: int
+    n_holdout: int
+    n_attacked: int
+    confidence: float
+    columns: tuple[ColumnType, ...]
+    overall: tuple[Comparison, ...]
+    parts: tuple[Comparison, ...]
+    membership: RateAt | None
+    memorised: Memorised
+    exposed: tuple[Exposed, ...]
+    n_exposed: int
+    fewest: int | None
+
+    def check(self, at: str = "") -> None:
+        for c in self.comparisons:
+            possible = 0 <= c.hits_real <= c.n_real and 0 <= c.hits_holdout <= c.n_holdout
+            require(possible, at, f"{c.attack} of {c.group} is right about more records than there are")
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """All comparisons."""
+        return (*self.overall, *self.parts)
+
+    @property
+    def findings(self) -> tuple[Comparison, ...]:
+        """Significant comparisons, those of all records first."""
+        return tuple(c for c in self.comparisons if c.p_adjusted is not None and c.p_adjusted <= 1.0 - self.confidence)
+
+    @property
+    def memorised_by_assumption(self) -> bool:
+        """Whether agreements in continuous columns are a finding, under the named assumption."""
+        return self.n_holdout > 0 and self.memorised.rare
+
+    @property
+    def safe_so_far(self) -> bool:
+        """Whether there is a holdout and no finding. This is no proof of safety."""
+        return self.n_holdout > 0 and not self.findings and not self.memorised_by_assumption
+
+    @property
+    def worst_group(self) -> Comparison | None:
+        """Comparison of a group with the smallest adjusted p-value, and of these the largest lower limit."""
+        groups = [c for c in self.parts if c.group != "all records" and c.p_adjusted is not None]
+        return min(groups, key=lambda c: (c.p_adjusted, -(c.lower or 0.0)), default=None)
+
+    @property
+    def headline(self) -> str:
+        """The result in a few words."""
+        if not self.n_holdout:
+            return "No comparison: a holdout is missing"
+        return "No leak found" if self.safe_so_far else "The table leaks records"
+
+    @property
+    def answer(self) -> str:
+        """The result in two or three sentences."""
+        if not self.n_holdout:
+            return (
+                "Without records that the table was not made of, copies by chance cannot be told from leaks. The rates "
+                "below are facts, not findings. Split off a holdout at random, make the table without it, and pass it."
+            )
+        if self.safe_so_far:
+            fewest = "" if self.fewest is None else f" At least {plural(self.fewest, 'copied record')} would be needed."
+            return f"No attack succeeds more often about real records than about holdout records.{fewest}"
+        n = len(self.findings) + self.memorised_by_assumption
+        worst = f" {self.findings[0].sentence(self.confidence)}" if self.findings else f" {self.memorised.sentence()}"
+        return f"{plural(n, 'finding')}.{worst}"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for each finding."""
+        found = [c.sentence(self.confidence) for c in self.findings]
+        return (*found, *([self.memorised.sentence()] if self.memorised_by_assumption else []))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Facts that are no findings, and how to read the numbers."""
+        notes = []
+        if self.membership is not None:
+            m = self.membership
+            notes.append(
+                f"Membership at 1 % false alarms: {percent_of(m.tpr)} of the real records are recognised "
+                f"({percent_of(m.lower)} to {percent_of(m.upper)} at {percent(self.confidence)} confidence, if records "
+                "are independent draws); guessing recognises 1 %."
+            )
+            notes.append(
+                f"All findings together are false with probability at most {percent(1 - self.confidence)} if the "
+                "table does not depend on which records are real. No law of the records is assumed."
+            )
+            notes.append(
+                "Each interval is of the share of real records about which the attack is right because the table was "
+                f"made of them, and by itself has {percent(self.confidence)} confidence; it assumes that this has no "
+                "effect on the holdout records."
+            )
+            shown = "more than there are" if self.fewest is None else f"{self.fewest:,}"
+            notes.append(f"Copied records needed for a finding by comparison, with none in the holdout: {shown}.")
+        worst = self.worst_group
+        if worst is not None:
+            notes.append(f"Worst group ({worst.attack}): {worst.sentence(self.confidence)}")
+        if self.memorised.columns and self.memorised.n_real and not self.memorised_by_assumption:
+            beside = f" and {self.memorised.n_holdout} of the holdout" if self.n_holdout else ""
+            notes.append(
+                f"{plural(self.memorised.n_real, 'real record')}{beside} agree "
+                f"with a row in {listed(self.memorised.columns)}; {self.memorised.by_chance:.2g} are expected with "
+                "shuffled columns."
+            )
+        notes.append(
+            f"{plural(self.n_exposed, 'real record')} of those under attack, or copied, have a copy or a near copy."
+        )
+        return tuple(notes)
+
+    def summary(self) -> str:
+        """Return the result as plain text: findings, comparisons, types and limits."""
+        table: list[tuple[str, ...]] = [
+            ("attack", "records", "real", "holdout", "without table", "due to use", "p (Holm)")
+        ]
+        table += [cells(c) for c in shown(self)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+        rows = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
+        types = ", ".join(f"{c.name} ({c.kind})" for c in self.columns)
+        return "\n".join(
+            [
+                f"{self.headline}: {self.answer}",
+                "",
+                *(f"* {sentence}" for sentence in self.sentences[1:]),
+                *rows,
+                "",
+                *self.notes,
+                f"Columns: {types}.",
+                "",
+                "What this cannot tell",
+                *(f"* {limit}" for limit in CANNOT_TELL),
+            ]
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per comparison."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(c) for c in self.comparisons])
+
+
+MOST_PARTS = 12
+
+
+def shown(result: RiskResult) -> tuple[Comparison, ...]:
+    """Return the comparisons of a table: all records, and the smallest p-values of groups and columns."""
+    order = sorted(result.parts, key=lambda c: (c.p_value is None, c.p_value or 0.0, -c.real))
+    return (*result.overall, *order[:MOST_PARTS])
+
+
+def cells(c: Comparison) -> tuple[str, ...]:
+    """Return the cells of a comparison: attack, records, real, holdout, without the table, due to use, p-value."""
+    compared = c.n_holdout > 0
+    due = "" if c.lower is None or c.upper is None else f"{100 * c.lower:.1f} to {percent_of(c.upper)}"
+    return (
+        c.attack,
+        c.group,
+        f"{c.hits_real:,}/{c.n_real:,} ({percent_of(c.real)})",
+        f"{c.hits_holdout:,}/{c.n_holdout:,} ({percent_of(c.holdout)})" if compared else "",
+        "" if c.baseline is None else percent_of(c.baseline),
+        due,
+        "" if c.p_adjusted is None else ("1" if c.p_adjusted >= 1 else f"{c.p_adjusted:.2g}"),
+    )
+
+
+def percent_of(share: float) -> str:
+    """Return a share as text in per cent."""
+    return f"{100 * share:.1f} %"

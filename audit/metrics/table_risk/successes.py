@@ -1,0 +1,198 @@
+"""Successes of the attacks about each pooled record: symmetric functions of the pooled records, given the table.
+
+copies         a row of the table agrees with the record in every compared column
+near copies    the nearest row is at most a fifth as far from the record as the nearest other pooled record
+singled out    a description that fits one row of the table fits this pooled record and no other
+linked         two parts of the record share a nearest row, which is nearest to no other record's second part
+membership     the record is among the 2 % of the pooled records with the smallest such ratio of distances (or tied)
+inferred       the nearest row, by all other columns, has the value of the record
+
+The distance of two records is the sum over columns of the difference in units of the range of the middle nine tenths,
+or 1 if two categories differ. A distance to the nearest row has no meaning of its own: in a dense region it is small
+for everyone. It is divided by the distance to the nearest different pooled record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ....attacks.attribute_inference.disclosure import AttributeDisclosure, Linkability, SinglingOut
+from ....attacks.attribute_inference.disclosure.nearest_rows import BLOCK
+from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.noise.queries.domain import Domain
+from .tables import Table, Tables, row_keys
+
+NEAR = 0.2
+"""Largest ratio of distances of a near copy."""
+CLOSEST = 0.02
+"""Share of the pooled records that the membership attack calls real."""
+OUTLIERS, NEIGHBOURS = 0.05, 5
+"""Outliers are this share of the pooled records, the farthest ones from their fifth nearest other record."""
+_SAME = 1e-12
+_DEPENDENT = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """Pooled records under attack.
+
+    Args:
+        tables: all tables.
+        rows: `(n,)` indices of the pooled records under attack.
+    """
+
+    tables: Tables
+    rows: Ints
+
+    @cached_property
+    def codes(self) -> Ints:
+        """Codes of the records under attack."""
+        return self.tables.pooled.codes[self.rows]
+
+    @cached_property
+    def real(self) -> Bools:
+        """Whether each record is real."""
+        return self.tables.real[self.rows]
+
+    @cached_property
+    def to_table(self) -> Floats:
+        """Distance of each record to the nearest row of the table."""
+        return _smallest(self.tables.pooled[self.rows], self.tables.synthetic)
+
+    @cached_property
+    def to_records(self) -> tuple[Floats, Floats, Ints]:
+        """Distance to the nearest different pooled record, to the fifth nearest, and number of others nearby.
+
+        Nearby is within the median of the first distances.
+        """
+        records = self.tables.pooled[self.rows]
+        nearest, fifth = np.empty(len(records)), np.empty(len(records))
+        for block, distance in _blocks(records, records):
+            nearest[block] = np.where(distance > _SAME, distance, np.inf).min(axis=1)
+            fifth[block] = np.partition(distance, NEIGHBOURS, axis=1)[:, NEIGHBOURS]
+        reach, nearby = float(np.median(nearest)), np.empty(len(records), dtype=np.int64)
+        for block, distance in _blocks(records, records):
+            nearby[block] = (distance <= reach).sum(axis=1) - 1
+        return nearest, fifth, nearby
+
+    @cached_property
+    def ratio(self) -> Floats:
+        """Distance to the table over that to the nearest different record; small for copies."""
+        return np.asarray(self.to_table / self.to_records[0])
+
+    def near(self) -> Bools:
+        """Return the mask of copies and near copies."""
+        return np.asarray(self.ratio <= NEAR)
+
+    def closest(self) -> Bools:
+        """Return the mask of the records that the membership attack calls real.
+
+        Ties at the limit are left out, unless all records below it are tied: then they are all called real.
+        """
+        limit = np.sort(self.ratio)[max(1, round(CLOSEST * len(self.rows)))]
+        below = self.ratio < limit
+        return np.asarray(below if below.any() else self.ratio <= limit)
+
+    def outliers(self) -> Bools:
+        """Return the mask of the records that are far from the others."""
+        far = self.to_records[1]
+        return np.asarray(far > np.quantile(far, 1.0 - OUTLIERS))
+
+    def singled_out(self, seed: int) -> tuple[Bools, float]:
+        """Return the mask of the records singled out, and the share that random descriptions single out."""
+        attack = SinglingOut(
+            Domain.of(self.tables.domain), self.tables.ordered, n_columns=min(3, len(self.tables.domain))
+        )
+        found = attack.correct_among(self.tables.synthetic.codes, self.codes, np.random.default_rng(seed))
+        return found, float(attack.baseline_among(self.codes, np.random.default_rng(seed + 1)).mean())
+
+    def linked(self) -> tuple[Bools, float]:
+        """Return the mask of the linked records, with the columns dealt to both parties in turn; and chance."""
+        names = tuple(self.tables.domain)
+        attack = Linkability(Domain.of(self.tables.domain), self.tables.ordered, first=names[::2], second=names[1::2])
+        found = attack.correct_among(self.tables.synthetic.codes, self.codes, np.random.default_rng(0))
+        return found, 1.0 / len(self.rows)
+
+    def inferred(self, secret: str) -> tuple[Bools, float]:
+        """Return the mask of the records whose value is inferred, and the share with records in place of the table.
+
+        For the baseline, each half of the records is attacked with the other half as the table.
+        """
+        attack, rng = (
+            AttributeDisclosure(Domain.of(self.tables.domain), self.tables.ordered, secret=secret),
+            np.random.default_rng(0),
+        )
+        half = rng.permutation(len(self.rows)) % 2 == 0
+        baseline = [attack.correct_among(self.codes[~side], self.codes[side], rng) for side in (half, ~half)]
+        return attack.correct_among(self.tables.synthetic.codes, self.codes, rng), float(
+            np.concatenate(baseline).mean()
+        )
+
+
+def copied(tables: Tables, columns: Bools | None = None) -> Bools:
+    """Return the mask of the pooled records that agree with a row of the table in all, or in some columns."""
+    selected = slice(None) if columns is None else columns
+    pooled, synthetic = row_keys(tables.pooled.exact[:, selected], tables.synthetic.exact[:, selected])
+    return np.isin(pooled, synthetic)
+
+
+def names_copied(tables: Tables) -> Bools:
+    """Return the mask of the pooled records one of whose identifiers is in the table."""
+    pairs = zip(tables.pooled.names.T, tables.synthetic.names.T, strict=True)
+    found = [np.isin(pooled, synthetic[synthetic >= 0]) for pooled, synthetic in pairs]
+    return np.asarray(np.any(found, axis=0))
+
+
+def independent_numbers(tables: Tables) -> Bools:
+    """Return the mask of the continuous columns, without those that are a monotone function of another."""
+    kept: list[int] = []
+    ranks = tables.pooled.exact.astype(np.float64)  # equal for monotone functions
+    for column in np.flatnonzero(tables.continuous):
+        same = [abs(float(np.corrcoef(ranks[:, other], ranks[:, column])[0, 1])) > _DEPENDENT for other in kept]
+        if not any(same):
+            kept.append(int(column))
+    return np.isin(np.arange(len(tables.continuous)), kept)
+
+
+def expected_matches(tables: Tables, columns: Bools) -> float:
+    """Return the mean number of (real record, row) that agree in these columns, each shuffled by itself."""
+    share = np.ones(int(tables.real.sum()))
+    for column in np.flatnonzero(columns):
+        values, counts = np.unique(tables.synthetic.exact[:, column], return_counts=True)
+        mine = tables.pooled.exact[tables.real, column]
+        place = np.minimum(np.searchsorted(values, mine), len(values) - 1)
+        share *= np.where(values[place] == mine, counts[place], 0) / len(tables.synthetic)
+    return float(len(tables.synthetic) * share.sum())
+
+
+def groups_of(attacked: Attacked, fewest: int, most_values: int = 30) -> dict[str, Bools]:
+    """Return the masks of the outliers and of the values of categories with enough records under attack."""
+    groups = {"outliers": attacked.outliers()}
+    for name, labels in attacked.tables.labels.items():
+        codes = attacked.codes[:, list(attacked.tables.domain).index(name)]
+        counts = np.bincount(codes, minlength=len(labels))
+        large: Sequence[int] = np.flatnonzero(counts >= fewest).tolist() if len(labels) <= most_values else []
+        groups |= {f"{name} = {labels[code]}": np.asarray(codes == code) for code in large}
+    return groups
+
+
+def _smallest(records: Table, rows: Table) -> Floats:
+    return np.concatenate([distance.min(axis=1) for _, distance in _blocks(records, rows)])
+
+
+def _blocks(records: Table, rows: Table) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of records with their distances `(block, n_rows)`."""
+    step, n_categories = max(1, BLOCK // len(rows)), rows.categories.shape[1]
+    for start in range(0, len(records), step):
+        block = slice(start, start + step)
+        distance = np.zeros((len(records.exact[block]), len(rows)))
+        if rows.points.shape[1]:
+            distance += cdist(records.points[block], rows.points, "cityblock")
+        if n_categories:
+            distance += np.rint(n_categories * cdist(records.categories[block], rows.categories, "hamming"))
+        yield block, distance

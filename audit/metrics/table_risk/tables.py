@@ -1,0 +1,333 @@
+"""Real, synthetic and holdout tables in one encoding, which does not depend on which pooled records are the real ones.
+
+A type is inferred from all three tables together, bins from the pooled records (real and holdout):
+
+    number     all entries are numbers; with more than 20 values in up to 20 bins of equal counts
+    date       all entries are dates, read as days
+    category   all other columns
+    identifier text of which more than half of the pooled entries are distinct: compared by itself only
+    constant   one value only: left out
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....mechanisms.core.arrays import Bools, Floats, Ints
+from ....mechanisms.core.errors import ParameterError, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST_RECORDS = 100
+"""Smallest number of real and of holdout records: one record in a hundred is a false alarm rate of 1 %."""
+FEWEST_ROWS = 20
+"""Smallest number of rows of the synthetic table."""
+N_BINS = 20
+OVERLAP_SPLITS = 9_999
+OVERLAP_LEVEL = 1e-3
+"""A holdout is refused if at most this share of random splits has as many records in both tables."""
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """Inferred type of a column.
+
+    Args:
+        name: name of the column.
+        kind: "number", "date", "category", "identifier" or "constant".
+        n_values: number of distinct values in the pooled records.
+        missing: share of missing entries in the pooled records.
+    """
+
+    name: str
+    kind: str
+    n_values: int
+    missing: float
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Records of one or more tables in the common encoding.
+
+    Args:
+        exact: `(n, d)` numbers that agree exactly where the entries do.
+        codes: `(n, d)` bins and codes.
+        points: `(n, d')` coordinates of numbers and dates: their distance is the sum of the absolute differences.
+        categories: `(n, c)` codes of categories: two different ones are at distance 1.
+        names: `(n, i)` numbers of the identifiers.
+    """
+
+    exact: Ints
+    codes: Ints
+    points: Floats
+    categories: Ints
+    names: Ints
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    def __getitem__(self, rows: Any) -> Table:
+        return Table(self.exact[rows], self.codes[rows], self.points[rows], self.categories[rows], self.names[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The pooled records and the synthetic table.
+
+    Args:
+        columns: inferred types of all columns.
+        domain: compared columns and the number of codes of each.
+        ordered: compared columns whose codes have an order.
+        continuous: `(d,)` whether more than half of the pooled entries of a compared column are distinct numbers.
+        pooled, synthetic: the records.
+        real: `(n,)` whether a pooled record is real; the others are holdout.
+        row: `(n,)` row in the file of the record, from 1.
+        labels: names of the values of each category, by column.
+    """
+
+    columns: tuple[ColumnType, ...]
+    domain: dict[str, int]
+    ordered: tuple[str, ...]
+    continuous: Bools
+    pooled: Table
+    synthetic: Table
+    real: Bools
+    row: Ints
+    labels: dict[str, list[str]]
+
+    @property
+    def has_holdout(self) -> bool:
+        """Whether there are holdout records."""
+        return not self.real.all()
+
+
+def read_tables(real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str]) -> Tables:
+    """Return the tables in the common encoding.
+
+    Raises:
+        ParameterError: not tables, no rows, other columns, too few records, the same table twice, or a holdout that
+            shares more records with the real table than random splits do.
+    """
+    import pandas as pd
+
+    given = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
+    frames = {name: _frame(name, table) for name, table in given.items()}
+    names = _common_columns(frames, ignore)
+    _check_sizes(frames)
+    sizes = [len(frames["real"]), 0 if holdout is None else len(frames["holdout"])]
+    order = ["real", *(["holdout"] if holdout is not None else []), "synthetic"]
+    whole = pd.concat([frames[name][names] for name in order], ignore_index=True)
+    tables = _encode(whole, sum(sizes), sizes[0])
+    _check_apart(tables)
+    return tables
+
+
+def _frame(name: str, table: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise ParameterError(argument=name, value=type(table).__name__, allowed="be a DataFrame")
+    if table.empty:
+        raise ParameterError(f"{name} must have rows and columns, but is empty.", argument=name)
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise ParameterError(f"{name} must have each column once, but has {twice!r} twice.", argument=name)
+    return table.rename(columns=str)
+
+
+def _common_columns(frames: dict[str, pd.DataFrame], ignore: Sequence[str]) -> list[str]:
+    columns = [name for name in frames["real"].columns if name not in ignore]
+    unknown = [name for name in ignore if name not in frames["real"]]
+    if unknown:
+        raise ParameterError(argument="ignore", value=tuple(unknown), allowed="name columns of the tables")
+    for name, frame in frames.items():
+        lacking, added = set(columns) - set(frame.columns), set(frame.columns) - set(columns) - set(ignore)
+        if lacking or added:
+            parts = [
+                f"{verb} {listed(sorted(which))}" for verb, which in (("lacks", lacking), ("adds", added)) if which
+            ]
+            raise ParameterError(
+                f"{name} must have the columns of real, but {' and '.join(parts)}. Rename them, or leave them out "
+                "of all tables.",
+                argument=name,
+            )
+    if len(columns) < 2:
+        raise ParameterError(argument="real", value=tuple(columns), allowed="have two columns or more to compare")
+    return columns
+
+
+def _check_sizes(frames: dict[str, pd.DataFrame]) -> None:
+    for name, frame in frames.items():
+        fewest = FEWEST_ROWS if name == "synthetic" else FEWEST_RECORDS
+        if len(frame) < fewest:
+            raise ParameterError(
+                f"{name} must have at least {fewest} rows, but has {len(frame)}: with fewer, no rate is told from 0.",
+                argument=name,
+            )
+
+
+def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
+    exact: list[Ints] = []
+    codes: list[Ints] = []
+    points: list[Floats] = []
+    categories: list[Ints] = []
+    names: list[Ints] = []
+    kinds, domain, ordered, continuous, labels = [], {}, [], [], {}
+    for name in whole.columns:
+        kind, values, missing, texts = _typed(whole[name], n_pooled)
+        n_values = len(np.unique(values[:n_pooled][~missing[:n_pooled]]))
+        kinds.append(ColumnType(name, kind, n_values, float(missing[:n_pooled].mean())))
+        if kind == "constant":
+            continue
+        identity = np.unique(np.where(missing, np.inf, values), return_inverse=True)[1].astype(np.int64)
+        if kind == "identifier":
+            names.append(np.where(missing, -1, identity))
+            continue
+        exact.append(identity)
+        number = kind in ("number", "date")
+        code = _bins(values, missing, n_pooled) if number else identity
+        codes.append(code)
+        domain[name] = int(code.max()) + 1
+        if number:
+            ordered.append(name)
+            points += _coordinates(values, missing, n_pooled)
+        else:
+            labels[name] = texts
+            categories.append(identity)
+        continuous.append(number and n_values > 0.5 * n_pooled)
+    if len(exact) < 2:
+        raise ParameterError("real must have two columns or more with different values to compare.", argument="real")
+    n = len(whole)
+    table = Table(*(_columns(part, n) for part in (exact, codes, points, categories, names)))
+    place = np.arange(n_pooled)
+    return Tables(
+        tuple(kinds), domain, tuple(ordered), np.array(continuous), table[:n_pooled], table[n_pooled:],
+        place < n_real, np.where(place < n_real, place, place - n_real) + 1, labels,
+    )  # fmt: skip
+
+
+def _columns(columns: list[Any], n: int) -> Any:
+    return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
+
+
+def _typed(column: pd.Series, n_pooled: int) -> tuple[str, Floats, Bools, list[str]]:
+    """Return kind, numbers, missing entries, and the names of the values of a category."""
+    import pandas as pd
+
+    text = column.astype("string").str.strip()
+    missing = (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
+    kind, numbers = _as_numbers(column, text, missing)
+    if kind == "category":
+        numbers, values = pd.factorize(text.where(~missing, "(missing)").astype(object), sort=True)
+        texts, missing = [str(value) for value in values], np.zeros(len(column), dtype=np.bool_)
+        n_values = len(np.unique(numbers[:n_pooled]))
+        if n_values > 0.5 * n_pooled:
+            kind, missing = "identifier", (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
+    else:
+        texts, n_values = [], len(np.unique(numbers[:n_pooled][~missing[:n_pooled]])) + bool(missing.any())
+    return "constant" if n_values < 2 else kind, np.asarray(numbers, dtype=np.float64), missing, texts
+
+
+def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str, Any]:
+    import pandas as pd
+
+    if column.dtype == np.bool_:
+        return "category", None
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        dates = pd.to_datetime(column, utc=True)
+    else:
+        numbers = np.asarray(
+            pd.to_numeric(text.astype(object).where(~missing, None), errors="coerce"), dtype=np.float64
+        )
+        if np.isfinite(numbers[~missing]).all():
+            return "number", np.where(missing, 0.0, numbers)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            looks_like = text[~missing].head(200).str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").all()
+            dates = pd.to_datetime(text, errors="coerce", utc=True, format="mixed") if looks_like else text
+        if not looks_like or bool(dates.isna().to_numpy()[~missing].any()):
+            return "category", None
+    days = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
+    return "date", np.where(missing, 0.0, days.fillna(0.0).to_numpy(dtype=np.float64))
+
+
+def _bins(values: Floats, missing: Bools, n_pooled: int) -> Ints:
+    """Return bins between quantiles of the pooled values, or the values themselves if few; missing has a code."""
+    known = values[:n_pooled][~missing[:n_pooled]]
+    distinct = np.unique(known)
+    if len(distinct) <= N_BINS:
+        edges = 0.5 * (distinct[1:] + distinct[:-1])
+    else:
+        edges = np.unique(np.quantile(known, np.arange(1, N_BINS) / N_BINS))
+    code = np.searchsorted(edges, values, side="left")
+    return np.where(missing, len(edges) + 1, code).astype(np.int64)
+
+
+def _coordinates(values: Floats, missing: Bools, n_pooled: int) -> list[Floats]:
+    """Return values in units of the range of the middle nine tenths of the pooled ones, and whether one is missing."""
+    known = values[:n_pooled][~missing[:n_pooled]]
+    low, middle, high = np.quantile(known, [0.05, 0.5, 0.95])
+    spread = high - low if high > low else max(float(np.ptp(known)), 1.0)
+    scaled = np.where(missing, 0.0, (values - middle) / spread)
+    return [scaled, missing.astype(np.float64)] if missing.any() else [scaled]
+
+
+def row_keys(*tables: Ints) -> list[Ints]:
+    """Return a number for each row of each table: equal rows have equal numbers."""
+    _, keys = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
+    return np.split(keys.ravel(), np.cumsum([len(table) for table in tables])[:-1])
+
+
+def _check_apart(tables: Tables) -> None:
+    """Raise `ParameterError` if two tables are the same, or the holdout overlaps the real table."""
+    pooled, synthetic = row_keys(
+        np.hstack([tables.pooled.exact, tables.pooled.names]),
+        np.hstack([tables.synthetic.exact, tables.synthetic.names]),
+    )
+    real, holdout = pooled[tables.real], pooled[~tables.real]
+    if np.array_equal(np.sort(real), np.sort(synthetic)):
+        raise ParameterError(
+            "synthetic must be another table than real, but has exactly its rows: it publishes every record. Pass the "
+            "table that the generator made.",
+            argument="synthetic",
+        )
+    if not len(holdout):
+        return
+    for other, keys in (("real", real), ("synthetic", synthetic)):
+        if np.array_equal(np.sort(keys), np.sort(holdout)):
+            raise ParameterError(
+                f"holdout must be records that the synthetic table was not made of, but has exactly the rows of "
+                f"{other}: every difference would cancel. Pass other people of the same population.",
+                argument="holdout",
+            )
+    shared = int(np.isin(holdout, real).sum())
+    if shared >= 5 and _overlap_p_value(pooled, tables.real) <= OVERLAP_LEVEL:
+        raise ParameterError(
+            f"holdout must be records that the synthetic table was not made of, but {shared:,} of its {len(holdout):,} "
+            "rows stand in real too, more than in random splits. Remove the people of real from it.",
+            argument="holdout",
+        )
+
+
+def _overlap_p_value(keys: Ints, real: Bools) -> float:
+    """Return the share of random splits with at least as many pairs of equal rows across the split."""
+    values, counts = np.unique(keys, return_counts=True)
+    rows = np.flatnonzero(np.isin(keys, values[counts > 1]))
+    group = np.unique(keys[rows], return_inverse=True)[1]
+    totals = np.bincount(group)
+    rng = np.random.default_rng(0)
+
+    def across(labels: Bools) -> int:
+        mine = np.bincount(group, weights=labels)
+        return int((mine * (totals - mine)).sum())
+
+    observed, as_many, n_splits = across(real[rows]), 0, max(1_000, min(OVERLAP_SPLITS, 20_000_000 // len(keys)))
+    for _ in range(n_splits):
+        as_many += across(rng.permutation(real)[rows]) >= observed
+    return (1 + as_many) / (1 + n_splits)

@@ -1,0 +1,217 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, hypergeom
+from tests.audit.metrics.table_risk import made_tables as made
+
+from dpassay.attacks.attribute_inference.disclosure import Linkability, SinglingOut
+from dpassay.attacks.attribute_inference.disclosure.base import Scene
+from dpassay.audit.metrics import RiskResult, risk
+from dpassay.audit.metrics.table_risk.split_test import due_to_use, fewest_hits, p_value
+from dpassay.audit.metrics.table_risk.tables import read_tables
+from dpassay.mechanisms.core.errors import ParameterError
+
+
+def rng_of(seed):
+    return np.random.default_rng(seed)
+
+
+def found(result):
+    return {(c.attack, c.group) for c in result.findings}
+
+
+def test_the_p_value_is_that_of_all_splits():
+    hits = np.array([1, 1, 1, 0, 0, 0, 1, 0])
+    rng = rng_of(0)
+    as_many = np.mean([rng.permutation(hits)[:4].sum() >= 3 for _ in range(20_000)])
+    assert p_value(3, 4, 1, 4) == pytest.approx(as_many, abs=0.015)
+
+
+def test_records_due_to_use_are_covered_for_every_number_of_hits_by_chance():
+    n_real, n_holdout, due, confidence = 30, 20, 6, 0.8
+    for by_chance in range(20):
+        k = np.arange(n_real - due + 1)
+        weights = hypergeom.pmf(k, n_real + n_holdout, by_chance, n_real)
+        limits = [
+            due_to_use(i + due, n_real, max(by_chance - i, 0), n_holdout, confidence) if weight > 0 else (0, 1)
+            for i, weight in zip(k, weights, strict=True)
+        ]
+        missed = [not low * n_real - 1e-9 <= due <= high * n_real + 1e-9 for low, high in limits]
+        assert weights @ missed <= 1 - confidence + 1e-9
+
+
+def test_the_fewest_hits_are_significant_and_one_less_is_not():
+    k = fewest_hits(300, 100, 0.01)
+    assert p_value(k, 300, 0, 100) <= 0.01 < p_value(k - 1, 300, 0, 100)
+    assert fewest_hits(10, 10, 1e-9) is None
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_attack_among_records_is_that_with_all_others_as_bystanders(seed):
+    rng = rng_of(seed)
+    shape = {"a": 6, "b": 6, "c": 3}
+    table, records = (rng.integers(0, list(shape.values()), (n, 3)) for n in (30, 15))
+    attacks = (
+        Linkability(shape, ("a", "b"), first=["a"], second=["b", "c"]),
+        SinglingOut(shape, ("a",), n_columns=2, n_predicates=50),
+    )
+    for attack in attacks:
+        one_by_one = [
+            attack.correct(table, Scene(records[i : i + 1], np.delete(records, i, 0), records[:0]), rng_of(5))[0]
+            for i in range(len(records))
+        ]
+        assert attack.correct_among(table, records, rng_of(5)).tolist() == one_by_one
+
+
+def test_types_are_inferred_from_numbers_dates_names_and_missing_entries():
+    rng = rng_of(0)
+    real, synthetic, holdout = made.clean(rng, 120)
+    for table in (real, synthetic, holdout):
+        table["name"] = [f"person {i}" for i in rng.integers(10**9, size=120)]
+        table["country"] = "nowhere"
+        table.loc[::5, "bmi"] = np.nan
+    tables = read_tables(real.astype(str).replace("nan", ""), synthetic, holdout, ())
+    kinds = {column.name: column.kind for column in tables.columns}
+    assert kinds == {
+        "age": "number",
+        "income": "number",
+        "bmi": "number",
+        "sex": "category",
+        "place": "category",
+        "born": "date",
+        "name": "identifier",
+        "country": "constant",
+    }
+    assert {column.name: column.missing for column in tables.columns}["bmi"] == pytest.approx(0.2)
+
+
+def test_labels_do_not_change_the_encoding():
+    real, synthetic, holdout = made.clean(rng_of(0), 120)
+    one, other = read_tables(real, synthetic, holdout, ()), read_tables(holdout, synthetic, real, ())
+    swapped = np.concatenate([np.arange(120, 240), np.arange(120)])
+    assert np.array_equal(one.pooled.codes, other.pooled.codes[swapped])
+    assert np.array_equal(one.synthetic.points, other.synthetic.points)
+
+
+def test_copies_are_found_and_their_interval_covers_the_share():
+    result = risk(*made.copies(rng_of(0), 400, 0.05))
+    (copies,) = (c for c in result.overall if c.attack == "copies")
+    assert ("copies", "all records") in found(result)
+    assert ("membership", "all records") in found(result)
+    assert copies.hits_real == 20
+    assert copies.lower <= 0.05 <= copies.upper
+    assert result.membership.tpr > 0.04
+    assert {e.row for e in result.exposed if e.exact} <= set(range(1, 21))
+
+
+def test_a_leaked_group_is_the_worst_group():
+    result = risk(*made.group(rng_of(0), 400))
+    assert ("near copies", "place = c") in found(result)
+    assert result.worst_group.group == "place = c"
+    assert result.worst_group.lower > 0.8
+
+
+def test_one_memorised_outlier_is_listed_and_found_under_an_assumption_only():
+    result = risk(*made.outlier(rng_of(0), 300))
+    assert not result.findings
+    assert result.memorised_by_assumption
+    assert not result.safe_so_far
+    first = result.exposed[0]
+    assert (first.row, first.exact, first.nearby) == (8, True, 0)
+    assert "Assumed" in result.answer
+
+
+def test_resampled_columns_agree_by_chance_as_often_as_expected():
+    result = risk(*made.resampled(rng_of(0), 300))
+    assert not result.memorised.rare
+
+
+def test_a_clean_table_has_no_finding():
+    for tables in (made.clean(rng_of(0), 300), made.clean_answers(rng_of(0), 300)):
+        result = risk(*tables)
+        assert result.safe_so_far
+        assert result.headline == "No leak found"
+
+
+def test_without_a_holdout_there_are_facts_and_no_finding():
+    real, synthetic, _ = made.copies(rng_of(0), 300, 0.3)
+    result = risk(real, synthetic)
+    assert not result.findings
+    assert not result.safe_so_far
+    assert result.fewest is None
+    assert result.overall[0].hits_real == 90
+    assert "holdout is missing" in result.headline
+    assert "due to use" in result.summary()
+
+
+def test_identifiers_in_the_table_are_found():
+    rng = rng_of(0)
+    tables = made.clean(rng, 200)
+    for table in tables:
+        table["name"] = [f"person {i}" for i in rng.integers(10**9, size=200)]
+    tables[1].loc[:19, "name"] = tables[0].loc[:19, "name"]
+    assert ("identifiers", "all records") in found(risk(*tables))
+
+
+def test_a_result_is_read_back_as_it_was():
+    result = risk(*made.copies(rng_of(0), 150, 0.3))
+    assert RiskResult.from_json(result.to_json()) == result
+    assert "What this cannot tell" in result.summary()
+    assert len(result.to_frame()) == len(result.comparisons)
+
+
+def refused(argument, *tables, **options):
+    with pytest.raises(ParameterError) as caught:
+        risk(*tables, **options)
+    assert caught.value.argument == argument
+    return str(caught.value)
+
+
+def test_unusable_tables_are_refused_with_the_reason():
+    real, synthetic, holdout = made.clean(rng_of(0), 200)
+    assert "exactly its rows" in refused("synthetic", real, real[::-1], holdout)
+    assert "rows of real" in refused("holdout", real, synthetic, real)
+    assert "rows of synthetic" in refused("holdout", real, synthetic, synthetic)
+    overlap = pd.concat([holdout[:150], real[:50]])
+    assert "50 of its 200" in refused("holdout", real, synthetic, overlap)
+    assert "at least 100 rows" in refused("real", real[:99], synthetic, holdout)
+    assert "at least 20 rows" in refused("synthetic", real, synthetic[:10], holdout)
+    assert "lacks bmi" in refused("synthetic", real, synthetic.drop(columns="bmi"), holdout)
+    assert "adds x" in refused("holdout", real, synthetic, holdout.assign(x=1))
+    assert "is empty" in refused("real", real[:0], synthetic, holdout)
+    assert "DataFrame" in refused("real", real.to_numpy(), synthetic, holdout)
+    assert "name columns" in refused("ignore", real, synthetic, holdout, ignore=["nothing"])
+    assert "be one of" in refused("secrets", real, synthetic, holdout, secrets=["nothing"])
+
+
+def test_records_that_agree_by_chance_are_no_overlap():
+    risk(*made.clean_answers(rng_of(1), 300))
+
+
+def false_alarms(make, n_tables):
+    results = [risk(*make(rng_of(seed), 150), confidence=0.8) for seed in range(n_tables)]
+    return sum(bool(r.findings) for r in results), sum(r.memorised_by_assumption for r in results)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [made.clean, made.clean_answers, made.resampled])
+def test_clean_tables_have_findings_no_more_often_than_stated(make):
+    """At error 0.2; resampled columns hold real values, so that only their findings by assumption are counted."""
+    n_tables = 200 if make is made.clean_answers else 60
+    findings, by_assumption = false_alarms(make, n_tables)
+    assert make is made.resampled or binom.sf(findings - 1, n_tables, 0.2) > 1e-6
+    assert binom.sf(by_assumption - 1, n_tables, 0.01) > 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_planted_copies_are_found_in_every_table(share):
+    for seed in range(20):
+        assert ("copies", "all records") in found(risk(*made.copies(rng_of(seed), 400, share)))
+
+
+@pytest.mark.slow
+def test_one_copy_in_a_hundred_and_one_outlier_are_found_in_every_table():
+    for seed in range(20):
+        assert not risk(*made.copies(rng_of(seed), 300, 0.01)).safe_so_far
+        assert risk(*made.outlier(rng_of(seed), 300)).memorised_by_assumption

@@ -1,0 +1,68 @@
+import json
+
+import numpy as np
+import pytest
+from tests.audit.metrics.table_risk import made_tables as made
+from typer.testing import CliRunner
+
+from dpassay.audit.metrics import RiskResult
+from dpassay.experiments.cli import app
+
+
+def files_of(tmp_path, tables):
+    paths = [tmp_path / f"{name}.csv" for name in ("real", "synthetic", "holdout")]
+    for path, table in zip(paths, tables, strict=True):
+        table.to_csv(path, index=False)
+    return list(map(str, paths))
+
+
+@pytest.fixture
+def copied(tmp_path):
+    return files_of(tmp_path, made.copies(np.random.default_rng(0), 200, 0.3))
+
+
+def call(*words):
+    return CliRunner().invoke(app, ["risk", *words])
+
+
+def test_copies_exit_with_1_and_have_a_report(copied, tmp_path):
+    real, synthetic, holdout = copied
+    done = call(real, synthetic, "--holdout", holdout, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 1
+    assert "The table leaks records" in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "What this cannot tell" in page
+    assert "near copies" in page
+    assert "dpassay risk real.csv synthetic.csv --holdout holdout.csv" in page
+    assert "born (date)" in done.stdout
+    text = (tmp_path / "out" / "results.json").read_text()
+    assert RiskResult.from_json(text).findings
+    assert json.loads(text)["n_real"] == 200
+    assert (tmp_path / "out" / "report.md").read_text().startswith("## The table leaks records")
+
+
+def test_a_clean_table_exits_with_0(tmp_path):
+    real, synthetic, holdout = files_of(tmp_path, made.clean(np.random.default_rng(0), 150))
+    done = call(real, synthetic, "--holdout", holdout, "--ignore", "born", "--secret", "sex")
+    assert done.exit_code == 0
+    assert "No leak found" in done.stdout
+    assert "inferred: sex" in done.stdout
+    assert "born" not in done.stdout
+
+
+def test_without_a_holdout_facts_are_shown_and_the_code_is_0(copied, tmp_path):
+    done = call(*copied[:2], "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert "a holdout is missing" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_unusable_files_exit_with_2_and_the_reason(copied, tmp_path):
+    (tmp_path / "twice.csv").write_text("a,a\n1,2\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "head.csv").write_text("a,b\n")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
+    for name in ("twice.csv", "empty.csv", "head.csv", "binary.csv", "missing.csv", "table.xlsx"):
+        done = call(copied[0], str(tmp_path / name))
+        assert done.exit_code == 2, name
+        assert "unexpected" not in done.output, name
+    assert call(copied[0], copied[0]).exit_code == 2
