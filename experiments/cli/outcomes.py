@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...audit.metrics.membership.result import MembershipResult
 from ...audit.results.audit_result import AuditResult
 from ...mechanisms.core.errors import ParameterError
 from ...mechanisms.core.printable import terminal
@@ -15,6 +14,7 @@ from ..pipeline.checked import CheckedClaims, claims_of
 from ..pipeline.comparison import ComparedClaim, Comparison, check_power_loss, common_differences, compare
 from ..pipeline.findings import Findings, Place, findings_of, line_of_table
 from ..pipeline.step_summary import claims_section, comparison_section, text_section
+from ..report.results.sweep import SweepResult
 from .check import markdown_summary
 from .outputs import OutputFiles
 
@@ -118,7 +118,7 @@ def write_run(files: OutputFiles, done: ConfigRun, config: str, *, strict: bool,
 def _section(done: ConfigRun) -> str:
     from ..report.results.sentences import warning_notes
 
-    if isinstance(done.result, MembershipResult):
+    if not isinstance(done.result, SweepResult):
         return text_section(done.result.summary(), heading=f"dpassay run: {done.directory.name}")
     checked, notes = claims_of(done.result), warning_notes(done.result.points)
     return claims_section(checked, heading=f"dpassay run: {done.result.title}", notes=notes)
@@ -128,7 +128,7 @@ def _findings_of_run(done: ConfigRun, config: str, strict: bool) -> Findings | N
     """Return the findings of a run, placed at the table of the mechanism in its configuration."""
     from ..pipeline.saved_runs import seconds_of
 
-    if isinstance(done.result, MembershipResult):
+    if not isinstance(done.result, SweepResult):
         return None
     file = Path(config) if config.endswith(".toml") else done.directory / "config.toml"
     place = Place(config, file, line_of_table(file, "mechanism"))

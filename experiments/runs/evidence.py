@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from ...audit.metrics.membership.result import MembershipResult
+from ...audit.metrics.table_risk.result import RiskResult
 from ..config.schema import Config
 from ..config.sweep import combinations, settings
 from ..report.card.card import Card, Origin, card_of
 from ..report.card.registry import registry_yaml
-from ..report.results.latex import membership_table, sweep_table
+from ..report.results.latex import membership_table, risk_table, sweep_table
 from ..report.results.sweep import SweepResult
 from .directory import RunDirectory
 
@@ -56,8 +57,10 @@ def write_evidence(
     return card, [directory.path / name for name in texts]
 
 
-def latex_table(result: SweepResult | MembershipResult) -> str:
+def latex_table(result: SweepResult | MembershipResult | RiskResult) -> str:
     """Return the table of results as LaTeX."""
+    if isinstance(result, RiskResult):
+        return risk_table(result)
     return membership_table(result) if isinstance(result, MembershipResult) else sweep_table(result)
 
 

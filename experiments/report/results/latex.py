@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ....audit.metrics.membership.result import MembershipResult
+    from ....audit.metrics.table_risk.result import RiskResult
     from .sweep import SweepResult
 
 AUDITS = {
@@ -88,6 +89,12 @@ def membership_table(result: MembershipResult) -> str:
     frame = result.to_frame()
     note = f"Intervals at {100 * result.confidence:.6g} % confidence, one attack at a time."
     return tabular(frame, {name: escape(heading) for name, heading in ATTACKS.items() if name in frame}, note=note)
+
+
+def risk_table(result: RiskResult) -> str:
+    """Return the comparisons of a synthetic table as LaTeX, one row per comparison."""
+    frame = result.to_frame()
+    return tabular(frame, {str(name): escape(str(name).replace("_", " ")) for name in frame})
 
 
 def tabular(frame: pd.DataFrame, headings: Mapping[str, str], *, note: str = "") -> str:
