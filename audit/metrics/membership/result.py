@@ -164,7 +164,8 @@ class MembershipResult(DrawnResult):
         if not columns:
             raise ParameterError(
                 f"no attack has a table of records: that takes at least {FEWEST} models, and for attacks with "
-                "references models in pairs of complements. Train with design='pairs'."
+                "references models in pairs of complements. Train with design='pairs'.",
+                argument="by",
             )
         return pd.DataFrame(columns).rename_axis(index="record", columns="attack")
 

@@ -45,7 +45,7 @@ ASSUMPTION = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SplitTest:
     """Success of an attack about real and about holdout records.
 
     Args:
@@ -71,7 +71,7 @@ class Comparison:
     p_value: float | None = None
     p_adjusted: float | None = None
 
-    def corrected(self, p_adjusted: float) -> Comparison:
+    def corrected(self, p_adjusted: float) -> SplitTest:
         """Return this with the adjusted p-value."""
         return replace(self, p_adjusted=p_adjusted)
 
@@ -176,8 +176,8 @@ class RiskResult(Saved):
     n_attacked: int
     confidence: float
     columns: tuple[ColumnType, ...]
-    overall: tuple[Comparison, ...]
-    parts: tuple[Comparison, ...]
+    overall: tuple[SplitTest, ...]
+    parts: tuple[SplitTest, ...]
     membership: RateAt | None
     memorised: Memorised
     exposed: tuple[Exposed, ...]
@@ -190,12 +190,12 @@ class RiskResult(Saved):
             require(possible, at, f"{c.attack} of {c.group} is right about more records than there are")
 
     @property
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> tuple[SplitTest, ...]:
         """All comparisons."""
         return (*self.overall, *self.parts)
 
     @property
-    def findings(self) -> tuple[Comparison, ...]:
+    def findings(self) -> tuple[SplitTest, ...]:
         """Significant comparisons, those of all records first."""
         return tuple(c for c in self.comparisons if c.p_adjusted is not None and c.p_adjusted <= 1.0 - self.confidence)
 
@@ -210,8 +210,8 @@ class RiskResult(Saved):
         return self.n_holdout > 0 and not self.findings and not self.memorised_by_assumption
 
     @property
-    def worst_group(self) -> Comparison | None:
-        """Comparison of a group with the smallest adjusted p-value, and of these the largest lower limit."""
+    def worst_group(self) -> SplitTest | None:
+        """SplitTest of a group with the smallest adjusted p-value, and of these the largest lower limit."""
         groups = [c for c in self.parts if c.group != "all records" and c.p_adjusted is not None]
         return min(groups, key=lambda c: (c.p_adjusted, -(c.lower or 0.0)), default=None)
 
@@ -314,13 +314,13 @@ class RiskResult(Saved):
 MOST_PARTS = 12
 
 
-def shown(result: RiskResult) -> tuple[Comparison, ...]:
+def shown(result: RiskResult) -> tuple[SplitTest, ...]:
     """Return the comparisons of a table: all records, and the smallest p-values of groups and columns."""
     order = sorted(result.parts, key=lambda c: (c.p_value is None, c.p_value or 0.0, -c.real))
     return (*result.overall, *order[:MOST_PARTS])
 
 
-def cells(c: Comparison) -> tuple[str, ...]:
+def cells(c: SplitTest) -> tuple[str, ...]:
     """Return the cells of a comparison: attack, records, real, holdout, without the table, due to use, p-value."""
     compared = c.n_holdout > 0
     due = "" if c.lower is None or c.upper is None else f"{100 * c.lower:.1f} to {percent_of(c.upper)}"

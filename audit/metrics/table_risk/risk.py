@@ -26,7 +26,7 @@ from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
 from . import split_test
-from .result import Comparison, Exposed, Memorised, RiskResult
+from .result import SplitTest, Exposed, Memorised, RiskResult
 from .successes import (
     Attacked,
     copied,
@@ -128,7 +128,7 @@ def _chosen(tables: Tables, n_attacked: int, seed: int) -> Ints:
 
 def _compared(
     attacked: Attacked, secrets: Sequence[str], confidence: float, seed: int
-) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
+) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons of all records, and those of groups and columns, uncorrected."""
     tables = attacked.tables
     (singled, by_chance), (linked, at_random) = attacked.singled_out(seed), attacked.linked()
@@ -159,20 +159,20 @@ def _with(success: tuple[Bools, float | None], attacked: Attacked, confidence: f
 
 def _compare(
     attack: str, group: str, hits: Bools, real: Bools, baseline: float | None, confidence: float
-) -> Comparison:
+) -> SplitTest:
     n_real, k_real = int(real.sum()), int((hits & real).sum())
     n_holdout, k_holdout = len(real) - n_real, int((hits & ~real).sum())
     counts = (k_real, n_real, k_holdout, n_holdout)
     if not n_holdout:
-        return Comparison(attack, group, *counts, baseline)
+        return SplitTest(attack, group, *counts, baseline)
     low, high = split_test.due_to_use(*counts, confidence) if n_real else (0.0, 0.0)
     p = split_test.p_value(*counts)
-    return Comparison(attack, group, *counts, baseline, low, high, p, 1.0)
+    return SplitTest(attack, group, *counts, baseline, low, high, p, 1.0)
 
 
 def _corrected(
-    overall: tuple[Comparison, ...], parts: tuple[Comparison, ...], significance: float
-) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
+    overall: tuple[SplitTest, ...], parts: tuple[SplitTest, ...], significance: float
+) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons with p-values adjusted for all of them."""
     kept = [[c for c in family if _attainable(c) <= 0.5 * significance / _PARTS] for family in (overall, parts)]
     weights = [1.0 / len(family) for family in kept for _ in family]
@@ -184,7 +184,7 @@ def _corrected(
     return renewed[0], renewed[1]
 
 
-def _attainable(c: Comparison) -> float:
+def _attainable(c: SplitTest) -> float:
     return split_test.smallest_p_value(c.hits_real + c.hits_holdout, c.n_real, c.n_holdout)
 
 

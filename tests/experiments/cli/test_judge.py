@@ -170,7 +170,7 @@ def test_out_accepts_the_same_request_again_and_no_other_folder(tmp_path):
     assert (out / "report.html").exists()
     other = judge(file, "--epsilon", 5, "--out", out)
     assert other.exit_code == 2
-    assert "the same scores with other options: see judged.toml in it" in " ".join(other.output.split())
+    assert "or the same with other options: see judged.toml in it" in " ".join(other.output.split())
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     foreign = judge(file, "--epsilon", 4, "--out", tmp_path / "mine")

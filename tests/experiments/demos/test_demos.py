@@ -211,7 +211,7 @@ def test_rounds_add_up_what_they_cost(votes):
     assert row.for_all_votes == pytest.approx(ConcentratedDP(rho).textbook_epsilon(1e-5))
     assert row.claim == pytest.approx(GaussianDP(math.sqrt(2 * rho)).epsilon(1e-5))
     assert row.on_these_votes < row.claim < row.for_all_votes
-    assert (row.planned, row.data) == (300, "glyph-like")
+    assert (row.asked, row.data) == (300, "glyph-like")
 
 
 def test_a_second_round_needs_fewer_answers_for_as_good_a_student(votes):

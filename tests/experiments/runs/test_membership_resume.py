@@ -36,7 +36,7 @@ KILLER = textwrap.dedent(
     from dpassay.mechanisms.learning.dp_sgd.training import Trainer
     from dpassay.audit.power.power import Detectable
 
-    runs.write_results = lambda result, config, name, home: home.write("results.json", result.to_json()) or []
+    runs.write_results = lambda result, config, name, home, **_: home.write("results.json", result.to_json()) or []
     dpassay.audit.power.power.detectable_in_bits = lambda *given, **options: Detectable(1.0, None)
     real = {"fsync": os.fsync, "replace": Path.replace, "step": Trainer.add_noise}
 
@@ -106,7 +106,7 @@ def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
     monkeypatch.setattr("dpassay.audit.power.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
     monkeypatch.setattr(
-        runs, "write_results", lambda result, config, name, home: home.write("results.json", result.to_json()) or []
+        runs, "write_results", lambda result, config, name, home, **_: home.write("results.json", result.to_json()) or []
     )
 
 
