@@ -72,7 +72,7 @@ def test_an_estimator_of_scikit_learn_that_fits_its_records_is_caught():
     coins, inside = tossed()
     model = linear_model.LogisticRegression(C=100.0, max_iter=1_000).fit(inside.records, inside.labels)
     p = model.predict_proba(CANARIES.records)[np.arange(len(CANARIES)), CANARIES.labels]
-    assert verdict(coins, -np.log(np.maximum(p, 1e-300))) == "violation"
+    assert verdict(coins, -np.log(np.maximum(p.astype(np.float64), 1e-300))) == "violation"
 
 
 def test_a_loop_in_jax_that_fits_its_records_is_caught():

@@ -9,5 +9,5 @@ tables.py       Real, synthetic and holdout tables in one encoding, which does n
                 the real ones
 """
 
-from .result import SplitTest as SplitTest, Exposed as Exposed, RiskResult as RiskResult
+from .result import Exposed as Exposed, RiskResult as RiskResult, SplitTest as SplitTest
 from .risk import risk as risk

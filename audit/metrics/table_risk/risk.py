@@ -26,7 +26,7 @@ from ....mechanisms.core.validation import open_unit, whole
 from ...evidence.multiplicity import holm
 from ..membership.roc import Pooled, RateAt
 from . import split_test
-from .result import SplitTest, Exposed, Memorised, RiskResult
+from .result import Exposed, Memorised, RiskResult, SplitTest
 from .successes import (
     Attacked,
     copied,
@@ -157,9 +157,7 @@ def _with(success: tuple[Bools, float | None], attacked: Attacked, confidence: f
     return success[0], attacked.real, success[1], confidence
 
 
-def _compare(
-    attack: str, group: str, hits: Bools, real: Bools, baseline: float | None, confidence: float
-) -> SplitTest:
+def _compare(attack: str, group: str, hits: Bools, real: Bools, baseline: float | None, confidence: float) -> SplitTest:
     n_real, k_real = int(real.sum()), int((hits & real).sum())
     n_holdout, k_holdout = len(real) - n_real, int((hits & ~real).sum())
     counts = (k_real, n_real, k_holdout, n_holdout)

@@ -105,9 +105,8 @@ def planned(request, tmp_path):
 def numbers_only(monkeypatch):
     """Runs without figures, reports and power, which take longer than all of the training."""
     monkeypatch.setattr("dpassay.audit.power.power.detectable_in_bits", lambda *given, **options: Detectable(1.0, None))
-    monkeypatch.setattr(
-        runs, "write_results", lambda result, config, name, home, **_: home.write("results.json", result.to_json()) or []
-    )
+    write = lambda result, config, name, home, **_: home.write("results.json", result.to_json()) or []  # noqa: E731
+    monkeypatch.setattr(runs, "write_results", write)
 
 
 @pytest.fixture
