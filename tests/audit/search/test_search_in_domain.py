@@ -88,7 +88,7 @@ MISSED = {
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
 }
-"""Not result in these budgets, or not plain data."""
+"""Not detected in these budgets, or not plain data."""
 BUDGET = 60_000
 """Runs per side of all looks together."""
 
@@ -102,10 +102,11 @@ def test_no_broken_mechanism_on_plain_data_is_left_out():
 def test_a_search_detects_each_broken_mechanism_within_the_budget(name):
     options, domain = (BROKEN | LONGER)[name]
     mechanism, delta = catalogue.build(name, **options), None if domain != "answers x 2; norm 2" else 1e-5
-    limits = {"budget": BUDGET, "explore": 1_000, "trials": 20_000, "confidence": 1 - 1e-6}
+    scale = 2 if name in LONGER else 1  # their true epsilon is closer to the claim
+    limits = {"budget": scale * BUDGET, "explore": 1_000, "trials": scale * 20_000, "confidence": 1 - 1e-6}
     result = search(mechanism, domain=domain, delta=delta, seed=1, **limits)
     assert result.verdict is Verdict.VIOLATION
-    assert sum(look.trials for look in result.looks) <= BUDGET
+    assert sum(look.trials for look in result.looks) <= scale * BUDGET
 
 
 # --- planted faults --------------------------------------------------------------------------------------------------
