@@ -212,7 +212,8 @@ def read_ids(file: Path, *, column: str | None = None) -> list[str]:
             with open_regular(file) as stream:
                 ids = stream.read().decode("utf-8-sig").splitlines()
         except (OSError, ValueError) as error:
-            raise ParameterError(f"{file} cannot be read as text: {error}.", argument="file") from error
+            reason = getattr(error, "strerror", None) or error
+            raise ParameterError(f"{file} cannot be read as text: {reason}.", argument="file") from error
     empty = [row for row, id_ in enumerate(ids) if not id_.strip()]
     if empty:
         raise ParameterError(f"{file} must have an id in every row, but row {empty[0] + 1} is empty.", argument="file")
