@@ -63,7 +63,7 @@ def test_all_fields_are_read(tmp_path):
     assert texts.means[1].tolist() == [-2.0, -1.0]
 
 
-def test_ids_are_line_numbers_and_label_is_member_and_other_fields_are_ignored(tmp_path):
+def test_ids_are_line_numbers_and_other_fields_are_ignored(tmp_path):
     file = written(
         tmp_path,
         {"log_probabilities": [-1], "label": 1, "source": {"x": [1]}},

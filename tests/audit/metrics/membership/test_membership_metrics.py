@@ -623,7 +623,7 @@ def test_unknown_attacks_and_rates_are_named():
 # --- records by attacks -----------------------------------------------------------------------------------------------
 
 
-def test_vulnerability_has_a_row_for_each_record_and_a_column_for_each_attack():
+def test_vulnerability_has_a_row_a_record_and_a_column_an_attack():
     shadows = leaking_records(np.random.default_rng(41))
     result = evaluate(shadows, ["loss", "calibration", "lira"])
     table = result.vulnerability()
@@ -634,7 +634,7 @@ def test_vulnerability_has_a_row_for_each_record_and_a_column_for_each_attack():
     assert table["lira"][:20].mean() > table["lira"][20:].mean() + 0.3
 
 
-def test_rank_correlations_are_spearmans_and_high_between_attacks_that_find_the_same_records():
+def test_rank_correlations_are_those_of_spearman():
     from scipy.stats import spearmanr
 
     result = evaluate(leaking_records(np.random.default_rng(42)), ["calibration", "lira", "loss"])

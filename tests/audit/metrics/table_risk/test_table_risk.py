@@ -111,7 +111,7 @@ def test_a_leaked_group_is_the_worst_group():
     assert result.worst_group.lower > 0.8
 
 
-def test_one_memorised_outlier_is_listed_and_found_under_an_assumption_only():
+def test_a_memorised_outlier_is_found_under_an_assumption_only():
     result = risk(*made.outlier(rng_of(0), 300))
     assert not result.findings
     assert result.memorised_by_assumption
