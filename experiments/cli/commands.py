@@ -259,6 +259,7 @@ def judge_command(
     coins: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Coins of the canaries of one run, from `dpassay coins`.")
     ] = None,
+    looks: option.Looks = 1,
     relation: Annotated[
         str | None, typer.Option(metavar="R", help="Relation in the result: add_remove, replace_one or zero_out.")
     ] = None,
@@ -286,7 +287,9 @@ def judge_command(
 
     files = OutputFiles(markdown, json_)
     files.check_writable()
-    judged = Judgement(file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins)
+    judged = Judgement(
+        file, epsilon, delta, prior_success, relation, tuple(bound or ()), confidence, seed, coins, looks
+    )
     result = judged.result
     sys.stdout.write(f"{result.summary()}\n\n{judged.assumption}\n")
     write_judged(files, result, judged.assumption, report_line=_print_error)
@@ -351,6 +354,7 @@ def text_command(
     coins: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Coins of the texts of one run, from `dpassay coins`.")
     ] = None,
+    looks: option.Looks = 1,
     epsilon: Annotated[float | None, typer.Option(metavar="E", help="Claimed epsilon, with --coins.")] = None,
     delta: Annotated[float | None, typer.Option(metavar="D", help="Claimed delta, with --coins. Default: 0.")] = None,
     signal: Annotated[
@@ -383,7 +387,17 @@ def text_command(
     from .texts import TextStudy
 
     study = TextStudy(
-        file, coins, epsilon, delta, signal, relation, confidence, share, None if queries is None else tuple(queries), p
+        file,
+        coins,
+        epsilon,
+        delta,
+        signal,
+        relation,
+        confidence,
+        share,
+        None if queries is None else tuple(queries),
+        p,
+        looks,
     )
     sys.stdout.write(f"{study.result.summary()}\n")
     if study.assumption:

@@ -61,6 +61,7 @@ class Judgement:
         bounds: names of bounds; empty for "auto".
         stated_confidence: confidence of the bound; None for the default of the kind of evidence, `CONFIDENCE`.
         coins: file of coins, for a file with the ids of canaries; None for other files.
+        looks: number of audits that are planned with these coins.
     """
 
     file: Path
@@ -72,6 +73,7 @@ class Judgement:
     stated_confidence: float | None
     seed: int
     coins: Path | None = None
+    looks: int = 1
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -117,7 +119,11 @@ class Judgement:
                 bound=bound,
                 relation=self._relation_of_coins,
                 confidence=self.confidence,
+                looks=self.looks,
+                source=self.file.name,
             )
+        if self.looks != 1:
+            raise ParameterError("--looks is for --coins: it counts the audits with the same coins.", argument="looks")
         return audit_scores(
             self.evidence,
             claim=claim,
@@ -141,6 +147,7 @@ class Judgement:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "coins": self.coins,
+            "looks": None if self.looks == 1 else self.looks,
             "prior-success": self.prior_success,
             "relation": self.relation,
             "confidence": self.confidence,
