@@ -92,7 +92,7 @@ def _parsed(path: Path, number: int, raw: str) -> _Line:
         reason = "is nested too deeply" if isinstance(error, RecursionError) else error
         _refuse(path, number, f"must be {EXPECTED}, but {reason}")
     if not isinstance(content, dict):
-        _refuse(path, number, f"must be {EXPECTED}, but is {_short(content)}")
+        _refuse(path, number, f"must be {EXPECTED}, but is a {type(content).__name__}")
     fields = {name: value for name, value in content.items() if value is not None}
     if "log_probabilities" not in fields:
         has = ", ".join(content) or "none"
