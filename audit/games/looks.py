@@ -143,8 +143,8 @@ class Looks:
             return Look(**{each.name: _typed(content[each.name], each.name) for each in fields(Look)})
         except (ValueError, LookupError, TypeError, RecursionError):
             raise ParameterError(
-                f"line {number} of {self.record} must be a look at coins, as an audit wrote it, but is not. Restore the "
-                "file: it counts the audits with these coins.",
+                f"line {number} of {self.record} must be a look at coins, as an audit wrote it, but is not. Restore "
+                "the file: it counts the audits with these coins.",
                 argument="coins",
             ) from None
 
@@ -172,13 +172,13 @@ def _with_looks(
         warnings.append(
             f"These coins were judged before: {'; '.join(map(str, earlier))}. Other scores, another delta or another "
             f"bound are another look at the same coins. Together the {n} looks have {percent(1.0 - spent)} confidence, "
-            f"not {percent(1.0 - planned)}, and only if all scores were chosen before the first look. Toss new coins for "
-            "each training run; for several scores of one run, plan the number of looks before the first: "
+            f"not {percent(1.0 - planned)}, and only if all scores were chosen before the first look. Toss new coins "
+            "for each training run; for several scores of one run, plan the number of looks before the first: "
             f"`looks={n}`, or `--looks {n}`."
         )
     if unrecorded:
         warnings.append(
-            f"This look at the coins cannot be recorded next to them ({unrecorded}), and later audits will not count it."
+            f"This look at the coins cannot be recorded next to them ({unrecorded}): later audits will not count it."
         )
     if n > 1 or result.confidence > 1.0 - planned * (1.0 - 1e-9):
         together = f"union bound: {percent(1.0 - spent)} confidence together"

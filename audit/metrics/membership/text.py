@@ -119,8 +119,8 @@ def notes(result: MembershipResult) -> list[str]:
             tied.setdefault(fpr, []).append(metrics.attack)
     for fpr, attacks in tied.items():
         texts += _of_attacks(
-            f"no member is detected at {100 * fpr:g} % false positives, as more non-members than that share the highest "
-            "score.",
+            f"no member is detected at {100 * fpr:g} % false positives, as more non-members than that share the "
+            "highest score.",
             attacks,
         )
     texts += [

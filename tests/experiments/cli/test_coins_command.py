@@ -67,6 +67,22 @@ def test_a_second_file_of_scores_is_a_second_look_at_the_coins(coins):
     assert "--looks is for --coins" in " ".join(dpassay("judge", scores, "--epsilon", 2, "--looks", 2).output.split())
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [(8, "cannot contradict epsilon 8 at delta 1e-05"), (1, "can contradict epsilon 1 at delta 1e-05")],
+)
+def test_what_the_canaries_can_show_is_stated_before_training(tmp_path, epsilon, said):
+    (tmp_path / "ids.txt").write_text("\n".join(IDS))
+    words = ["coins", tmp_path / "ids.txt", "--seed", 0, "--out"]
+    assert dpassay(*words, tmp_path / "without.json").exit_code == 0
+    done = dpassay(*words, tmp_path / "with.json", "--epsilon", epsilon, "--delta", 1e-5)
+    seen = " ".join(done.output.split())
+    assert said in seen
+    assert ("31,6" in seen) == (epsilon == 8)  # enough canaries
+    without, with_ = (json.loads((tmp_path / f"{name}.json").read_text())["included"] for name in ("without", "with"))
+    assert without == with_
+
+
 def test_a_file_of_coins_is_not_overwritten(coins):
     again = dpassay("coins", coins.parent / "ids.txt", "--out", coins)
     assert again.exit_code == 2
