@@ -32,7 +32,7 @@ SUFFIX = ".looks"
 
 
 @dataclass(frozen=True)
-class Look:
+class LookAtCoins:
     """One audit with a set of coins.
 
     Args:
@@ -70,7 +70,7 @@ class Looks:
 
     coins: str
     file: Path | None
-    _seen: list[Look] = field(default_factory=list)
+    _seen: list[LookAtCoins] = field(default_factory=list)
 
     @property
     def record(self) -> Path | None:
@@ -84,7 +84,7 @@ class Looks:
         for look in seen:
             self._add(look)
 
-    def before(self) -> list[Look]:
+    def before(self) -> list[LookAtCoins]:
         """Return the looks so far, in order."""
         return [*self._seen, *(look for look in self._recorded() if look not in self._seen)]
 
@@ -102,14 +102,14 @@ class Looks:
         earlier = tuple({look.question: look for look in before if look.question != question}.values())
         share, now = 1.0 - result.confidence, datetime.now(UTC).isoformat(timespec="seconds")
         claim = f"epsilon <= {result.claim:g} at delta = {result.delta:g}"
-        look = Look(self.coins, question, share, now, source, claim, str(result.verdict))
+        look = LookAtCoins(self.coins, question, share, now, source, claim, str(result.verdict))
         unrecorded = self._add(look) if share > max(same, default=0.0) else ""
         largest = {each.question: 0.0 for each in before} | {question: share}
         for each in before:
             largest[each.question] = max(largest[each.question], each.significance)
         return _with_looks(result, earlier, min(sum(largest.values()), 1.0), significance, unrecorded)
 
-    def _add(self, look: Look) -> str:
+    def _add(self, look: LookAtCoins) -> str:
         """Keep a look; return the reason if it cannot be recorded."""
         self._seen.append(look)
         if self.record is None:
@@ -123,7 +123,7 @@ class Looks:
             return error.strerror or str(error)
         return ""
 
-    def _recorded(self) -> list[Look]:
+    def _recorded(self) -> list[LookAtCoins]:
         """Return the looks at these coins in the file next to them."""
         if self.record is None or not self.record.exists():
             return []
@@ -137,10 +137,10 @@ class Looks:
         looks = [self._parsed(number, line) for number, line in enumerate(lines, 1)]
         return [look for look in looks if look.coins == self.coins]
 
-    def _parsed(self, number: int, line: str) -> Look:
+    def _parsed(self, number: int, line: str) -> LookAtCoins:
         try:
             content = json.loads(line)
-            return Look(**{each.name: _typed(content[each.name], each.name) for each in fields(Look)})
+            return LookAtCoins(**{each.name: _typed(content[each.name], each.name) for each in fields(LookAtCoins)})
         except (ValueError, LookupError, TypeError, RecursionError):
             raise ParameterError(
                 f"line {number} of {self.record} must be a look at coins, as an audit wrote it, but is not. Restore "
@@ -164,7 +164,7 @@ def _typed(value: Any, name: str) -> Any:
 
 
 def _with_looks(
-    result: AuditResult, earlier: tuple[Look, ...], spent: float, planned: float, unrecorded: str
+    result: AuditResult, earlier: tuple[LookAtCoins, ...], spent: float, planned: float, unrecorded: str
 ) -> AuditResult:
     """Return the result with the number of looks in its ledger, and warnings."""
     n, warnings, ledger = len(earlier) + 1, list(result.warnings), list(result.ledger)
@@ -186,4 +186,4 @@ def _with_looks(
     return replace(result, ledger=tuple(ledger), warnings=tuple(warnings))
 
 
-__all__ = ["Look", "Looks", "question_of"]
+__all__ = ["LookAtCoins", "Looks", "question_of"]
