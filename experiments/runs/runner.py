@@ -551,13 +551,17 @@ def keep_risk(result: RiskResult, out: Path, *, name: str, request: Mapping[str,
 
 
 def record_frame(result: MembershipResult, ids: Sequence[str]) -> pd.DataFrame:
-    """Return one row per record: AUC and adjusted p-value under each attack, the most exposed record first."""
+    """Return one row per record: AUC, share of detections at 1 % FPR and adjusted p-value under each attack.
+
+    The most exposed record is first.
+    """
     import pandas as pd
 
     frame = pd.DataFrame({"record": list(ids)})
     for metrics in result.attacks:
         if metrics.records is not None:
             frame[f"{metrics.attack}: AUC"] = metrics.records.auc
+            frame[f"{metrics.attack}: detected"] = metrics.records.tpr
             frame[f"{metrics.attack}: p (Holm)"] = metrics.records.holm
     best = result.headline.records
     if best is None:

@@ -554,9 +554,9 @@ def test_an_attack_with_many_tied_highest_scores_is_explained():
     tied = [np.minimum(values, most) for most in (0.0, 1.7, np.inf)]  # about 50, 4.5 and no % of non-members
     partner = np.arange(8) ^ 1
     notes = [evaluate(Shadows(inclusion, np.zeros(400), {"loss": x}, partner=partner), "loss").summary() for x in tied]
-    note = "loss: detects no member at {} % false positives, as more non-members than that share its highest score"
+    note = "loss: no member is detected at {} % false positives, as more non-members than that share the highest score"
     assert [note.format(percent) in text for percent, text in zip((10, 1), notes[:2], strict=True)] == [True, True]
-    assert "detects no member" not in notes[2]
+    assert "no member is detected" not in notes[2]
 
 
 def test_an_auc_far_below_one_half_is_a_note_on_the_sign():
