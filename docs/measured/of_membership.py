@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import norm
 from stated import DOCS, Number
 
@@ -42,8 +44,14 @@ def of_pairs(alone: bool) -> int:
 
 REFERENCES = (2, 4, 8, 16, 64)
 SEEDS = (1, 2, 3, 4)
-NETWORKS = {"purchase-like": (100, 64, 20, 300, 100), "digits": (64, 32, 10, 400, 65)}
+NETWORKS = {
+    "purchase-like": (100, 64, 20, 300, 100),
+    "digits": (64, 32, 10, 400, 65),
+    "adult": (318, 64, 2, 800, 100),
+    "breast-cancer": (30, 32, 2, 800, 28),
+}
 """Features, hidden units, classes, steps and batch size."""
+N_RECORDS = {"purchase-like": 2_000, "digits": 1_300, "adult": 2_000, "breast-cancer": 568}
 COMPARED: dict[str, MembershipAttack] = {
     "loss": LossThreshold(),
     "lira": LiRA(),
@@ -71,12 +79,21 @@ def learner_of(name: str, steps: int) -> DPSGD:
     )
 
 
+def records_of(name: str) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the first records of a dataset: codes one-hot, measurements standardised."""
+    data, n = load(name), N_RECORDS[name]
+    if isinstance(data, tuple):
+        return np.asarray(data[0][:n]), data[1][:n]
+    table = pd.DataFrame(data[:n])
+    X, y = table.iloc[:, :-1], table.iloc[:, -1].to_numpy()
+    coded = pd.get_dummies(X.astype("category"), dtype=float) if name == "adult" else (X - X.mean()) / X.std()
+    return coded.to_numpy(), y
+
+
 @cache
 def models_of(name: str, seed: int) -> Shadows:
-    """Return 66 models of one dataset: 2,000 shoppers or 1,300 digits, half of them in each model."""
-    X, y = load(name)
-    n = {"purchase-like": 2_000, "digits": 1_300}[name]
-    return train_shadows(learner_of(name, NETWORKS[name][3]), (X[:n], y[:n]), 66, seed=seed)
+    """Return 66 models of one dataset, half of the records in each model."""
+    return train_shadows(learner_of(name, NETWORKS[name][3]), records_of(name), 66, seed=seed)
 
 
 def rates_of(attack: MembershipAttack, name: str, n_references: int) -> list[float]:
