@@ -62,7 +62,9 @@ def test_a_run_has_the_numbers_and_records_of_the_command(folder, without_pictur
     names = {path.name for path in (folder / "out").iterdir()}
     assert names >= {"results.json", "results.csv", "card.json", "card.md", "registry.yaml", "results.tex"}
     content = tomllib.loads((folder / "out" / "config.toml").read_text())["data"]["sha256"]
-    assert json.loads((folder / "out" / "card.json").read_text())["hashes"]["models.npz"] == content
+    environment = json.loads((folder / "out" / "environment.json").read_text())
+    assert environment["sessions"][-1]["inputs"] == {"models.npz": content}
+    assert f"models.npz | {content}" in (folder / "out" / "card.md").read_text().replace("`", "")
 
 
 def test_the_report_names_the_file(folder):
