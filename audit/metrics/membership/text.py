@@ -102,10 +102,16 @@ def notes(result: MembershipResult) -> list[str]:
     texts += dict.fromkeys(
         f"exposed: -, {too_few_models(table, result.n_models)}" for table in tables if not table.resolvable
     )
+    if n_references := max((table.n_references for table in tables), default=0):
+        texts.append(
+            f"single records, by attacks with references: the first {n_references:,} models are references only, and "
+            f"the others are compared. In pairs (design='pairs') all {result.n_models:,} would be compared."
+        )
     texts += _of_attacks(
-        "single records are not tested, as the scores use reference models without complements: train models in pairs, "
-        "each on the records that the other one does not have, or read the records of 'loss', whose scores use the "
-        "target only.",
+        "single records are not tested. The scores use reference models without complements, so half of the models "
+        f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs, each "
+        "on the records that the other one does not have, or read the records of 'loss', whose scores use the target "
+        "only.",
         [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST],
     )
     texts += [
@@ -158,9 +164,12 @@ def worst_record(attack: str, table: RecordTable) -> str:
 def too_few_models(table: RecordTable, n_models: int) -> str:
     """Return a sentence on why no record could have been exposed, and how many models are needed."""
     needed = models_needed(len(table), pair_weight=table.pair_weight, one_sided=table.one_sided)
+    models = f"{needed:,} models with a score each"
+    if table.n_references:
+        models = f"{2 * needed:,} models, half of them as references,"
     return (
         f"{n_models:,} models cannot expose a record: the smallest possible p-value is {table.least_p_value:.2g}, "
-        f"times {len(table):,} records. At least {needed:,} models with a score each are needed."
+        f"times {len(table):,} records. At least {models} are needed."
     )
 
 
