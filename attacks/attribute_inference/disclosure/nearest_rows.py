@@ -103,17 +103,6 @@ class Linkability(Disclosure):
             linked[block] = (near & other).any(axis=1) & ~(near & others).any(axis=1)
         return linked
 
-    def correct_among(self, released: Ints, records: Ints, rng: np.random.Generator) -> Bools:
-        """Return whether each record is linked, `(n,)`: its first part to its second, and to no other second part."""
-        parts = np.zeros(len(released), dtype=np.int64)  # number of second parts near each row
-        for _, near in self._near(self.second, released, records):
-            parts += near.sum(axis=0)
-        linked = np.zeros(len(records), dtype=np.bool_)
-        sides = (self._near(names, released, records) for names in (self.first, self.second))
-        for (block, near), (_, own) in zip(*sides, strict=True):
-            linked[block] = (near & own).any(axis=1) & ~(near & (parts > own)).any(axis=1)
-        return linked
-
     def baseline_correct(self, scene: Scene, rng: np.random.Generator) -> Bools:
         """Return successes of a random guess among the person's own record and those of all bystanders."""
         return np.asarray(rng.integers(len(scene.bystanders) + 1, size=len(scene.people)) == 0)
