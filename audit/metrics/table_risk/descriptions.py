@@ -66,7 +66,7 @@ def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Ge
 
 
 def between_records(records: Ints, ordered: Bools, n_rows: int, rng: np.random.Generator) -> Floats:
-    """Return rows made without a table `(n_rows, d)`: random categories, and random numbers between those of records."""
+    """Return rows made without a table `(n_rows, d)`: random categories, and numbers between those of records."""
     low, high = records.min(axis=0), records.max(axis=0)
     drawn = rng.integers(low, high + 1, size=(n_rows, records.shape[1]))
     return np.where(ordered, drawn - 0.5, drawn)

@@ -3,7 +3,7 @@
 copies         a row of the table agrees with the record in every compared column
 near copies    the nearest row is at most a fifth as far from the record as the nearest other pooled record
 singled out    a narrow description of a row fits this pooled record and no other
-linked         of all pooled records, this one alone is nearest to a row both by one half of the columns and by the other
+linked         of all pooled records, this one alone is nearest to a row by each of two halves of the columns
 membership     the record is among the 2 % of the pooled records with the smallest such ratio of distances (or tied)
 inferred       the nearest row, by all other columns, has the value of the record
 
