@@ -46,7 +46,7 @@ def singled_out(records: Floats, rows: Floats, ordered: Bools, rng: np.random.Ge
         [0, 1, 2]
     """
     record_ranks, row_ranks, agree = _ranks(records, rows, ordered)
-    row, column = _chosen(*rows.shape, rng)
+    row, column = _chosen(len(rows), rows.shape[1], rng)
     center, chance = row_ranks[row[:, None], column], agree[row[:, None], column]
     unused = np.cumsum(np.ones_like(column), axis=1) > rng.integers(1, column.shape[1] + 1, len(row))[:, None]
     width, narrow = _widths(chance, ordered[column], unused, FITS / len(records))
@@ -69,7 +69,7 @@ def between_records(records: Ints, ordered: Bools, n_rows: int, rng: np.random.G
     """Return rows made without a table `(n_rows, d)`: random categories, and numbers between those of records."""
     low, high = records.min(axis=0), records.max(axis=0)
     drawn = rng.integers(low, high + 1, size=(n_rows, records.shape[1]))
-    return np.where(ordered, drawn - 0.5, drawn)
+    return np.asarray(np.where(ordered, drawn - 0.5, drawn), dtype=np.float64)
 
 
 def _ranks(records: Floats, rows: Floats, ordered: Bools) -> tuple[Floats, Floats, Floats]:
