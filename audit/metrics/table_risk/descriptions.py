@@ -110,7 +110,7 @@ def _widths(chance: Floats, ordered: Bools, unused: Bools, target: float) -> tup
 
     def mean_fit(log_width: Floats) -> Floats:
         each = np.where(ordered, np.maximum(log_width[:, None], log_chance), log_chance)
-        return np.where(unused, 0.0, each).sum(axis=1)
+        return np.asarray(np.where(unused, 0.0, each).sum(axis=1))
 
     log_chance, log_target = np.log(chance), np.log(target)
     low, high = np.full(len(chance), np.log(_ROUNDING)), np.full(len(chance), np.log(WIDEST))
