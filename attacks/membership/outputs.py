@@ -320,7 +320,7 @@ def _of_classes(log_p: Floats, y: NDArray[Any]) -> dict[str, Floats]:
 
 
 def _check_constant(values: Floats, name: str) -> None:
-    constant = np.flatnonzero(np.ptp(values, axis=1) == 0.0) if values.shape[1] > 1 else np.zeros(0)
+    constant = np.flatnonzero((values == values[:, :1]).all(axis=1)) if values.shape[1] > 1 else np.zeros(0)
     if len(constant):
         raise ParameterError(
             f"{name} must differ between records, but model {int(constant[0])} (from 0 on) has the value "

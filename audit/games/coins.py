@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 FORMAT = "dpassay coins 1"
 """First entry of a file of coins."""
-LISTED = 5
-"""Largest number of ids in a message."""
+LISTED, LONGEST_ID = 5, 60
+"""Largest number of ids in a message, and of characters of each."""
 STREAM = 0x636F696E73
 """Constant that separates the coins from other random streams of the same seed ("coins" in ASCII)."""
 
@@ -216,9 +216,8 @@ class Coins:
         """Return bits and scores in the order of `ids`; arguments and errors as for `audit`."""
         values = self._joined(scores, losses)
         missing = np.isnan(values)
-        return BitScores(
-            self.included, np.where(missing, np.median(values[~missing]), values), relation=Relation.of(relation)
-        )
+        middle = 2.0 * np.median(0.5 * values[~missing])  # the sum of two large scores may overflow
+        return BitScores(self.included, np.where(missing, middle, values), relation=Relation.of(relation))
 
     def audit(
         self,
@@ -393,7 +392,7 @@ def _repeated(ids: Iterable[str]) -> list[str]:
 
 def _listed(ids: Iterable[str]) -> str:
     """Return the first ids, quoted."""
-    quoted = [repr(id_) for id_ in ids]
+    quoted = [text if len(text) <= LONGEST_ID else f"{text[: LONGEST_ID - 3]}..." for text in map(repr, ids)]
     more = f" and {len(quoted) - LISTED} more" if len(quoted) > LISTED else ""
     return ", ".join(quoted[:LISTED]) + more
 
