@@ -109,9 +109,9 @@ def notes(result: MembershipResult) -> list[str]:
         )
     texts += _of_attacks(
         "single records are not tested. The scores use reference models without complements, so half of the models "
-        f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs, each "
-        "on the records that the other one does not have, or read the records of 'loss', whose scores use the target "
-        "only.",
+        f"would be references only, and {result.n_models // 2:,} are too few. Train at least {2 * FEWEST}, or pairs of "
+        "models, each on the records that the other one does not have, or read the records of 'loss', whose scores use "
+        "the target only.",
         [m.attack for m in result.attacks if m.records is None and result.n_models >= FEWEST],
     )
     texts += [

@@ -1,4 +1,4 @@
-"""Singling out: descriptions made from rows of the table, narrow enough to fit nobody by chance.
+"""Singling out: descriptions made from rows of the table, narrow enough that no record fits by chance.
 
 A description "in these columns the record is the row, or near it" has one to six random columns of a row. Categories
 agree; the rank of a number or date, among all records, is within half a width of the row's. The width is the largest
