@@ -158,7 +158,7 @@ class _StatisticReleased(BrokenDPSGD):
     views are those of `DPSGD`, without the statistic.
     """
 
-    trainer_class: ClassVar[type[_StatisticLogged]]  # type: ignore[assignment]
+    trainer_class: ClassVar[type[_StatisticLogged]]
 
     def _release(
         self, data: TrainingData, size: int, rng: np.random.Generator, inclusion: NDArray[np.bool_] | None
@@ -484,9 +484,9 @@ class WeightedCountedAsPoisson(BrokenDPSGD):
 
     def worst_case(self) -> Neighbours:
         """Return a gradient of norm clip_norm with the largest weight on side 1; all other gradients are 0."""
-        norms = np.zeros(len(self.weighted.weights))
-        norms[int(np.argmax(self.weighted.weights))] = 1.0
-        return Neighbours(self._along(0.0 * norms), self._along(norms), self.relation)
+        place = int(np.argmax(self.weighted.weights))
+        norms = [float(i == place) for i in range(len(self.weighted.weights))]
+        return Neighbours(self._along([0.0] * len(norms)), self._along(norms), self.relation)
 
     def exact_guarantee(self) -> Guarantee | None:
         """Return the curve of the rate of the record with the largest weight, if its noisy sums are observed."""

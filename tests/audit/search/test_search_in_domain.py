@@ -63,6 +63,7 @@ LONGER = {
     "broken-noisy-max-value-exponential": ({"epsilon": 0.5, "n_candidates": 5}, "answers x 5"),
     "broken-noisy-max-value-laplace": ({"epsilon": 1.0, "n_candidates": 20}, "answers x 20"),
     "broken-sparse-vector-no-stop": ({"epsilon": 1.0, "n_queries": 6}, "answers x 6"),
+    "broken-sparse-vector-budget-of-threshold": ({"epsilon": 1.0, "n_queries": 6, "stop_after": 3}, "answers x 6"),
     "broken-sparse-vector-noise-without-count": ({"epsilon": 1.0, "n_queries": 6, "stop_after": 3}, "answers x 6"),
     "broken-votes-teachers-kept": ({"rate": 0.4}, "integers 0..1"),
 }
@@ -75,6 +76,7 @@ MISSED = {
     "broken-histogram-at-threshold": "an event of probability near 1/20, on lists of one length",
     "broken-score-sensitivity-halved": "a table of two rows",
     "broken-sparse-vector-tested-value": "needs more trials than these",
+    "broken-classic-gaussian": "needs more trials than these",
     "broken-sparse-vector-two": "needs more trials than these",
     "broken-mwem-unpaid-selection": "a workload and its records",
     "broken-online-weights-exact-errors": "a workload and its records",
@@ -84,6 +86,7 @@ MISSED = {
     "broken-federated-realised-clients": "lists of clients",
     "broken-federated-per-record-clipping": "lists of clients",
     "broken-federated-noise-of-mean": "lists of clients",
+    "broken-federated-sensitivity-not-of-clip": "lists of clients",
     "broken-private-encoder": "records with a label",
     "broken-votes-epsilon-of-votes": "a table of votes",
     "broken-votes-check-without-noise": "a table of votes",
