@@ -225,6 +225,7 @@ class SensitivityNotOfClip(Broken, LocalNoiseAveraging):
 
     cause = "Sensitivity and clipping norm are two options, and the noise is computed from the first."
     source = "adap/flower, LocalDpMod, whose clipping_norm and sensitivity are not compared."
+    correct_class = LocalNoiseAveraging
 
     model: Model | str = FOUR_FEATURES
     _: KW_ONLY

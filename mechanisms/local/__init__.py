@@ -3,6 +3,7 @@
 base.py                  Base classes of local mechanisms on categorical values
 bounded_mean.py          Local mechanisms for the mean of numbers in [-1, 1]: each user sends a message whose mean is
                          their number
+bounded_vector.py        Local mechanisms for the means of several numbers in [-1, 1] per user
 contraction.py           Contraction of the distance of two distributions by a random channel: an equivalent form of
                          local privacy
 hadamard.py              Hadamard response: a user sends the index of a column in which their row of a Hadamard matrix
@@ -22,8 +23,8 @@ from .bounded_mean import (
     Duchi as Duchi,
     Hybrid as Hybrid,
     Piecewise as Piecewise,
-    SampledAttributes as SampledAttributes,
 )
+from .bounded_vector import DuchiVector as DuchiVector, SampledAttributes as SampledAttributes
 from .hadamard import HadamardResponse as HadamardResponse
 from .hashing import CountMeanSketch as CountMeanSketch, LocalHashing as LocalHashing
 from .randomized_response import (

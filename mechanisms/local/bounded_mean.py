@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +21,7 @@ from ..accounting import ExactDP
 from ..accounting.claims import PureMechanism
 from ..core.arrays import Floats
 from ..core.base import Dataset, Mechanism, Neighbours, Outputs
-from ..core.constraints import Positive, PositiveInt, one_of_names
+from ..core.constraints import Positive
 from ..core.errors import NeighboursError, ParameterError
 from ..core.guarantee import Guarantee
 from ..core.relation import Relation
@@ -33,7 +32,7 @@ HYBRID_FROM = 0.6093524930273093
 """Epsilon above which `Hybrid` is not Duchi's mechanism (Wang et al. 2019, equation 6)."""
 
 
-class _NumbersOfUsers(PureMechanism):
+class NumbersOfUsers(PureMechanism):
     """A mechanism that sends the number or the numbers of each user through a random channel, independently."""
 
     limit = 1.0
@@ -112,7 +111,7 @@ class _NumbersOfUsers(PureMechanism):
 
 
 @dataclass(frozen=True)
-class BoundedMean(_NumbersOfUsers):
+class BoundedMean(NumbersOfUsers):
     """Base class of mechanisms with one number per user.
 
     Args:
@@ -201,7 +200,7 @@ class Piecewise(BoundedMean):
 
     With probability e^(epsilon/2) / (e^(epsilon/2) + 1) the message is uniform in [l(x), r(x)], otherwise in the rest
     of [-C, C]. The dataset is the number x of one user, or `(n_users,)` numbers; each output is one message, or one per
-    user.
+    user. Not protected against: attacks on floating-point numbers (Mironov 2012).
 
     Args:
         epsilon: the claim, per user, in (0, 60].
@@ -288,7 +287,8 @@ class Hybrid(BoundedMean):
     """The message of `Piecewise` with probability 1 - e^(-epsilon/2), else that of `Duchi`, at the same epsilon.
 
     With this probability the variance is the same for all numbers, and its maximum is the least. Up to epsilon = 0.61
-    all messages are Duchi's, whose largest variance is smaller. Which one was sent is visible in the message.
+    all messages are Duchi's, whose largest variance is smaller. Which one was sent is visible in the message. Not
+    protected against: attacks on floating-point numbers (Mironov 2012).
 
     Args:
         epsilon: the claim, per user, in (0, 60].
@@ -349,110 +349,6 @@ class Hybrid(BoundedMean):
         return np.asarray(self.p_piecewise * first + (1.0 - self.p_piecewise) * second)
 
 
-KINDS: dict[str, type[BoundedMean]] = {"duchi": Duchi, "piecewise": Piecewise, "hybrid": Hybrid}
-
-
-@dataclass(frozen=True)
-class SampledAttributes(_NumbersOfUsers):
-    """Several numbers per user, of which a few are sampled and sent, each with an equal share of epsilon.
-
-        message j = message of x_j at epsilon / n_sampled for the sampled j, 0 for the others
-        estimate  = n_numbers / n_sampled times the mean of the messages
-
-    The dataset is `(n_numbers,)` numbers in [-1, 1] of one user, or `(n_users, n_numbers)`; an output has the same
-    shape. With all numbers sent at epsilon / n_numbers, the error would grow faster with n_numbers.
-
-    Args:
-        epsilon: the claim, per user, > 0; at most 60 n_sampled if kind is not "duchi".
-        n_numbers: number of numbers of each user, d, >= 1.
-        kind: mechanism of a single number: "hybrid", "piecewise" or "duchi".
-        n_sampled: number of numbers that are sent, 1 .. n_numbers; None for max(1, min(d, floor(epsilon / 2.5))).
-
-    Guarantees:
-        * epsilon-DP for each user under `replace_one`. The exact curve is that of all numbers -1 and all numbers 1: the
-          product of n_sampled curves.
-        * n_numbers / n_sampled times a message has mean x; `message_variance` is its exact variance.
-
-    References:
-        Wang et al. (2019), see `Piecewise`: algorithm 4, equation 12 for the number that is sampled.
-
-    Example:
-        >>> mechanism = SampledAttributes(epsilon=5.0, n_numbers=4)
-        >>> mechanism.k, mechanism.message_variance([0.0, 0.0, 1.0, 1.0]).round(3).tolist()
-        (2, [1.294, 1.294, 2.294, 2.294])
-    """
-
-    epsilon: Positive
-    n_numbers: PositiveInt = 4
-    _: KW_ONLY
-    kind: Annotated[str, one_of_names(*KINDS)] = "hybrid"
-    n_sampled: PositiveInt | None = None
-    relation: Relation = field(default=Relation.REPLACE_ONE, init=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k > self.n_numbers:
-            raise ParameterError(
-                f"n_sampled must be at most n_numbers = {self.n_numbers}, but is {self.n_sampled}.",
-                argument="n_sampled",
-            )
-        if self.kind != "duchi" and self.epsilon > LARGEST_EPSILON * self.k:
-            raise ParameterError(
-                f"epsilon must be at most {LARGEST_EPSILON:g} for each of the {self.k} sampled numbers, but is "
-                f"{self.epsilon:g} in total. Choose kind='duchi'.",
-                argument="epsilon",
-            )
-
-    @property
-    def k(self) -> int:
-        """Number of numbers that are sent."""
-        return self.n_sampled or max(1, min(self.n_numbers, math.floor(min(self.epsilon, 1e9) / 2.5)))
-
-    @cached_property
-    def base(self) -> BoundedMean:
-        """Mechanism of a single number."""
-        return KINDS[self.kind](self.epsilon / self.k)
-
-    @property
-    def numbers_shape(self) -> tuple[int, ...]:
-        """Shape of the numbers of one user, `(n_numbers,)`."""
-        return (self.n_numbers,)
-
-    @property
-    def factor(self) -> float:
-        """Factor n_numbers / n_sampled of a message in the estimate of the mean."""
-        return self.n_numbers / self.k
-
-    def _randomize(self, values: Floats, size: int, rng: np.random.Generator) -> Floats:
-        ranks = np.argsort(rng.random((size, *values.shape)), axis=-1)
-        return np.where(ranks < self.k, self.base._randomize(values, size, rng), 0.0)
-
-    def _message_log_density(self, messages: Floats, values: Floats) -> Floats:
-        sent = messages != 0.0
-        each = self.base._message_log_density(messages, values)
-        log_p = np.where(sent, each, 0.0).sum(axis=-1) - _log_choices(self.n_numbers, self.k)
-        return np.where(sent.sum(axis=-1) == self.k, log_p, -np.inf)
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the exact curve of `worst_case()`, by the number of likelier less that of less likely messages."""
-        likelier, neutral = self.base.log_laws
-        law = np.zeros(1)
-        for _ in range(self.k):
-            steps = (likelier - self.base.epsilon, neutral, likelier)
-            moved = [np.pad(law + step, (i, 2 - i), constant_values=-np.inf) for i, step in enumerate(steps)]
-            law = np.logaddexp.reduce(moved)
-        return ExactDP.of_logs(law[::-1], law, relation=self.relation)
-
-    def estimate_mean(self, messages: ArrayLike) -> Floats:
-        """Return the unbiased estimate of the mean over the users, `(..., n_numbers)`."""
-        return np.asarray(self.factor * super().estimate_mean(messages))
-
-    def message_variance(self, values: ArrayLike) -> Floats:
-        """Return (d / k) (variance at epsilon / k + x^2) - x^2 for each number x."""
-        squares = np.square(values, dtype=np.float64)
-        return np.asarray(self.factor * (self.base.message_variance(values) + squares) - squares)
-
-
 def _check_largest(epsilon: float, name: str) -> None:
     if epsilon > LARGEST_EPSILON:
         raise ParameterError(
@@ -460,8 +356,3 @@ def _check_largest(epsilon: float, name: str) -> None:
             "differ by less than the rounding of floats. Use Duchi.",
             argument="epsilon",
         )
-
-
-def _log_choices(n: int, k: int) -> float:
-    """Return the log of the number of subsets of k of n."""
-    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)

@@ -15,6 +15,7 @@ from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.local import (
     RAPPOR,
     CountMeanSketch,
+    DuchiVector,
     HadamardResponse,
     Hybrid,
     KAryRandomizedResponse,
@@ -219,7 +220,26 @@ def sampled_attributes():
             )
 
 
+def duchi_vector():
+    """All vectors v, and all messages: e^epsilon times likelier where the inner product with v is not negative."""
+    for d, epsilon in ((1, 1.0), (2, 0.5), (3, 1.0), (4, 2.0)):
+        signs = np.array(list(product((-1, 1), repeat=d)))
+        weights = np.where(signs @ signs.T >= 0, math.exp(epsilon), 1.0)
+        channel = weights / weights.sum(axis=1, keepdims=True)
+        ones, mechanism = np.ones(d), DuchiVector(epsilon, d)
+        for a, b in (
+            (-ones, ones),
+            (ones, -ones),
+            (-ones, 0.5 * ones),
+            (np.linspace(-1, 0, d), np.linspace(0.9, -1, d)),
+        ):
+            two = [np.prod((1 + signs * x) / 2, axis=1) @ channel for x in (a, b)]
+            worst = bool((a == -ones).all() and (b == ones).all())
+            yield case(mechanism, Neighbours(a, b, "replace_one"), *two, worst=worst)
+
+
 CLAIMS = {
+    "duchi-vector": duchi_vector,
     "count-mean-sketch": count_mean_sketch,
     "piecewise": lambda: numbers(Piecewise, "piecewise"),
     "hybrid-mean": lambda: numbers(Hybrid, "hybrid"),

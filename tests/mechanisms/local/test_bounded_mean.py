@@ -1,7 +1,7 @@
 """Local mechanisms for means: messages, variances, error of the mean, refusals; and Duchi's twin without a range."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from dpassay.audit import audit
 from dpassay.mechanisms.broken.local import RangeAssumed
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
-from dpassay.mechanisms.local import Duchi, Hybrid, Piecewise, SampledAttributes
+from dpassay.mechanisms.local import Duchi, DuchiVector, Hybrid, Piecewise, SampledAttributes
 
 FALSE_ALARM = 1e-6
 N = 200_000
@@ -23,6 +23,7 @@ SEVERAL = [
     SampledAttributes(6.0, 5),
     SampledAttributes(2.0, 5, kind="piecewise", n_sampled=3),
     SampledAttributes(2.0, 5, kind="duchi", n_sampled=5),
+    DuchiVector(1.0, 5),
 ]
 EVERY = [*ONE_NUMBER, *SEVERAL]
 every = pytest.mark.parametrize("mechanism", EVERY, ids=str)
@@ -132,7 +133,42 @@ def test_the_default_number_of_sampled_numbers_has_nearly_the_least_variance():
     assert everything.message_variance(0.0) > 5.0 * SampledAttributes(1.0, 8).message_variance(0.0)
 
 
-@pytest.mark.parametrize("mechanism", [Duchi(1.0), Piecewise(1.0), Hybrid(1.0), SampledAttributes(1.0, 3)], ids=str)
+def test_an_even_number_of_numbers_is_unbiased_too():
+    """Then some vectors of signs have inner product 0 with those of the user."""
+    mechanism, values = DuchiVector(1.0, 4), np.array([-1.0, -0.3, 0.8, 1.0])
+    draws = mechanism.release(values, N, np.random.default_rng(6)).values
+    check_moments(draws, values, mechanism.message_variance(values))
+
+
+@pytest.mark.parametrize(
+    ("d", "largest", "signed"), [(1, 1, 1), (2, 3, 1), (3, 4, 2), (4, 11, 3), (5, 16, 6), (6, 42, 10)]
+)
+def test_the_numbers_of_a_vector_of_signs_have_the_published_size(d, largest, signed):
+    """(2^d + C (e^epsilon - 1)) / (binom (e^epsilon - 1)), C vectors of inner product >= 0 (Nguyen et al. 2016)."""
+    for epsilon in (0.3, 2.0):
+        published = (2**d + largest * math.expm1(epsilon)) / (signed * math.expm1(epsilon))
+        assert DuchiVector(epsilon, d).magnitude == pytest.approx(published, rel=1e-12)
+    ratio = DuchiVector(1.0, 401).magnitude / Duchi(1.0).magnitude
+    assert ratio == pytest.approx(math.sqrt(math.pi * 401 / 2), rel=2e-3)
+    assert DuchiVector(1.0, 1).magnitude == pytest.approx(Duchi(1.0).magnitude, rel=1e-12)
+
+
+def test_the_law_of_a_vector_of_signs_is_normalised_and_sampled():
+    for d in (3, 4):
+        mechanism, values = DuchiVector(1.5, d), np.linspace(-0.9, 1.0, d)
+        table = mechanism.magnitude * np.array(list(product((-1.0, 1.0), repeat=d)))
+        law = np.exp(mechanism.log_density(Outputs(table), values))
+        assert law.sum() == pytest.approx(1.0, rel=1e-12)
+        sent = mechanism.release(values, 50_000, np.random.default_rng(7)).values
+        counts = [(sent == message).all(axis=1).sum() for message in table]
+        assert stats.chisquare(counts, 50_000 * law).pvalue > FALSE_ALARM
+        assert mechanism.log_density(Outputs(0.5 * table), values).max() == -np.inf
+
+
+MEANS = [Duchi(1.0), Piecewise(1.0), Hybrid(1.0), SampledAttributes(1.0, 3), DuchiVector(1.0, 4)]
+
+
+@pytest.mark.parametrize("mechanism", MEANS, ids=str)
 def test_the_audit_comes_close_to_the_claim(mechanism):
     result = audit(mechanism, trials=40_000, seed=0)
     assert result.verdict.value == "consistent"
