@@ -45,6 +45,7 @@ catalogue = Catalogue(
         "broken-laplace-sensitivity": "dpassay.mechanisms.broken.noise:LaplaceUnitSensitivity",
         "broken-classic-gaussian": "dpassay.mechanisms.broken.noise:ClassicGaussian",
         "broken-duchi-range-assumed": "dpassay.mechanisms.broken.local:RangeAssumed",
+        "broken-duchi-vector-ties": "dpassay.mechanisms.broken.local:TiesInBothSets",
         "broken-randomized-response": "dpassay.mechanisms.broken.local:BiasedCoinResponse",
         "parallel": "dpassay.mechanisms.combinators.parallel:Parallel",
         "post-processed": "dpassay.mechanisms.combinators.post_processed:PostProcessed",

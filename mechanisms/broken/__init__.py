@@ -15,7 +15,8 @@ federated.py         Intentionally broken federated averaging: the divisor, clip
 fine_tuning.py       Intentionally broken representation: treated as public, but fitted to the private records
 float_samplers.py    Exact laws of samplers that compute in floats: the number of random draws that give an output
 floats.py            Intentionally broken noise in floats: correct in real numbers, but the floats leak the answer
-local.py             Intentionally broken local mechanisms: a biased coin, and a range of the data that is assumed
+local.py             Intentionally broken local mechanisms: a biased coin, an assumed range of the data, and ties in two
+                     sets
 noise.py             Intentionally broken additive noise: its scale is wrong, or it is missing
 pate.py              Intentionally broken PATE: votes that one record moves too far, or queries that are not accounted
                      for

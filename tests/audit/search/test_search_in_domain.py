@@ -28,6 +28,7 @@ BROKEN = {
     "broken-laplace-scale": ({"epsilon": 0.5}, "answers"),
     "broken-laplace-sensitivity": ({"epsilon": 1.0, "n_queries": 5}, "answers x 5; sensitivity 2; norm 1"),
     "broken-duchi-range-assumed": ({"epsilon": 1.0}, "numbers -1.5..1.5; one value"),
+    "broken-duchi-vector-ties": ({"epsilon": 1.0}, "numbers -1..1 x 2; 1 records"),
     "broken-randomized-response": ({"heads": 0.6}, "integers 0..1; one value"),
     "broken-bounds-from-data": ({}, "numbers 0..100"),
     "broken-clipped-copy-unused": ({}, "numbers -100..100"),

@@ -29,6 +29,7 @@ ROWS = {  # bug -> its rows, each of them broken and right
     "Sparse vector without stop": ("sparse-vector-no-stop",),
     "Sparse vector with the budget of its threshold": ("sparse-vector-budget-of-threshold",),
     "Classic Gaussian formula for a large epsilon": ("classic-gaussian",),
+    "Ties in both sets": ("ties-in-both-sets",),
     "Laplace noise in floats": ("float-laplace",),
     "Gaussian noise in floats, and its timing": ("float-gaussian", "loop-count"),
     "Precision of a sum": ("float-precision-of-sum",),
@@ -82,7 +83,7 @@ PINS = {  # bug -> the test of its numbers: all that are in an accountant alone,
     "Micro-steps counted as steps": f"{TRAINERS}test_counting_micro_steps_takes_more_noise_the_smaller_they_are",
 }
 WASTEFUL = {"noise-on-average", "noise-of-sum-on-mean", "micro-steps"}
-N_BUGS = 44
+N_BUGS = 45
 SEEDS = 20
 
 

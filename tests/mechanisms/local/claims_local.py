@@ -10,7 +10,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import case
 
 from dpassay.mechanisms.broken import BiasedCoinResponse
-from dpassay.mechanisms.broken.local import RangeAssumed
+from dpassay.mechanisms.broken.local import RangeAssumed, TiesInBothSets
 from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.local import (
     RAPPOR,
@@ -238,7 +238,22 @@ def duchi_vector():
             yield case(mechanism, Neighbours(a, b, "replace_one"), *two, worst=worst)
 
 
+def ties_in_both_sets():
+    """Uniform in one of two sets of vectors of signs, which overlap if d is even."""
+    for d, epsilon in ((2, 0.5), (3, 1.0), (4, 2.0)):
+        signs = np.array(list(product((-1, 1), repeat=d)))
+        products = signs @ signs.T
+        above, below = (side / side.sum(axis=1, keepdims=True) for side in (products >= 0, products <= 0))
+        channel = expit(epsilon) * above + expit(-epsilon) * below
+        ones, mechanism = np.ones(d), TiesInBothSets(epsilon, d)
+        for b in (np.append(-1.0, ones[1:]), -ones, 0.5 * ones):
+            two = [np.prod((1 + signs * x) / 2, axis=1) @ channel for x in (ones, b)]
+            worst = bool(b[0] == -1.0 and (b[1:] == 1.0).all())
+            yield case(mechanism, Neighbours(ones, b, "replace_one"), *two, worst=worst, beyond=not worst)
+
+
 CLAIMS = {
+    "broken-duchi-vector-ties": ties_in_both_sets,
     "duchi-vector": duchi_vector,
     "count-mean-sketch": count_mean_sketch,
     "piecewise": lambda: numbers(Piecewise, "piecewise"),

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from tests.mechanisms.test_extreme_data import check
 
 from dpassay.audit import audit
-from dpassay.mechanisms.broken.local import RangeAssumed
+from dpassay.mechanisms.broken.local import RangeAssumed, TiesInBothSets
 from dpassay.mechanisms.core.base import Neighbours, Outputs
 from dpassay.mechanisms.core.errors import NeighboursError, ParameterError
 from dpassay.mechanisms.local import Duchi, DuchiVector, Hybrid, Piecewise, SampledAttributes
@@ -153,6 +153,14 @@ def test_the_numbers_of_a_vector_of_signs_have_the_published_size(d, largest, si
     assert DuchiVector(1.0, 1).magnitude == pytest.approx(Duchi(1.0).magnitude, rel=1e-12)
 
 
+@pytest.mark.parametrize(("d", "true"), [(2, math.log(math.e + 1)), (3, 1.0), (4, math.log(math.e + 1)), (5, 1.0)])
+def test_ties_in_both_sets_exceed_the_claim_for_an_even_number(d, true):
+    broken, values = TiesInBothSets(1.0, d), np.linspace(-1.0, 0.8, d)
+    assert broken.exact_guarantee().epsilon(0.0) == pytest.approx(true, rel=1e-12)
+    draws = broken.release(values, N, np.random.default_rng(8)).values
+    check_moments(draws, values, broken.message_variance(values))
+
+
 def test_the_law_of_a_vector_of_signs_is_normalised_and_sampled():
     for d in (3, 4):
         mechanism, values = DuchiVector(1.5, d), np.linspace(-0.9, 1.0, d)
@@ -175,8 +183,10 @@ def test_the_audit_comes_close_to_the_claim(mechanism):
     assert result.bound.epsilon > 0.85
 
 
-def test_the_audit_refutes_the_broken_twin():
-    assert audit(RangeAssumed(1.0), trials=40_000, seed=0).verdict.value == "violation"
+def test_the_audit_refutes_broken_mechanisms_and_not_their_twins():
+    for broken in (RangeAssumed(1.0), TiesInBothSets(1.0)):
+        assert audit(broken, trials=40_000, seed=0).verdict.value == "violation"
+        assert audit(broken.twin(), trials=40_000, seed=0).verdict.value == "consistent"
 
 
 @pytest.mark.parametrize("mechanism", [kind(0.8) for kind in (Duchi, Piecewise, Hybrid)], ids=str)
