@@ -1,4 +1,4 @@
-"""Intentionally broken DP-SGD: base class, noise and accounting; clipping and divisors are in `dp_sgd_clipping`.
+"""Intentionally broken DP-SGD: base class, noise and accounting; also see `dp_sgd_clipping` and `dp_sgd_batches`.
 
 A broken trainer is `DPSGD` with one small method of its `Trainer` replaced, or with another claim. All options are
 those of `DPSGD`, and all have defaults under which the bug shows: a claim of about epsilon = 1 at delta = 1e-5. Its
@@ -94,6 +94,13 @@ class BrokenDPSGD(Broken, DPSGD):
     def reach(self) -> float:
         """Distance between the sums of a correct trainer on `worst_case()`, in clip norms."""
         return 2.0 if self.relation is Relation.REPLACE_ONE else 1.0
+
+    def _requires(self, relation: Relation, why: str) -> None:
+        """Raise `ParameterError` for another relation, and say why."""
+        if self.relation is not relation:
+            raise ParameterError(
+                f"relation is {self.relation.value!r}, {why}. Choose {relation.value!r}.", argument="relation"
+            )
 
     # --- for the trainers ---------------------------------------------------------------------------------------------
 
@@ -444,7 +451,23 @@ class _WeightsOnly(Trainer):
 
 
 @dataclass(frozen=True, eq=False)
-class BiasWithoutNoise(BrokenDPSGD):
+class PartWithoutNoise(BrokenDPSGD):
+    """Base class of trainers with no noise on some parameters, of which `canary` is one."""
+
+    @property
+    def law_is_known(self) -> bool:
+        return super().law_is_known and self.directions is None
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the curve of a complete leak."""
+        return self._revealed()
+
+    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
+        return where_zero(noise, np.zeros(len(noise)))
+
+
+@dataclass(frozen=True, eq=False)
+class BiasWithoutNoise(PartWithoutNoise):
     """Broken: DP-SGD that adds noise to the weights, but not to the biases.
 
     A gradient along a bias is released without noise: epsilon is infinite at any delta < 1.
@@ -467,17 +490,6 @@ class BiasWithoutNoise(BrokenDPSGD):
     def canary(self) -> NDArray[np.float64]:
         """Unit vector at the bias of the first unit."""
         return np.asarray(np.eye(self.network.n_parameters)[biases(self.network)[0]])
-
-    @property
-    def law_is_known(self) -> bool:
-        return super().law_is_known and self.directions is None
-
-    def exact_guarantee(self) -> Guarantee | None:
-        """Return the curve of a complete leak."""
-        return self._revealed()
-
-    def _noise_log_density(self, noise: Floats) -> NDArray[np.float64]:
-        return where_zero(noise, np.zeros(len(noise)))
 
 
 class _NoiseAfterMomentum(Trainer):
@@ -604,6 +616,44 @@ class ShuffledCountedAsPoisson(_Miscounted):
             steps=self.steps,
             relation=self.relation,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ReplacedCountedAsAdded(_Miscounted):
+    """Broken: DP-SGD on neighbours with one record replaced, with the claim for one record added.
+
+    A replaced record moves the sum by 2 clip_norm, from one clipped gradient to its opposite. The claim is that of
+    noise_multiplier, but half of it is correct: with full batches mu is twice the claimed one.
+
+    Args:
+        all: as for `DPSGD`, with the relation replace_one.
+
+    Example:
+        >>> broken = ReplacedCountedAsAdded()
+        >>> round(broken.guarantee().epsilon(1e-5), 2), round(broken.exact_guarantee().epsilon(1e-5), 2)
+        (1.0, 2.16)
+    """
+
+    cause = "The accountant takes the sensitivity of an added record, clip_norm, and the report the other relation."
+    source = (
+        "google-deepmind/jax_privacy, docs/sharp_edges_dp_training_pitfalls.md, on the neighbouring relation; "
+        'Ponomareva et al. (2023), "How to dp-fy ML", on the factor 2.'
+    )
+
+    relation: Relation = Relation.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._requires(Relation.REPLACE_ONE, "for which the claim is correct")
+
+    @cached_property
+    def _claim(self) -> Guarantee:
+        """Claim that would be correct if a replaced record moved the sum by clip_norm."""
+        return replace(self.twin(), noise_multiplier=2.0 * self.noise_multiplier).guarantee()
+
+    def exact_guarantee(self) -> Guarantee | None:
+        """Return the exact curve of the correct trainer."""
+        return self.twin().exact_guarantee()
 
 
 @dataclass(frozen=True, eq=False)

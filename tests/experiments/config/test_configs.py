@@ -157,7 +157,7 @@ def bugs(points):
     refuted = {name for (name,), point in points.items() if point.verdict is Verdict.VIOLATION}
     assert refuted == {name for (name,) in points if name.endswith("/ broken")}
     assert {point.verdict for (name,), point in points.items() if name not in refuted} == {Verdict.CONSISTENT}
-    assert len(points) == 76
+    assert len(points) == 98
 
 
 def dp_sgd_reconstruction(points):

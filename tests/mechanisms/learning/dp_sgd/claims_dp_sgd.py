@@ -18,9 +18,19 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseOfSumOnMean,
     NoiseReusedInLayers,
     NoiseReusedInSteps,
+    ReplacedCountedAsAdded,
     ShuffledCountedAsPoisson,
 )
+from dpassay.mechanisms.broken.dp_sgd_batches import (
+    BatchNormalised,
+    ClippedCountReleased,
+    EmptyBatchSkipped,
+    LossReleased,
+    WeightedCountedAsPoisson,
+    WeightedPoissonSampling,
+)
 from dpassay.mechanisms.broken.dp_sgd_clipping import (
+    BaseNotFrozen,
     ExpectedBatchSizeOfData,
     LayerNotClipped,
     MeanClipped,
@@ -35,6 +45,7 @@ from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
 from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
 
@@ -142,6 +153,7 @@ def revealing(kind):
     pair = mechanism.worst_case()
     outputs = [mechanism.release(pair.side(s), 20, np.random.default_rng(s)).values for s in (0, 1)]
     read = {NoiseReusedInSteps: lambda v: np.diff(v, axis=1), NoiseReusedInLayers: lambda v: np.diff(v, axis=2)}
+    read |= dict.fromkeys((LossReleased, ClippedCountReleased), lambda v: v[:, :, -1])
     results = [read.get(kind, lambda v: v)(values).reshape(20, -1) for values in outputs]
     apart = np.abs(results[0][0] - results[1][0]).max() > 0.1
     same = all(np.abs(values - values[0]).max() < 1e-9 for values in results)
@@ -189,7 +201,64 @@ def shuffled_as_poisson():
     yield Case(mechanism, mechanism.worst_case(), np.maximum(0.0, p1 - np.exp(EPSILONS) * p0).max(axis=0), 1.0, True)
 
 
+def batch_normalised():
+    """Logistic regression at 0: the gradient of an example is (1/2 - y) times its scaled features, then clipped."""
+    for records, noise, clip in ((1, 3.73, 0.1), (4, 3.73, 0.1), (4, 6.0, 0.4), (9, 6.0, 0.2)):
+        mechanism = BatchNormalised(records=records, noise_multiplier=noise, clip_norm=clip)
+        x, y = np.append(np.zeros(records), 1.0), np.append(np.ones(records), 0.0)
+        scaled = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+        distance = abs(np.clip((0.5 - y) * scaled, -clip, clip).sum()) / clip / noise
+        yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
+
+
+def empty_batch_skipped():
+    """A step is 0 or normal; the law of a step without a batch is the first cell."""
+    for q, steps, noise in ((0.1, 2, 1.74), (0.5, 1, 3.0), (0.3, 2, 2.0)):
+        scheme = PoissonSampling(sampling_probability=q, expected_batch_size=1)
+        mechanism = EmptyBatchSkipped(sampling=scheme, steps=steps, noise_multiplier=noise)
+        edges = laws.EDGES if steps == 1 else laws.COARSE
+        for others in (0, 1, 2):
+            pair = mechanism._pair(1.0, *[0.0] * others)
+            none, one = (laws.normal(centre / noise, 1.0, edges) for centre in (0.0, 1.0))
+            rest = (1 - q) ** others
+            without = np.append(rest, (1 - rest) * none)
+            with_it = np.append((1 - q) * rest, (1 - q) * (1 - rest) * none + q * one)
+            two = (laws.joint(*[law] * steps) for law in (without, with_it))
+            yield case(mechanism, pair, *two, CUT, worst=others == 0, beyond=False)
+
+
+def weighted_as_poisson():
+    for weights, noise, steps in (((3.0, 1.0), 1.5, 2), ((11.0, *[1.0] * 9), 1.24, 2), ((1.0, 2.0, 3.0), 2.0, 1)):
+        scheme = WeightedPoissonSampling(sampling_probability=0.1, expected_batch_size=1, weights=weights)
+        mechanism = WeightedCountedAsPoisson(sampling=scheme, noise_multiplier=noise, steps=steps)
+        for place in {int(np.argmax(weights)), 0, len(weights) - 1}:
+            rate = 0.1 * weights[place] / np.mean(weights)
+            norms = np.eye(len(weights))[place]
+            pair = Neighbours(mechanism._along(0 * norms), mechanism._along(norms), "zero_out")
+            ways = [[(1.0, (0.0,) * steps)], laws.sampled_sums([1.0], "poisson", 0, rate, steps)]
+            two = (laws.noisy_sums(way, noise) for way in ways)
+            yield case(mechanism, pair, *two, CUT, worst=place == np.argmax(weights))
+
+
+def replaced_as_added():
+    for noise, steps in ((7.46, 4), (2.0, 1)):
+        mechanism = ReplacedCountedAsAdded(noise_multiplier=noise, steps=steps)
+        for i, pair in enumerate([mechanism.worst_case(), *gradient_pairs(mechanism, 3.0)]):
+            silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0, 0] for s in (0, 1)]
+            distance = math.sqrt(steps) * float(np.linalg.norm(sums[1] - sums[0])) / noise
+            if distance > 1e-9:
+                yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=i == 0)
+
+
 CLAIMS = {
+    "broken-dp-sgd-batch-norm": batch_normalised,
+    "broken-dp-sgd-loss-released": lambda: revealing(LossReleased),
+    "broken-dp-sgd-clipped-count-released": lambda: revealing(ClippedCountReleased),
+    "broken-dp-sgd-empty-batch-skipped": empty_batch_skipped,
+    "broken-dp-sgd-weighted-as-poisson": weighted_as_poisson,
+    "broken-dp-sgd-replaced-as-added": replaced_as_added,
+    "broken-dp-sgd-base-not-frozen": lambda: revealing(BaseNotFrozen),
     "dp-sgd": dp_sgd,
     "broken-dp-sgd-mean-clipped": lambda: shifted(MeanClipped, 30.0),
     "broken-dp-sgd-microbatch-mean-clipped": lambda: shifted(MicrobatchMeanClipped, 6.0, beyond=(Relation.ADD_REMOVE,)),
