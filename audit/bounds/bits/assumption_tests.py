@@ -30,9 +30,9 @@ which adds at most 1/16 to the mean of Q.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ _POLYNOMIALS, _RANK_GROUPS, _FEWEST_IN_GROUP = 5, 50, 4
 _STEPS = np.arange(-4, 5)  # steps of at most half a standard error from the estimate, at which members are tried
 
 Groups = tuple[int | str, ...] | None
+_Products = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,11 @@ def influence_test(evidence: BitScores, groups: Groups = None) -> Refusal:
     own, others = _normal_scores(bits, scores), bits - bits.mean()
     order = np.random.default_rng(0).permuted(np.tile(np.arange(n), (_PERMUTATIONS, 1)), axis=1)
     order = np.concatenate([np.arange(n)[None], order])
+    first, second = own[order], others[order]
     names, values = [], []
-    for name, sums in _neighbourhoods(shape, groups):
-        first, second = own[order], others[order]
+    for name, products in _neighbourhoods(shape, groups):
         names += [f"a score depends on the bits of others: {name}", f"scores share noise: {name}"]
-        values += [(first * sums(second)).sum(axis=1), (first * sums(first)).sum(axis=1)]
+        values += [products(first, second), products(first, first)]
     table = np.array(values)
     spread = table.std(axis=1, keepdims=True)
     size = np.abs(table - table.mean(axis=1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf)
@@ -121,44 +122,37 @@ def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
     return own
 
 
-def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[str, object]]:
-    """Yield neighbourhoods: a name, and a function that sums values `(m, n)` over the other canaries of each."""
+def _neighbourhoods(shape: tuple[int, ...], groups: Groups) -> Iterator[tuple[str, _Products]]:
+    """Yield neighbourhoods: a name, and a function that sums the products of two values `(m, n)` over neighbours."""
     n_runs, n_canaries = shape
     for lag in _LAGS:
         if n_canaries > lag:
-            yield f"{lag} place(s) away", _lagged(shape, lag)
+            yield f"{lag} place(s) away", partial(_lagged, shape, lag)
     places = np.tile(np.arange(n_canaries), n_runs)
     runs = np.repeat(np.arange(n_runs), n_canaries)
     for size in _BLOCKS:
         if n_canaries > size:
-            yield f"in blocks of {size}", _within(runs * n_canaries + places // size)
+            yield f"in blocks of {size}", partial(_within, runs * n_canaries + places // size)
     if n_runs > 1:
-        yield "in the same run", _within(runs)
-        yield "in the same place of other runs", _within(places)
+        yield "in the same run", partial(_within, runs)
+        yield "in the same place of other runs", partial(_within, places)
     if groups is not None:
-        yield "in the same group", _within(runs * n_canaries + np.unique(groups, return_inverse=True)[1][places])
+        labels = np.unique(groups, return_inverse=True)[1][places]
+        yield "in the same group", partial(_within, runs * n_canaries + labels)
 
 
-def _lagged(shape: tuple[int, ...], lag: int) -> object:
-    def sums(values: Floats) -> Floats:
-        table = values.reshape(-1, *shape)
-        total = np.zeros_like(table)
-        total[..., lag:] += table[..., :-lag]
-        total[..., :-lag] += table[..., lag:]
-        return total.reshape(values.shape)
-
-    return sums
+def _lagged(shape: tuple[int, ...], lag: int, first: Floats, second: Floats) -> Floats:
+    one, other = (values.reshape(-1, *shape) for values in (first, second))
+    before, after = np.s_[..., :-lag], np.s_[..., lag:]
+    products = one[before] * other[after] + one[after] * other[before]
+    return np.asarray(products.sum(axis=(1, 2)))
 
 
-def _within(labels: NDArray[np.int64]) -> object:
-    _, labels = np.unique(labels, return_inverse=True)
+def _within(labels: NDArray[np.int64], first: Floats, second: Floats) -> Floats:
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-
-    def sums(values: Floats) -> Floats:
-        return np.add.reduceat(values[:, order], starts, axis=1)[:, labels] - values
-
-    return sums
+    one, other = (np.add.reduceat(values[:, order], starts, axis=1) for values in (first, second))
+    return np.asarray((one * other).sum(axis=1) - (first * second).sum(axis=1))
 
 
 # --- fit -------------------------------------------------------------------------------------------------------------
@@ -211,7 +205,7 @@ class _RankGroups:
         spacings = rng.standard_gamma(self.sizes + 1.0, size=(size, len(self.sizes)))
         cuts = np.cumsum(spacings, axis=1) / spacings.sum(axis=1, keepdims=True)
         rates = curve.rates_between(np.concatenate([np.zeros((size, 1)), cuts], axis=1))
-        return self.features(rng.binomial(self.sizes, rates))
+        return self.features(rng.binomial(self.sizes, rates).astype(np.float64))
 
 
 def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tuple[float, float]:
@@ -226,7 +220,7 @@ def _estimate(family: CurveFamily, groups: _RankGroups, observed: Floats) -> tup
         return float(groups.features(groups.sizes * rates)[0])
 
     def reached(at: float) -> bool:
-        return expected(at) >= observed[0]
+        return expected(at) >= float(observed[0])
 
     low = high = min(family.claimed, family.largest)
     while low > 1e-6 and reached(low):
@@ -263,6 +257,6 @@ def _reference(family: CurveFamily, at: float, n: int) -> _Reference:
     rng, groups = np.random.default_rng(0), _RankGroups.of(n)
     curve = CurveOfRanks.of(family.search(at).tradeoff)
     moments, others = (groups.simulated(curve, _SIMULATIONS, rng) for _ in range(2))
-    inverse = np.linalg.pinv(np.cov(moments.T), rcond=1e-10, hermitian=True)
-    unsorted = _Reference(moments.mean(axis=0), inverse, np.empty(0))
+    inverse = np.asarray(np.linalg.pinv(np.cov(moments.T), rcond=1e-10, hermitian=True), dtype=np.float64)
+    unsorted = _Reference(np.asarray(moments.mean(axis=0)), inverse, np.empty(0))
     return replace(unsorted, ordered=np.sort(unsorted.distance(others)))

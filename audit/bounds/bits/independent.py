@@ -164,9 +164,7 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
                 LedgerEntry("guesses", f"{n_guesses}, half in and half out; {n_correct} right", "fixed beforehand"),
                 LedgerEntry("family", family.title, f"fixed by the claim; {family.parameter} >= {theta:.6g}"),
                 _refusal_entry(theta, refusal),
-                LedgerEntry(
-                    "without independence", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run"
-                ),
+                LedgerEntry("without independence", f"epsilon >= {without:.6g} at delta = {stated.delta:g}", "one-run"),
             ),
             assumptions=(
                 "the scores of canaries are independent given the bits"
@@ -197,7 +195,8 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
 
 
 def _refusal_entry(theta: float, refusal: Refusal | None) -> LedgerEntry:
-    outcome = "not needed for a bound of 0" if theta == 0.0 else "accepted" if refusal is None else f"REFUSED: {refusal}"
+    tested = "accepted" if refusal is None else f"REFUSED: {refusal}"
+    outcome = "not tested for a bound of 0" if theta == 0.0 else tested
     return LedgerEntry("assumption", outcome, "a refused bound is 0, so that refusals never raise it")
 
 
@@ -261,9 +260,7 @@ def _edges(count: int, n: int) -> Floats:
 def _right_rate(curve: Curve, mass: Floats) -> Floats:
     """Return g(A) at each probability A, rounded up; 1 at 0."""
     twice = 2.0 * mass
-    fpr, _ = bisect_all(
-        lambda x: x + 1.0 - curve(x) >= twice, np.zeros(mass.shape), np.minimum(twice, 1.0), steps=50
-    )
+    fpr, _ = bisect_all(lambda x: x + 1.0 - curve(x) >= twice, np.zeros(mass.shape), np.minimum(twice, 1.0), steps=50)
     return np.where(mass > 0.0, 1.0 - fpr / np.maximum(twice, 1e-300), 1.0)
 
 

@@ -27,7 +27,14 @@ from dpassay.audit.bounds.base import LowerBound
 from dpassay.audit.bounds.bits import one_run_fdp
 from dpassay.audit.bounds.bits.guessing import Guessing
 from dpassay.audit.bounds.bits.one_run import OneRun
-from dpassay.audit.bounds.bits.one_run_fdp import OneRunFDP, critical_count, curve_p_value, largest_theta, least_theta, refuted
+from dpassay.audit.bounds.bits.one_run_fdp import (
+    OneRunFDP,
+    critical_count,
+    curve_p_value,
+    largest_theta,
+    least_theta,
+    refuted,
+)
 from dpassay.audit.bounds.families import epsilon_of, family_of
 from dpassay.audit.evidence.scores import PairScores
 from dpassay.audit.evidence.statement import Statement
