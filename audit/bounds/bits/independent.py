@@ -58,7 +58,8 @@ SHARE = 0.7
 """Default share of guessed bits; for Gaussian noise from epsilon 2 to 10 the best one is 0.6 to 0.8."""
 FEWEST_BITS = 20
 _CELL, _REACH = 0.1, 7.5  # cells of A and B in standard deviations: width, and end
-_PRECISION = 1e-5  # relative, of the parameter
+_PRECISION = 1e-4  # relative, of the parameter
+_ROUGH = 1e-3  # the same, of the ceiling
 _WINDOW = 9.0  # standard deviations of the counts that are summed one by one
 
 Curve = Callable[[Floats], Floats]
@@ -150,7 +151,8 @@ class FixedOneRunIndependent(FixedBound[BitScores]):
         counts, level = (n_bits, n_guesses), stated.significance
         theta = least_independent_theta(family, *counts, n_correct, significance=level)
         refusal = self._refusal(evidence) if theta > 0.0 else None
-        perfect = least_independent_theta(family, *counts, n_guesses, significance=level)
+        rough = replace(family, precision=max(family.precision, _ROUGH))
+        perfect = least_independent_theta(rough, *counts, n_guesses, significance=level)
         without = least_epsilon(*counts, n_correct, delta=stated.delta, significance=level)
         return LowerBound(
             epsilon=epsilon_of(family, theta, stated.delta) if refusal is None else 0.0,

@@ -71,8 +71,8 @@ def test_tail_falls_to_its_limit_as_cells_shrink(monkeypatch):
 
 def test_tail_far_out_stays_positive_and_grows_with_the_parameter():
     tails = [right_guesses_tail(GaussianDP(mu).tradeoff, 1000, 700, 690) for mu in (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)]
-    assert all(0.0 <= a <= b <= 1.0 for a, b in zip(tails, tails[1:], strict=False))
-    assert tails[0] < 1e-12
+    assert tails[0] < 1e-12  # the probability of cells without a limit
+    assert np.all(np.diff(tails[2:]) > 0.0)
     assert tails[-1] > 0.9
 
 
