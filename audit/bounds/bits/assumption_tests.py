@@ -36,7 +36,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from ....mechanisms.core.arrays import Floats
 from ....mechanisms.core.errors import ParameterError
@@ -118,7 +118,9 @@ def _normal_scores(bits: NDArray[np.bool_], scores: Floats) -> Floats:
     own = np.zeros(len(bits))
     for side in (bits, ~bits):
         if side.any():
-            own[side] = special.ndtri(stats.rankdata(scores[side]) / (np.count_nonzero(side) + 1.0))
+            _, place, counts = np.unique(scores[side], return_inverse=True, return_counts=True)
+            mean_rank = np.cumsum(counts) - 0.5 * (counts - 1.0)
+            own[side] = special.ndtri(mean_rank[place] / (np.count_nonzero(side) + 1.0))
     return own
 
 
