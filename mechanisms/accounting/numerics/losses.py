@@ -76,7 +76,7 @@ class LossProfile:
 
 @dataclass(frozen=True, eq=False)
 class SupportingLines:
-    """Lines below a trade-off curve, from points (epsilon_g, delta_g) of its profile, of which each gives two:
+    """Lines below a trade-off curve, two for each point (epsilon_g, delta_g) of its profile.
 
         f(x) >= 1 - delta_g - e^epsilon_g x     and     f(x) >= e^-epsilon_g (1 - delta_g - x).
 
