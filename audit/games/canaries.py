@@ -216,6 +216,7 @@ class GradientCanaryWork:
             values,
             noise_multiplier=self.mechanism.noise_multiplier,
             sampling_probability=self.mechanism.scheme.inclusion_probability,
+            strategy=self.mechanism.noise_strategy(),
         )
         return {"scores": scores}
 

@@ -85,6 +85,12 @@ class PriorAware(Reconstructor):
                 "noise_multiplier is 0: steps without noise have no likelihood. Add noise, or recover the "
                 "record from a gradient (dpassay.attacks.reconstruction.training.invert_gradient)."
             )
+        if learner.noise_strategy() is not None:
+            raise AttackError(
+                "the noise is correlated between steps, but the prior-aware attack adds up independent steps. Use "
+                "noise='independent', or the attack 'gradient-product' on a pair.",
+                argument="noise",
+            )
         if _name_of(learner.scheme) not in SAMPLINGS:
             raise AttackError(
                 f"sampling must be one of {', '.join(SAMPLINGS)} for the prior-aware attack, but is "

@@ -83,6 +83,9 @@ class SupportsSubsets(SupportsGradientCanaries, Protocol):
     def scheme(self) -> Sampling:
         """Sampling scheme of the batches."""
 
+    def noise_strategy(self) -> NDArray[np.float64] | None:
+        """Return C, `(steps, steps)`, for noise C^-1 Z on the sums of the steps; None for independent noise."""
+
     def release_subsets(self, records: Any, inclusion: NDArray[np.bool_], rng: np.random.Generator) -> Outputs:
         """Return the outputs of one run for each row of `inclusion`, `(n_runs, n_records)`, on its records only."""
 
