@@ -13,7 +13,7 @@ from ...mechanisms.core.base import Outputs
 from ...mechanisms.core.constraints import one_of_names
 from ...mechanisms.core.errors import AttackError
 from ...mechanisms.learning.base import TrainingData, differing, shared
-from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory
+from ...mechanisms.learning.dp_sgd.capabilities import SupportsTrajectory, noise_strategy_of
 from ..base import Scorer, Target
 from .canary_attacks import TargetedAttack
 
@@ -68,7 +68,7 @@ class Whitening:
     """
 
     def __init__(self, learner: SupportsTrajectory, share: float) -> None:
-        self.strategy = None if share < 1.0 else learner.noise_strategy()
+        self.strategy = None if share < 1.0 else noise_strategy_of(learner)
         self.rows: list[Floats] = []
 
     def __call__(self, row: Floats) -> Floats:
@@ -171,6 +171,7 @@ class GradientProductScorer:
                 total += np.einsum("rp,rp->r", noisy_sum, g1 - g0)
             else:
                 sums = (noisy_sum - share * sum_of_others(at), g1, g0)
-                residual, g1, g0 = (whiten(rows) for whiten, rows in zip(independent, sums, strict=True))
-                total += log_ratio(residual, g1, variance, share) - log_ratio(residual, g0, variance, share)
+                residual, *shifts = (whiten(rows) for whiten, rows in zip(independent, sums, strict=True))
+                ratios = [log_ratio(residual, shift, variance, share) for shift in shifts]
+                total += ratios[0] - ratios[1]
         return np.where(np.isnan(total), 0.0, total)

@@ -206,15 +206,19 @@ class ForwardSubstitution:
 
     def __init__(self, strategy: Floats) -> None:
         self.strategy, self.kept = strategy, count_bands(strategy) - 1
-        self.earlier: list[NDArray[Any]] = []
+        self.earlier: NDArray[Any] | None = None
         self.step = 0
 
     def __call__(self, noise: NDArray[Any]) -> None:
-        row = self.strategy[self.step]
-        first = self.step - len(self.earlier)
-        for weight, earlier in zip(row[first : self.step], self.earlier, strict=True):
-            if weight:
-                noise -= noise.dtype.type(weight) * earlier
-        noise /= noise.dtype.type(row[self.step])
+        row, step = self.strategy[self.step], self.step
+        if self.kept:
+            if self.earlier is None:
+                self.earlier = np.zeros((self.kept, *noise.shape), dtype=noise.dtype)
+            earlier = np.arange(max(0, step - self.kept), step)
+            weights = np.zeros(self.kept, dtype=noise.dtype)
+            weights[earlier % self.kept] = row[earlier]
+            noise -= np.tensordot(weights, self.earlier, axes=1)
+        noise /= noise.dtype.type(row[step])
+        if self.earlier is not None:
+            self.earlier[step % self.kept] = noise
         self.step += 1
-        self.earlier = [*self.earlier, noise.copy()][-self.kept :] if self.kept else []
