@@ -69,7 +69,7 @@ class Participation(Options):
         """Return the sensitivity of a strategy C, `(steps, steps)`.
 
         The upper bound adds the largest possible sums of the rows of |C^T C|, for the worst set of rows (Choquette-Choo
-        et al. 2023, Algorithm 4): exact if columns of one set are orthogonal, or if there is only one set.
+        et al. 2023, Algorithm 4).
         """
         gram = np.asarray(strategy).T @ strategy
         rows = self.largest_sums(np.abs(gram))
@@ -168,10 +168,15 @@ class MinSeparation(Participation):
         return np.asarray(best[:, 0])
 
     def sensitivity(self, strategy: Floats) -> Sensitivity:
-        """Return the sensitivity, exact too for a Toeplitz strategy of nonnegative, non-increasing coefficients.
+        """Return the sensitivity, with two cases in which it is always exact.
 
-        Equally spaced steps from the first on are then the worst (Kalinin and Lampert 2024, Theorem 2).
+        With at most `separation` bands the columns of an allowed set are orthogonal, and the squared norms add up
+        (Choquette-Choo et al. 2023, Theorem 2). For a Toeplitz strategy of nonnegative coefficients that do not
+        increase, equally spaced steps from the first on are the worst (Kalinin and Lampert 2024, Theorem 2).
         """
+        if count_bands(strategy) <= self.separation:
+            largest = float(np.sqrt(self.largest_sums(np.sum(strategy**2, axis=0)[None, :])[0]))
+            return Sensitivity(largest, largest)
         general = super().sensitivity(strategy)
         return Sensitivity(general.attained, general.attained) if _decreasing_toeplitz(strategy) else general
 
