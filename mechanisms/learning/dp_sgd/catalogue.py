@@ -83,6 +83,12 @@ def build_noise(noise: StepNoise | str) -> StepNoise:
     """
     if isinstance(noise, StepNoise):
         return noise
+    if not isinstance(noise, str):
+        raise ParameterError(
+            f"noise must be a StepNoise or its name ({', '.join(noises)}), but is {noise!r}. Its standard deviation "
+            "is set by noise_multiplier.",
+            argument="noise",
+        )
     one_of(noises.entries, noise=noise)
     built: StepNoise = noises.build(noise)
     return built

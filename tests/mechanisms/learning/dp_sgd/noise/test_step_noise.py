@@ -191,7 +191,7 @@ JAX_SERIES = {
     (3, 1000, 100, "max"): 14.884258153,
     (2, 1000, 100, "rms"): 12.193851566,
 }
-"""(buffers, steps, separation, error) -> root of the loss of buffered_toeplitz.optimize_loss, by jax-privacy 2.0.0, with
+"""(buffers, steps, separation, error) -> root of the loss of buffered_toeplitz.optimize_loss by jax-privacy 2.0.0, with
 LossFn.build_min_sep(n, error, min_sep, max_participations=ceil(n / min_sep)); for one participation and "max"
 build_closed_form_single_participation."""
 
@@ -236,8 +236,9 @@ def test_noise_is_built_by_name_if_its_options_have_defaults():
     assert build_noise(BandedNoise(3)) == BandedNoise(3)
     with pytest.raises(ParameterError, match="bands"):
         build_noise("banded")
-    with pytest.raises(ParameterError, match="noise"):
-        build_noise("pink")
+    for unknown in ("pink", 1.0):
+        with pytest.raises(ParameterError, match="noise"):
+            build_noise(unknown)
 
 
 def test_too_many_steps_for_an_optimised_matrix_are_refused():
