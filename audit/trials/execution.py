@@ -21,6 +21,7 @@ from pickle import PicklingError
 from ...mechanisms.core.base import Workers
 from ...mechanisms.core.errors import ReleaseError
 from ...mechanisms.core.printable import display_name
+from ...mechanisms.core.threads import single_thread
 from .array_files import Arrays
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
@@ -104,9 +105,7 @@ def execute(
 
 def _in_process(chunks: Iterable[Chunk], work: Work) -> Results:
     """Yield finished chunks in order. BLAS gets one thread, as in workers: its rounding depends on their number."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
+    with single_thread():
         for chunk in chunks:
             with in_this_process():
                 arrays = work(chunk)
@@ -120,14 +119,13 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     millisecond or two, and switching the interpreter lock for each would take as long. Processes get them one by one.
     """
     from joblib import Parallel, delayed
-    from threadpoolctl import threadpool_limits
 
     size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
     tasks = iter(lambda: list(islice(chunks, size)), [])
     extra = options(workers.value, getattr(work, "timeout", None))
     parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
     name = display_name(getattr(work, "mechanism", work))
-    with threadpool_limits(limits=1):  # before the first chunk is submitted, which joblib does at once
+    with single_thread():  # before the first chunk is submitted, which joblib does at once
         finished = parallel(delayed(_run_all)(work, task, _this_process()) for task in tasks)
         try:
             for results in finished:
@@ -151,11 +149,9 @@ def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[t
     The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
     former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
-    from threadpoolctl import threadpool_limits
-
     if _this_process() != sender:
-        threadpool_limits(limits=1)
-    with threadpool_limits(limits=1, user_api="openmp"):
+        single_thread()  # never lifted
+    with single_thread("openmp"):
         return [(chunk, work(chunk)) for chunk in chunks]
 
 

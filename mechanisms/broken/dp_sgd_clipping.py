@@ -106,7 +106,7 @@ class _ClippedMicrobatches(Unclipped):
                 rows = slice(start, start + size)
                 inputs = batch.inputs[..., rows, :]
                 layers = [a[:, :, rows] for a in activations]
-                accumulate(self.model, inputs, layers, [d[:, :, rows] for d in deltas], part)
+                accumulate(self.model, inputs, layers, [d[:, :, rows] for d in deltas], part, self.work)
                 self._add_clipped(part, out)
         if batch.gradients is not None and self.gradients is not None:
             for start in range(0, len(self.gradients), size):

@@ -168,7 +168,7 @@ class Trainer:
             self.model.loss.derive(activations[-1], batch.targets)
             deltas = backward(self.model, parameters, activations, self.work)
             self.clip(activations, deltas, batch)
-            accumulate(self.model, batch.inputs, activations, deltas, out)
+            accumulate(self.model, batch.inputs, activations, deltas, out, self.work)
         else:
             out[:] = 0.0
         if batch.gradients is not None and self.gradients is not None:
