@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from ....accounting.dp_sgd.correlated_noise import correlated_gaussian, count_bands
+from ....accounting.dp_sgd.correlated_noise import count_bands
 from ....core.arrays import Floats
 from ....core.constraints import Options
 from ....core.guarantee import Guarantee
@@ -168,7 +168,7 @@ class CorrelatedNoise(StepNoise):
         accounting: str,
         **rates: float,
     ) -> Guarantee:
-        """Return the guarantee of a Gaussian mechanism with strategy C; without amplification by sampling.
+        """Return the guarantee of the sampling scheme for a Gaussian mechanism with strategy C.
 
         With one band the noise is independent, and the accountant of the sampling scheme applies.
         """
@@ -177,13 +177,7 @@ class CorrelatedNoise(StepNoise):
             return IndependentNoise().account(
                 scheme, noise_multiplier, steps=steps, relation=relation, accounting=accounting, **rates
             )
-        return correlated_gaussian(
-            strategy,
-            scheme.participation(relation=relation, **rates),
-            noise_multiplier,
-            relation=relation,
-            exact=scheme.same_batches,
-        )
+        return scheme.account_correlated(strategy, noise_multiplier, relation=relation, **rates)
 
 
 @lru_cache(maxsize=32)

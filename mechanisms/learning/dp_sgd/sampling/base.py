@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ....accounting.dp_sgd.correlated_noise import Participation
+from ....accounting.dp_sgd.correlated_noise import Participation, correlated_gaussian
 from ....core.constraints import Options
 from ....core.errors import AccountingError, ParameterError
 from ....core.guarantee import Guarantee
@@ -137,6 +137,22 @@ class Sampling(Options):
             "or give a claim to audit against.",
             argument="noise",
         )
+
+    @classmethod
+    def account_correlated(
+        cls, strategy: NDArray[np.float64], noise_multiplier: float, *, relation: Relation, **rates: float
+    ) -> Guarantee:
+        """Return the guarantee of noisy sums G + C^-1 Z, all of which are released; without amplification by default.
+
+        Args:
+            strategy: C, lower triangular, with more than one band, `(steps, steps)`.
+            noise_multiplier, relation, rates: as for `account`.
+
+        Raises:
+            AccountingError: no known theorem covers the relation, or the scheme.
+        """
+        participation = cls.participation(relation=relation, **rates)
+        return correlated_gaussian(strategy, participation, noise_multiplier, relation=relation, exact=cls.same_batches)
 
     def own_rates(self) -> dict[str, float]:
         """Return the `rates` of this instance; raise `AccountingError` if a public number that they need is missing."""

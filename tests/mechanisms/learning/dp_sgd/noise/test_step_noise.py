@@ -14,6 +14,7 @@ from dpassay.mechanisms.learning.dp_sgd.noise.banded import square_root_coeffici
 from dpassay.mechanisms.learning.dp_sgd.noise.base import prefix_decoder
 from dpassay.mechanisms.learning.dp_sgd.noise.buffered_toeplitz import coefficients, decoder_coefficients, scaled_error
 from dpassay.mechanisms.learning.dp_sgd.noise.tree import dyadic_nodes, tree_nodes
+from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 from dpassay.mechanisms.query_release.matrix.strategies import optimal_gaussian_strategy
 
 SAMPLE = {"banded": {"bands": 3}}
@@ -282,6 +283,21 @@ def test_relations_that_move_other_records_have_no_claim():
         mechanism = DPSGD("linear-regression", n_features=1, noise="tree", **options, **SAMPLINGS[sampling])
         with pytest.raises(AccountingError):
             mechanism.guarantee()
+
+
+def test_a_scheme_that_extends_poisson_sampling_states_its_own_participation():
+    class Cut(PoissonSampling):
+        """In which another record may push one out of the batch."""
+
+    options = {"steps": 4, "noise_multiplier": 1.0, "noise": "tree"}
+    for kind in (PoissonSampling, Cut):
+        scheme = kind(sampling_probability=0.5, expected_batch_size=1.0)
+        mechanism = DPSGD("linear-regression", n_features=1, sampling=scheme, **options)
+        if kind is PoissonSampling:
+            assert not mechanism.guarantee().exact
+        else:
+            with pytest.raises(AccountingError, match="no guarantee is known for correlated noise"):
+                mechanism.guarantee()
 
 
 def test_replaced_records_have_twice_the_sensitivity():
