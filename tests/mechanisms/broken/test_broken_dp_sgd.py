@@ -19,6 +19,7 @@ from dpassay.mechanisms.accounting.conversion.calibration import least_noise_mul
 from dpassay.mechanisms.accounting.dp_sgd.deterministic_batches import shuffled_epsilon_at_least
 from dpassay.mechanisms.broken.accounting import midpoint_noise_multiplier, noise_counting_micro_steps
 from dpassay.mechanisms.broken.dp_sgd import (
+    BandedOverlapIgnored,
     BiasWithoutNoise,
     BrokenDPSGD,
     MicroStepsCounted,
@@ -30,6 +31,8 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseReusedInSteps,
     ReplacedCountedAsAdded,
     ShuffledCountedAsPoisson,
+    ToeplitzUsedOnce,
+    TreeDepthIgnored,
     biases,
 )
 from dpassay.mechanisms.broken.dp_sgd_batches import (
@@ -90,6 +93,9 @@ CAUGHT = {
     WeightedCountedAsPoisson: 4000,
     ReplacedCountedAsAdded: 4000,
     BaseNotFrozen: 400,
+    TreeDepthIgnored: 4_000,
+    BandedOverlapIgnored: 4_000,
+    ToeplitzUsedOnce: 8_000,
 }
 """Broken trainer -> runs a side that are enough to catch it."""
 WASTEFUL = (NoiseOfSumOnMean, NoiseOnAverage, MicroStepsCounted)

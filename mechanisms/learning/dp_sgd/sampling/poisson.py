@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....accounting import PrivacyLossDP, RenyiDP
+from ....accounting.dp_sgd.correlated_noise import MinSeparation, Participation
 from ....accounting.kinds.renyi import MomentsDP
 from ....core.constraints import Positive, PositiveProbability
 from ....core.errors import ParameterError, plural
@@ -90,6 +91,15 @@ class PoissonSampling(Sampling):
     ) -> Guarantee:
         """Return the composition of the Gaussian on a Poisson sample, by privacy-loss distribution or Renyi moments."""
         return ACCOUNTANTS[accounting](noise_multiplier, steps=steps, relation=relation, **rates)
+
+    @classmethod
+    def participation(cls, *, relation: Relation, **rates: float) -> Participation:
+        """Return any steps: no amplification by sampling is claimed with correlated noise.
+
+        Raises:
+            AccountingError: a subclass, in which other records may change with the batches: it states its own.
+        """
+        return MinSeparation(1) if cls is PoissonSampling else super().participation(relation=relation, **rates)
 
     def own_rates(self) -> dict[str, float]:
         return {"sampling_probability": self.sampling_probability}

@@ -10,6 +10,7 @@ from tests.mechanisms import claims_laws as laws
 from tests.mechanisms.claims import CUT, EPSILONS, FINE, RELATIONS, ROUNDING, Case, case
 
 from dpassay.mechanisms.broken.dp_sgd import (
+    BandedOverlapIgnored,
     BiasWithoutNoise,
     MicroStepsCounted,
     NoiseAfterMomentum,
@@ -20,6 +21,8 @@ from dpassay.mechanisms.broken.dp_sgd import (
     NoiseReusedInSteps,
     ReplacedCountedAsAdded,
     ShuffledCountedAsPoisson,
+    ToeplitzUsedOnce,
+    TreeDepthIgnored,
 )
 from dpassay.mechanisms.broken.dp_sgd_batches import (
     BatchNormalised,
@@ -44,7 +47,7 @@ from dpassay.mechanisms.core.base import Neighbours
 from dpassay.mechanisms.core.errors import AccountingError
 from dpassay.mechanisms.core.relation import Relation
 from dpassay.mechanisms.learning.base import TrainingData
-from dpassay.mechanisms.learning.dp_sgd import DPSGD
+from dpassay.mechanisms.learning.dp_sgd import DPSGD, BandedNoise, BufferedToeplitzNoise, TreeNoise
 from dpassay.mechanisms.learning.dp_sgd.sampling import PoissonSampling
 from dpassay.mechanisms.learning.dp_sgd.steps import Cosine
 from dpassay.mechanisms.learning.models import LogisticRegression
@@ -80,6 +83,7 @@ def dp_sgd():
             except AccountingError:
                 continue  # no claim, nothing to be false
             yield from summed(mechanism, mechanism.noise_multiplier, sampling, size, rate)
+    yield from correlated(trainers_with(NOISES))
     whole = {"model": MODEL, "noise_multiplier": 1.5, "sampling": "full-batch", "batch_size": 1}
     for view, learning_rate in product(("trajectory", "final"), (0.1, Cosine(0.1))):
         mechanism = DPSGD(**whole, steps=2, view=view, learning_rate=learning_rate)
@@ -88,6 +92,67 @@ def dp_sgd():
             rates = learning_rate.rates(2)
             distance = float(rates.sum() / np.linalg.norm(rates)) / 1.5
         yield Case(mechanism, mechanism.worst_case(), laws.gaussian_shown(distance, EPSILONS), FINE, worst=True)
+
+
+def noise_covariance(mechanism):
+    """Covariance of the noise of the steps along one direction, from impulses: one run for each fresh number."""
+    steps = mechanism.steps
+    correlate, impulses = mechanism.step_noise.correlate(steps), np.eye(steps)[:, None, :].copy()
+    for step in impulses:
+        correlate(step)
+    return mechanism.noise_multiplier**2 * impulses[:, 0] @ impulses[:, 0].T
+
+
+def correlated(make, pairs=True, scale=1.0):
+    """Trainers on fixed batches: runs without noise say how the sums move, impulses how the noise is correlated."""
+    for mechanism in make:
+        precision = np.linalg.inv(scale**2 * noise_covariance(mechanism))
+        silent = replace(mechanism, noise_multiplier=0.0, directions=np.eye(mechanism.network.n_parameters))
+        n = getattr(mechanism.scheme, "n_records", None) or 3
+        others = in_each_place(mechanism, n) if pairs else ()
+        for i, pair in enumerate([mechanism.worst_case(), *others]):
+            sums = [silent.release(pair.side(s), 1, np.random.default_rng(0)).values[0] for s in (0, 1)]
+            difference = sums[1] - sums[0]
+            distance = math.sqrt(np.einsum("sp,st,tp->", difference, precision, difference))
+            yield Case(mechanism, pair, laws.gaussian_shown(distance, EPSILONS), ROUNDING, worst=i == 0)
+
+
+def in_each_place(mechanism, n):
+    """The record in each place of the order, full and half as large."""
+    for place in range(n if mechanism.scheme.ordered else 1):
+        for size in (1.0, 0.5):
+            side1 = np.outer(np.ones(n), mechanism.canary)
+            side1[place] = size * mechanism.canary
+            side0 = side1.copy()
+            side0[place] *= -1.0 if mechanism.relation is Relation.REPLACE_ONE else 0.0
+            if mechanism.relation is Relation.ADD_REMOVE:
+                side0 = np.delete(side0, place, axis=0)
+            sides = (mechanism._only_gradients(mechanism.clip_norm * side) for side in (side0, side1))
+            yield Neighbours(*sides, mechanism.relation)
+
+
+NOISES = (
+    TreeNoise(),
+    TreeNoise(estimate="nodes"),
+    TreeNoise(estimate="complete"),
+    BandedNoise(3),
+    BandedNoise(9, entries="square-root"),
+    BufferedToeplitzNoise(2),
+)
+
+
+def trainers_with(noises):
+    batches = {"full-batch": {"batch_size": 2}, "cyclic": {"batch_size": 2, "n_records": 6}}
+    for noise, (sampling, options), relation, steps in product(noises, batches.items(), RELATIONS, (5, 8)):
+        if sampling == "full-batch" or relation is not Relation.ADD_REMOVE:
+            options = options | {"relation": relation, "noise": noise, "steps": steps, "clip_norm": 2.0}
+            yield DPSGD(MODEL, noise_multiplier=1.5, sampling=sampling, view="noisy_gradients", **options)
+
+
+def broken_noise(kind, scale=lambda mechanism: 1.0):
+    for relation in (Relation.ZERO_OUT, Relation.REPLACE_ONE):
+        mechanism = kind(relation=relation)
+        yield from correlated([mechanism], pairs=False, scale=scale(mechanism))
 
 
 def records_of(mechanism, relation, n):
@@ -276,5 +341,8 @@ CLAIMS = {
     "broken-dp-sgd-expected-batch-size-of-data": expected_batch_size_of_data,
     "broken-dp-sgd-realised-batch-size": realised_batch_size,
     "broken-dp-sgd-shuffled-as-poisson": shuffled_as_poisson,
+    "broken-dp-sgd-tree-depth-ignored": lambda: broken_noise(TreeDepthIgnored, lambda m: m._factor),
+    "broken-dp-sgd-banded-overlap-ignored": lambda: broken_noise(BandedOverlapIgnored),
+    "broken-dp-sgd-toeplitz-used-once": lambda: broken_noise(ToeplitzUsedOnce),
     "broken-dp-sgd-micro-steps": lambda: shifted(MicroStepsCounted, 3.0),
 }
