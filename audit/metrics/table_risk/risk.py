@@ -52,6 +52,7 @@ def risk(
     *,
     ignore: Sequence[str] = (),
     secrets: Sequence[str] = (),
+    categories: Sequence[str] = (),
     n_attacked: int = 1_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -65,13 +66,14 @@ def risk(
             table was made; None reports facts only.
         ignore: columns to leave out, such as row numbers.
         secrets: columns to infer; empty: the first ten.
+        categories: columns to read as text although their entries are numbers or dates, such as codes of regions.
         n_attacked: largest number of records of each table under attack, chosen at random; copies use all.
         confidence: of each interval; 1 - confidence is the error of all findings together.
         seed: of the random descriptions and of the choice of records.
 
     Raises:
-        ParameterError: other columns, empty tables, too few records, the same table twice, or a holdout that overlaps
-            the real table by more than chance.
+        ParameterError: other columns, empty tables, too few records, infinite numbers, the same table twice, or a holdout
+            that overlaps the real table by more than chance.
 
     Guarantees:
         If the table does not depend on which of the pooled records are real, there is a finding by comparison with
@@ -90,7 +92,7 @@ def risk(
     open_unit(confidence=confidence)
     whole(0, seed=seed)
     whole(100, n_attacked=n_attacked)
-    tables = read_tables(real, synthetic, holdout, tuple(ignore))
+    tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories))
     for name in secrets:
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")

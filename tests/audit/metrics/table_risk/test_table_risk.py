@@ -126,6 +126,48 @@ def test_types_are_inferred_from_numbers_dates_names_and_missing_entries():
     assert {column.name: column.missing for column in tables.columns}["bmi"] == pytest.approx(0.2)
 
 
+def test_named_categories_are_read_as_text():
+    """The code 3 is the same in a column of integers, of floats (as missing entries make it) and of texts."""
+    rng = rng_of(0)
+    coded, named = (list(made.clean(rng_of(0), 120)) for _ in range(2))
+    for code, text in zip(coded, named, strict=True):
+        code["region"] = rng.integers(1, 9, size=120)
+        text["region"] = "region " + code["region"].astype(str)
+    assert dict(read_tables(*coded, ()).domain)["region"] == 8
+    assert "region" in read_tables(*coded, ()).ordered
+    coded[1]["region"] = coded[1]["region"].astype(float).astype(str)
+    tables, expected = read_tables(*coded, (), ["region"]), read_tables(*named, ())
+    assert [column.kind for column in tables.columns] == [column.kind for column in expected.columns]
+    assert tables.labels["region"] == [str(code) for code in range(1, 9)]
+    for one, other in ((tables.pooled, expected.pooled), (tables.synthetic, expected.synthetic)):
+        assert all(np.array_equal(a, b) for a, b in zip(vars(one).values(), vars(other).values(), strict=True))
+    groups = {c.group for c in risk(*coded, categories=["region"]).parts}
+    assert groups >= {f"region = {code}" for code in range(1, 9)}
+
+
+def test_named_categories_of_mostly_distinct_numbers_are_identifiers():
+    tables = made.clean(rng_of(0), 120)
+    numbers = rng_of(1).permutation(10**6)
+    for i, table in enumerate(tables):
+        table["number"] = numbers[120 * i : 120 * (i + 1)]
+    kinds = {column.name: column.kind for column in read_tables(*tables, (), ["number"]).columns}
+    assert kinds["number"] == "identifier"
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf, "inf", "1e400"])
+def test_a_column_of_numbers_with_an_infinite_one_is_refused(infinity):
+    tables = dict(zip(("real", "synthetic", "holdout"), made.clean(rng_of(0), 120), strict=True))
+    for name, table in tables.items():
+        damaged = table.assign(bmi=table["bmi"].astype(object))
+        damaged.loc[3, "bmi"] = infinity
+        message = refused(name, **tables | {name: damaged})
+        assert f"finite numbers in bmi, but row 4 has {infinity}" in message
+    kinds = {
+        column.name: column.kind for column in read_tables(*(tables | {name: damaged}).values(), (), ["bmi"]).columns
+    }
+    assert kinds["bmi"] == "identifier"
+
+
 def test_labels_do_not_change_the_encoding():
     real, synthetic, holdout = made.clean(rng_of(0), 120)
     one, other = read_tables(real, synthetic, holdout, ()), read_tables(holdout, synthetic, real, ())
@@ -222,6 +264,7 @@ def test_unusable_tables_are_refused_with_the_reason():
     assert "is empty" in refused("real", real[:0], synthetic, holdout)
     assert "DataFrame" in refused("real", real.to_numpy(), synthetic, holdout)
     assert "name columns" in refused("ignore", real, synthetic, holdout, ignore=["nothing"])
+    assert "name compared columns" in refused("categories", real, synthetic, holdout, categories=["nothing"])
     assert "be one of" in refused("secrets", real, synthetic, holdout, secrets=["nothing"])
 
 
