@@ -72,8 +72,8 @@ def risk(
         seed: of the random descriptions and of the choice of records.
 
     Raises:
-        ParameterError: other columns, empty tables, too few records, infinite numbers, the same table twice, or a holdout
-            that overlaps the real table by more than chance.
+        ParameterError: other columns, empty tables, too few records, infinite numbers, the same table twice, or a
+            holdout that overlaps the real table by more than chance.
 
     Guarantees:
         If the table does not depend on which of the pooled records are real, there is a finding by comparison with
