@@ -2,9 +2,10 @@
 
 Null hypothesis: see split_test.py. Families, chosen before looking at the labels real and holdout: the records together
 take half of the error (copies, near copies, singled out, linked, membership, identifiers), groups of records and single
-columns the other half, all by the method of Holm (1979). A comparison whose number of successes would not be
-significant at a fiftieth of its half in any split is left out: the successes of all pooled records are fixed under the
-null, so the choice does not depend on the labels (Tarone 1990, Biometrics 46).
+columns the other half, all by the method of Holm (1979). A comparison is left out if its number of successes
+would not be significant in any split, at its half divided by the number of attacks on the records together, and at a
+fiftieth of its half otherwise: the successes of all pooled records are fixed under the null, so the choice does not
+depend on the labels (Tarone 1990, Biometrics 46).
 
 A single memorised record cannot be significant by this null: it is as likely real as the share of real records. It is
 reported as a fact. It becomes a finding under an assumption that is named: in at least two continuous columns rows
@@ -103,7 +104,7 @@ def risk(
     n_real = int(tables.real.sum())
     n_holdout = len(tables.real) - n_real
     exposed, n_exposed = _exposed(attacked)
-    fewest = split_test.fewest_hits(n_real, n_holdout, 0.5 * (1 - confidence) / len(overall)) if n_holdout else None
+    fewest = split_test.fewest_hits(n_real, n_holdout, _level(1.0 - confidence, overall)) if n_holdout else None
     return RiskResult(
         n_real=n_real,
         n_synthetic=len(tables.synthetic),
@@ -174,7 +175,8 @@ def _corrected(
     overall: tuple[SplitTest, ...], parts: tuple[SplitTest, ...], significance: float
 ) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons with p-values adjusted for all of them."""
-    kept = [[c for c in family if _attainable(c) <= 0.5 * significance / _PARTS] for family in (overall, parts)]
+    levels = (overall, _level(significance, overall)), (parts, 0.5 * significance / _PARTS)
+    kept = [[c for c in family if _attainable(c) <= level] for family, level in levels]
     weights = [1.0 / len(family) for family in kept for _ in family]
     flat = [c for family in kept for c in family]
     total = sum(weights) or 1.0
@@ -182,6 +184,11 @@ def _corrected(
     adjusted = dict(zip(map(id, flat), holm(values, weights=[w / total for w in weights]), strict=True)) if flat else {}
     renewed = [tuple(c.corrected(adjusted.get(id(c), 1.0)) for c in family) for family in (overall, parts)]
     return renewed[0], renewed[1]
+
+
+def _level(significance: float, overall: tuple[SplitTest, ...]) -> float:
+    """Return the p-value at which a comparison of all records is a finding, whatever the others are."""
+    return 0.5 * significance / len(overall)
 
 
 def _attainable(c: SplitTest) -> float:
