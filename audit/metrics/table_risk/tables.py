@@ -249,6 +249,8 @@ def _typed(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str,
     if as_category:
         text = text.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)  # a column of codes with missing entries is float
     missing = (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
+    kind: str
+    numbers: Any
     kind, numbers = ("category", None) if as_category else _as_numbers(column, text, missing)
     if kind == "category":
         numbers, values = pd.factorize(text.where(~missing, "(missing)").astype(object), sort=True)
