@@ -433,6 +433,10 @@ def risk_command(
     secret: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to infer; repeatable. Default: the first ten.")
     ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column of codes, to read as text and not as numbers; repeatable."),
+    ] = None,
     confidence: Annotated[float, typer.Option(metavar="C", help="1 - C is the error of all findings together.")] = 0.95,
     seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random choices of the attacks.")] = 0,
     out: Annotated[
@@ -454,6 +458,7 @@ def risk_command(
         tables.get("holdout"),
         ignore=tuple(ignore or ()),
         secrets=tuple(secret or ()),
+        categories=tuple(category or ()),
         confidence=confidence,
         seed=seed,
     )
@@ -465,7 +470,7 @@ def risk_command(
         words = ["--holdout", holdout.name] if holdout is not None else []
         words += [
             word
-            for option_, names in (("--ignore", ignore), ("--secret", secret))
+            for option_, names in (("--ignore", ignore), ("--secret", secret), ("--category", category))
             for n in names or ()
             for word in (option_, n)
         ]

@@ -2,9 +2,10 @@
 
 Null hypothesis: see split_test.py. Families, chosen before looking at the labels real and holdout: the records together
 take half of the error (copies, near copies, singled out, linked, membership, identifiers), groups of records and single
-columns the other half, all by the method of Holm (1979). A comparison whose number of successes would not be
-significant at a fiftieth of its half in any split is left out: the successes of all pooled records are fixed under the
-null, so the choice does not depend on the labels (Tarone 1990, Biometrics 46).
+columns the other half, all by the method of Holm (1979). A comparison is left out if its number of successes
+would not be significant in any split, at its half divided by the number of attacks on the records together, and at a
+fiftieth of its half otherwise: the successes of all pooled records are fixed under the null, so the choice does not
+depend on the labels (Tarone 1990, Biometrics 46).
 
 A single memorised record cannot be significant by this null: it is as likely real as the share of real records. It is
 reported as a fact. It becomes a finding under an assumption that is named: in at least two continuous columns rows
@@ -52,6 +53,7 @@ def risk(
     *,
     ignore: Sequence[str] = (),
     secrets: Sequence[str] = (),
+    categories: Sequence[str] = (),
     n_attacked: int = 1_000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -65,13 +67,14 @@ def risk(
             table was made; None reports facts only.
         ignore: columns to leave out, such as row numbers.
         secrets: columns to infer; empty: the first ten.
+        categories: columns to read as text although their entries are numbers or dates, such as codes of regions.
         n_attacked: largest number of records of each table under attack, chosen at random; copies use all.
         confidence: of each interval; 1 - confidence is the error of all findings together.
         seed: of the random descriptions and of the choice of records.
 
     Raises:
-        ParameterError: other columns, empty tables, too few records, the same table twice, or a holdout that overlaps
-            the real table by more than chance.
+        ParameterError: other columns, empty tables, too few records, infinite numbers, the same table twice, or a
+            holdout that overlaps the real table by more than chance.
 
     Guarantees:
         If the table does not depend on which of the pooled records are real, there is a finding by comparison with
@@ -90,7 +93,7 @@ def risk(
     open_unit(confidence=confidence)
     whole(0, seed=seed)
     whole(100, n_attacked=n_attacked)
-    tables = read_tables(real, synthetic, holdout, tuple(ignore))
+    tables = read_tables(real, synthetic, holdout, tuple(ignore), tuple(categories))
     for name in secrets:
         if name not in tables.domain:
             raise ParameterError(argument="secrets", value=name, allowed=f"be one of {', '.join(tables.domain)}")
@@ -101,7 +104,7 @@ def risk(
     n_real = int(tables.real.sum())
     n_holdout = len(tables.real) - n_real
     exposed, n_exposed = _exposed(attacked)
-    fewest = split_test.fewest_hits(n_real, n_holdout, 0.5 * (1 - confidence) / len(overall)) if n_holdout else None
+    fewest = split_test.fewest_hits(n_real, n_holdout, _level(1.0 - confidence, overall)) if n_holdout else None
     return RiskResult(
         n_real=n_real,
         n_synthetic=len(tables.synthetic),
@@ -172,7 +175,8 @@ def _corrected(
     overall: tuple[SplitTest, ...], parts: tuple[SplitTest, ...], significance: float
 ) -> tuple[tuple[SplitTest, ...], tuple[SplitTest, ...]]:
     """Return the comparisons with p-values adjusted for all of them."""
-    kept = [[c for c in family if _attainable(c) <= 0.5 * significance / _PARTS] for family in (overall, parts)]
+    levels = (overall, _level(significance, overall)), (parts, 0.5 * significance / _PARTS)
+    kept = [[c for c in family if _attainable(c) <= level] for family, level in levels]
     weights = [1.0 / len(family) for family in kept for _ in family]
     flat = [c for family in kept for c in family]
     total = sum(weights) or 1.0
@@ -180,6 +184,11 @@ def _corrected(
     adjusted = dict(zip(map(id, flat), holm(values, weights=[w / total for w in weights]), strict=True)) if flat else {}
     renewed = [tuple(c.corrected(adjusted.get(id(c), 1.0)) for c in family) for family in (overall, parts)]
     return renewed[0], renewed[1]
+
+
+def _level(significance: float, overall: tuple[SplitTest, ...]) -> float:
+    """Return the p-value at which a comparison of all records is a finding, whatever the others are."""
+    return 0.5 * significance / len(overall)
 
 
 def _attainable(c: SplitTest) -> float:

@@ -2,9 +2,10 @@
 
 A type is inferred from all three tables together, bins from the pooled records (real and holdout):
 
-    number     all entries are numbers; with more than 20 values in up to 20 bins of equal counts
+    number     all entries are numbers, infinite ones are refused; with more than 20 values in up to 20 bins of equal
+               counts
     date       all entries are dates, read as days
-    category   all other columns
+    category   all other columns, and those that the user names, which are read as text
     identifier text of which more than half of the pooled entries are distinct: compared by itself only
     constant   one value only: left out
 """
@@ -120,23 +121,28 @@ class Tables:
         return not self.real.all()
 
 
-def read_tables(real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str]) -> Tables:
+def read_tables(
+    real: Any, synthetic: Any, holdout: Any, ignore: Sequence[str], categories: Sequence[str] = ()
+) -> Tables:
     """Return the tables in the common encoding.
 
     Raises:
-        ParameterError: not tables, no rows, other columns, too few records, the same table twice, or a holdout that
-            shares more records with the real table than random splits do.
+        ParameterError: not tables, no rows, other columns, too few records, infinite numbers, the same table twice, or
+            a holdout that shares more records with the real table than random splits do.
     """
     import pandas as pd
 
     given = {"real": real, "synthetic": synthetic} | ({} if holdout is None else {"holdout": holdout})
     frames = {name: _frame(name, table) for name, table in given.items()}
     names = _common_columns(frames, ignore)
+    unknown = [name for name in categories if name not in names]
+    if unknown:
+        raise ParameterError(argument="categories", value=tuple(unknown), allowed="name compared columns of the tables")
     _check_sizes(frames)
     sizes = [len(frames["real"]), 0 if holdout is None else len(frames["holdout"])]
     order = ["real", *(["holdout"] if holdout is not None else []), "synthetic"]
-    whole = pd.concat([frames[name][names] for name in order], ignore_index=True)
-    tables = _encode(whole, sum(sizes), sizes[0])
+    whole = pd.concat([frames[name][names].reset_index(drop=True) for name in order], keys=order)
+    tables = _encode(whole, sum(sizes), sizes[0], frozenset(categories))
     _check_apart(tables)
     return tables
 
@@ -185,7 +191,7 @@ def _check_sizes(frames: dict[str, pd.DataFrame]) -> None:
             )
 
 
-def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
+def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int, as_categories: frozenset[str]) -> Tables:
     exact: list[Ints] = []
     codes: list[Ints] = []
     points: list[Floats] = []
@@ -195,7 +201,7 @@ def _encode(whole: pd.DataFrame, n_pooled: int, n_real: int) -> Tables:
     point_columns: list[int] = []
     category_columns: list[int] = []
     for name in whole.columns:
-        kind, values, missing, texts = _typed(whole[name], n_pooled)
+        kind, values, missing, texts = _typed(whole[name], n_pooled, as_category=name in as_categories)
         n_values = len(np.unique(values[:n_pooled][~missing[:n_pooled]]))
         kinds.append(ColumnType(name, kind, n_values, float(missing[:n_pooled].mean())))
         if kind == "constant":
@@ -235,13 +241,17 @@ def _columns(columns: list[Any], n: int) -> Any:
     return np.column_stack(columns) if columns else np.zeros((n, 0), dtype=np.int64)
 
 
-def _typed(column: pd.Series, n_pooled: int) -> tuple[str, Floats, Bools, list[str]]:
+def _typed(column: pd.Series, n_pooled: int, *, as_category: bool) -> tuple[str, Floats, Bools, list[str]]:
     """Return kind, numbers, missing entries, and the names of the values of a category."""
     import pandas as pd
 
     text = column.astype("string").str.strip()
+    if as_category:
+        text = text.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)  # a column of codes with missing entries is float
     missing = (text.isna() | (text == "")).to_numpy(dtype=np.bool_)
-    kind, numbers = _as_numbers(column, text, missing)
+    kind: str
+    numbers: Any
+    kind, numbers = ("category", None) if as_category else _as_numbers(column, text, missing)
     if kind == "category":
         numbers, values = pd.factorize(text.where(~missing, "(missing)").astype(object), sort=True)
         texts, missing = [str(value) for value in values], np.zeros(len(column), dtype=np.bool_)
@@ -264,7 +274,8 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
         numbers = np.asarray(
             pd.to_numeric(text.astype(object).where(~missing, None), errors="coerce"), dtype=np.float64
         )
-        if np.isfinite(numbers[~missing]).all():
+        if not np.isnan(numbers[~missing]).any():
+            _check_finite(column, ~missing & np.isinf(numbers))
             return "number", np.where(missing, 0.0, numbers)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -274,6 +285,18 @@ def _as_numbers(column: pd.Series, text: pd.Series, missing: Bools) -> tuple[str
             return "category", None
     days = (dates - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
     return "date", np.where(missing, 0.0, days.fillna(0.0).to_numpy(dtype=np.float64))
+
+
+def _check_finite(column: pd.Series, infinite: Bools) -> None:
+    """Raise `ParameterError` if a column of numbers has infinite entries."""
+    if infinite.any():
+        first = int(np.argmax(infinite))
+        table, row = column.index[first]
+        raise ParameterError(
+            f"{table} must have finite numbers in {column.name}, but row {row + 1} has {str(column.iloc[first])[:20]}. "
+            "Leave the entry empty, or name the column in categories, which are read as text.",
+            argument=table,
+        )
 
 
 def _bins(values: Floats, missing: Bools, n_pooled: int) -> Ints:

@@ -50,6 +50,18 @@ def test_a_clean_table_exits_with_0(tmp_path):
     assert "born" not in done.stdout
 
 
+def test_a_column_of_codes_is_read_as_text(tmp_path):
+    tables = made.clean(np.random.default_rng(0), 150)
+    for table in tables:
+        table["place"] = table["place"].map("abcdefgh".index)
+    real, synthetic, holdout = files_of(tmp_path, tables)
+    done = call(real, synthetic, "--holdout", holdout, "--category", "place", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    assert "place (category)" in done.stdout
+    assert "place (number)" in call(real, synthetic, "--holdout", holdout).stdout
+    assert "--category place" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_without_a_holdout_facts_are_shown_and_the_code_is_0(copied, tmp_path):
     done = call(*copied[:2], "--out", str(tmp_path / "out"))
     assert done.exit_code == 0
