@@ -11,7 +11,6 @@ with independent coins, but never on a coin of this run. The bounds `one-run` an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from ...mechanisms.learning.base import Learner, TrainingData, check_learner, ex
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, require_capability
 from ..evidence.scores import BitScores
 from ..trials.array_files import Arrays
-from ..trials.options import RunOptions
+from ..trials.options import RunOptions, Store
 from ..trials.plan import Chunk
 from ..trials.progress import Reporter
 from ..trials.seeds import Stage, stream
@@ -47,7 +46,7 @@ def membership_game(
     n_references: int = 0,
     seed: int,
     n_jobs: int | None = 1,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
     """Toss a coin for each canary, train on those that are in, and score all canaries on the trained model.
@@ -154,7 +153,7 @@ def gradient_canary_game(
     n_runs: int = 1,
     seed: int,
     n_jobs: int | None = 1,
-    store: Path | str | None = None,
+    store: Store = None,
     progress: bool | Reporter = False,
 ) -> BitScores:
     """Include gradient canaries by coin tosses, and score them by the likelihood ratio of every noisy step.

@@ -19,13 +19,14 @@ from itertools import islice
 from pickle import PicklingError
 
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.errors import ReleaseError
+from ...mechanisms.core.errors import ParameterError, ReleaseError, SliceDoneError
 from ...mechanisms.core.printable import display_name
 from .array_files import Arrays
 from .plan import Chunk
 from .progress import Reporter, Silent, TimeLeft
 from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
+from .seeds import Stage
 from .store import TrialStore
 from .workers import died, options
 
@@ -54,6 +55,8 @@ def execute(
 ) -> None:
     """Run every chunk that the store does not hold, and merge all chunks into `into`.
 
+    The store of a slice gets the whole pilot, but of the other chunks only those of the slice.
+
     Args:
         chunks: chunks to run, which may be created lazily.
         work: function that runs one chunk.
@@ -66,10 +69,19 @@ def execute(
         note: returns a note on the current results for the reporter; called at most once every `NOTE_SECONDS`, and less
             often if the call takes long.
         total: runs of the whole stage, if these chunks are one round of several; None if they are the whole stage.
+
+    Raises:
+        SliceDoneError: all chunks of the slice are finished. Those of other slices are not, so there is no result.
+        ParameterError: the store is that of a slice, but the work cannot leave this process.
     """
     if not chunks:
         return
     first = next(iter(chunks))
+    share = None if store is None or first.stage is Stage.PILOT else store.share
+    if share is not None:
+        _check_divisible(work, workers)
+        n_all, chunks = len(chunks), chunks[share.of(len(chunks))]
+        total = sum(chunk.size for chunk in chunks)
     if first.start == 0:
         reporter.start(first.stage.label, sum(chunk.size for chunk in chunks) if total is None else total)
     stored: set[str] = set()
@@ -100,6 +112,18 @@ def execute(
             if due:
                 took = time.monotonic() - before
                 next_note = before + max(NOTE_SECONDS, took / NOTE_SHARE)
+    if share is not None:
+        raise SliceDoneError(share, len(chunks), n_all)
+
+
+def _check_divisible(work: Work, workers: Workers) -> None:
+    """Raise `ParameterError` for work of a slice that has to be done in one process, in order."""
+    if workers is Workers.THIS_PROCESS:
+        raise ParameterError(
+            f"{display_name(getattr(work, 'mechanism', work))} draws from a generator of its own, and each slice would "
+            "draw the same numbers from it. Run it without slices, or draw all noise from the rng that it receives.",
+            argument="slice",
+        )
 
 
 def _in_process(chunks: Iterable[Chunk], work: Work) -> Results:

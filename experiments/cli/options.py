@@ -111,6 +111,22 @@ Jobs = Annotated[
         "--jobs", "-j", metavar="N", help="Number of workers; -1: one per core. The results do not depend on it."
     ),
 ]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE",
+        help="Let the config name code in this file or module, as in name = 'mine:release'. It runs with your "
+        "rights; repeatable.",
+    ),
+]
+SliceOf = Annotated[
+    str | None,
+    typer.Option(
+        "--slice",
+        metavar="I/N",
+        help="Run slice I of N only, as in an array job: trials without results, which `dpassay merge` joins.",
+    ),
+]
 Pdf = Annotated[bool, typer.Option("--pdf", help="Draw the figures as PDF too, with embedded fonts.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 if the verdict is underpowered.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result, no progress.")]
@@ -164,6 +180,7 @@ OF_ARGUMENTS = {
             "queries",
             "seed",
             "share",
+            "slice",
             "stop",
             "timeout",
             "trials",

@@ -118,9 +118,24 @@ def run(
     config, source = Config.load(name_or_path, settings)
     source = replace(source, allowed=allowed_modules(allow))
     directory = RunDirectory(RUNS / source.name if out is None else Path(out))
+    directory.refuse_slice()
     reads_files = bool(allow) or "'csv'" in repr(config.question)  # they may have changed since
     if not reads_files and (done := finished(directory, config)) is not None:
         return _reused(done, config, source.name, directory, report_line, pdf)
+    return run_loaded(config, source, directory, n_jobs=n_jobs, progress=progress, report_line=report_line, pdf=pdf)
+
+
+def run_loaded(
+    config: Config,
+    source: Source,
+    directory: RunDirectory,
+    *,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+    report_line: Callable[[str], None] | None = None,
+    pdf: bool = False,
+) -> ConfigRun:
+    """Run a loaded experiment in its directory, from the trials that are there; arguments as for `run`."""
     prepare = _audits if config.membership is None else _study
     with within_limits(config):
         with announced("checking the configuration", config, report_line):
@@ -389,7 +404,7 @@ def _run_task(
     """Run one of `n_hypotheses` audits, with a separate folder of trials."""
     store, point = directory.trials(task.folder), parameters_text(task.parameters)
     bar = Bar(f"{place} {cut(point, 40)}") if progress else False
-    with _timed(directory, task.folder), announced(f"{place} {cut(point, 40)}", config, report_line, bar):
+    with timed(directory, task.folder), announced(f"{place} {cut(point, 40)}", config, report_line, bar):
         result = task.answer(n_hypotheses=n_hypotheses, n_jobs=n_jobs, store=store, progress=bar)
     if report_line is not None:
         report_line(f"{place} {point or result.mechanism}: {_outcome(result)}")
@@ -397,7 +412,7 @@ def _run_task(
 
 
 @contextmanager
-def _timed(directory: RunDirectory, point: str) -> Iterator[None]:
+def timed(directory: RunDirectory, point: str) -> Iterator[None]:
     """Add the elapsed seconds to the recorded time of the audit, also if it is interrupted."""
     clock = time.monotonic()
     try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
 from typing import Any
 
 from ....attacks.membership.base import MembershipAttack
@@ -15,6 +14,7 @@ from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate
 from ....audit.metrics.membership.result import MembershipResult
+from ....audit.trials.options import Store
 from ....audit.trials.progress import Reporter
 from ....mechanisms.core.errors import AccountingError, ParameterError
 from ....mechanisms.core.guarantee import Guarantee
@@ -55,7 +55,7 @@ class MembershipStudy:
     seed: int
 
     def answer(
-        self, *, n_jobs: int | None = 1, store: Path | None = None, progress: bool | Reporter = False
+        self, *, n_jobs: int | None = 1, store: Store = None, progress: bool | Reporter = False
     ) -> MembershipResult:
         """Train the shadow models, run the attacks, and compute the metrics; options as in `train_shadows`."""
         shadows = train_shadows(
