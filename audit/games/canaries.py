@@ -29,6 +29,7 @@ from ...mechanisms.learning.base import Learner, TrainingData, check_learner, ex
 from ...mechanisms.learning.dp_sgd.capabilities import SupportsNoisyGradients, require_capability
 from ..evidence.scores import BitScores
 from ..trials.array_files import Arrays
+from ..trials.execution import in_this_process
 from ..trials.options import RunOptions, Store
 from ..trials.plan import Chunk
 from ..trials.progress import Reporter
@@ -98,7 +99,8 @@ def membership_game(
     answers = work.split(run_training(chunks, work, {"game": "membership"} | work.describe(), learner, options))
     shadows = replace(shadows_of(answers["canaries"], crafted, bits), fair=True)
     references = n_runs + np.arange(n_references)
-    games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
+    with in_this_process():
+        games = [one_run(shadows.take(np.append(run, references)), chosen) for run in range(n_runs)]
     return BitScores(
         bits=np.concatenate([game.bits for game in games]), scores=np.concatenate([game.scores for game in games])
     )

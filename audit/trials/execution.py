@@ -13,13 +13,11 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
-from pickle import PicklingError
 
 from ...mechanisms.core.base import Workers
-from ...mechanisms.core.errors import ParameterError, ReleaseError, SliceDoneError
+from ...mechanisms.core.errors import ParameterError, SliceDoneError
 from ...mechanisms.core.printable import display_name
 from .array_files import Arrays
 from .plan import Chunk
@@ -28,7 +26,7 @@ from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
 from .seeds import Stage
 from .store import TrialStore
-from .workers import died, options
+from .workers import Parcel, named_errors, options, sent, workers_elsewhere
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
@@ -36,6 +34,8 @@ NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
 """Shortest time between two notes, and the largest share of the time that they may take."""
 HANDFULS = 16
 """Number of tasks into which the chunks of a vectorised mechanism are grouped if several workers share them."""
+HANDFULS_A_WORKER = 4
+"""Number of these tasks for each worker of a cluster, where there are more workers."""
 LARGEST_HANDFUL = 1024
 """Largest number of chunks in one of these tasks: its results are held until the task is done."""
 
@@ -132,7 +132,7 @@ def _in_process(chunks: Iterable[Chunk], work: Work) -> Results:
 
     with threadpool_limits(limits=1):
         for chunk in chunks:
-            with in_this_process():
+            with _sequentially():
                 arrays = work(chunk)
             yield chunk, arrays
 
@@ -146,30 +146,26 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    size = min(max(1, n_chunks // HANDFULS), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
+    handfuls = max(HANDFULS, HANDFULS_A_WORKER * workers_elsewhere(workers.value))
+    size = min(max(1, n_chunks // handfuls), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
     tasks = iter(lambda: list(islice(chunks, size)), [])
-    extra = options(workers.value, getattr(work, "timeout", None))
-    parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
-    name = display_name(getattr(work, "mechanism", work))
-    with threadpool_limits(limits=1):  # before the first chunk is submitted, which joblib does at once
-        finished = parallel(delayed(_run_all)(work, task, _this_process()) for task in tasks)
+    timeout = getattr(work, "timeout", None)
+    extra = options(workers.value, timeout)
+    # one thread of BLAS before the first chunk is submitted, which joblib does at once
+    with threadpool_limits(limits=1), named_errors(display_name(getattr(work, "mechanism", work)), timeout):
+        parcel = sent(work, workers.value)
+        parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
+        finished = parallel(delayed(_run_all)(parcel, task, _this_process()) for task in tasks)
         try:
             for results in finished:
                 yield from results
-        except BrokenExecutor as error:
-            raise died(error, name, getattr(work, "timeout", None)) from error
-        except PicklingError as error:
-            raise ReleaseError(
-                f"{name} cannot be sent to worker processes ({error}). Use n_jobs=1, or remove the parts that cannot "
-                "be pickled."
-            ) from error
         finally:
             with warnings.catch_warnings():  # joblib warns about discarded work when a run ends early
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
                 finished.close()
 
 
-def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
+def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
     """Run chunks with one thread of BLAS and OpenMP: the rounding of a product depends on the number of threads.
 
     The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
@@ -179,6 +175,8 @@ def _run_all(work: Work, chunks: list[Chunk], sender: tuple[str, int]) -> list[t
 
     if _this_process() != sender:
         threadpool_limits(limits=1)
+    if isinstance(work, Parcel):
+        work = work.open()
     with threadpool_limits(limits=1, user_api="openmp"):
         return [(chunk, work(chunk)) for chunk in chunks]
 
@@ -190,10 +188,20 @@ def _this_process() -> tuple[str, int]:
 
 @contextmanager
 def in_this_process() -> Iterator[None]:
-    """Run the parallel parts of scikit-learn in this process: a backend of `joblib.parallel_config` is for trials only.
+    """Fit and score in this process, on one core: the rounding of an attack must not depend on machine or workers.
 
-    The rounding of attacks that learn or score on another machine would depend on that machine.
+    The parallel parts of scikit-learn are kept from a backend of `joblib.parallel_config`, which is for trials only,
+    and BLAS and OpenMP get one thread, as for trials.
     """
+    from threadpoolctl import threadpool_limits
+
+    with _sequentially(), threadpool_limits(limits=1):
+        yield
+
+
+@contextmanager
+def _sequentially() -> Iterator[None]:
+    """Run the parallel parts of scikit-learn in this process."""
     from joblib import parallel_config
 
     with parallel_config(backend="sequential"):

@@ -94,6 +94,7 @@ def run_command(
     allow: option.Allow = None,
     pdf: option.Pdf = False,
     jobs: option.Jobs = 1,
+    cluster: option.ClusterAt = None,
     slice: option.SliceOf = None,  # noqa: A002 - the name of the option, which messages use
     strict: option.Strict = False,
     quiet: option.Quiet = False,
@@ -124,11 +125,11 @@ def run_command(
             from ...audit.trials.plan import Slice
             from ..runs.slices import run_slice
 
-            refuse_results(files, pdf=pdf, strict=strict)
+            refuse_results(files, cluster=cluster is not None, pdf=pdf, strict=strict)
             share = Slice.parse(slice)
             show_slice(share, run_slice(config, share, **execution))
             return 0
-        done = run(config, pdf=pdf, **execution)
+        done = run(config, pdf=pdf, cluster=cluster, **execution)
     except KeyboardInterrupt as error:
         _print_error("interrupted. Finished trials are saved: the same command continues from there.")
         return exit_code(error)

@@ -119,6 +119,14 @@ Allow = Annotated[
         "rights; repeatable.",
     ),
 ]
+ClusterAt = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Run trials on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N for N processes here.",
+    ),
+]
 SliceOf = Annotated[
     str | None,
     typer.Option(
@@ -173,6 +181,7 @@ OF_ARGUMENTS = {
         for name in (
             "attack",
             "bound",
+            "cluster",
             "confidence",
             "delta",
             "epsilon",

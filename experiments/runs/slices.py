@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from ...audit.trials.plan import Slice
-from ...audit.trials.progress import Bar
 from ...audit.trials.store import SlicedStore, differences, merge_stores
 from ...mechanisms.core.errors import FingerprintError, ParameterError, SliceDoneError, StoreError, listed
 from ..config.schema import Config
@@ -28,7 +27,7 @@ from ..report.results.provenance import TIMES, derived_by, read_times, times_tex
 from .directory import SLICE, RunDirectory
 from .evidence import files_read
 from .limits import announced, within_limits
-from .runner import RUNS, SHADOWS, ConfigRun, run_loaded, session, timed
+from .runner import RUNS, SHADOWS, ConfigRun, Execution, run_loaded, session, timed
 
 Report = Callable[[str], None]
 
@@ -112,7 +111,7 @@ def run_slice(
             for place, (folder, answer) in enumerate(audits.items()):
                 part = replace(share, audit=place, n_audits=len(audits))
                 if part.reaches:
-                    _run_part(part, folder, answer, config, directory, n_jobs, progress, report_line)
+                    _run_part(part, folder, answer, config, directory, Execution(n_jobs, progress, report_line))
             replace(record, finished=True).write(directory)
     return directory.path
 
@@ -153,19 +152,16 @@ def _run_part(
     answer: Callable[..., Any],
     config: Config,
     directory: RunDirectory,
-    n_jobs: int | None,
-    progress: bool,
-    report_line: Report | None,
+    execution: Execution,
 ) -> None:
     """Run the chunks of one audit that belong to the slice."""
     place = f"[{part.audit + 1}/{part.n_audits}] {folder}"
-    store, bar = SlicedStore(directory.trials(folder), part), Bar(place) if progress else False
-    with timed(directory, folder), announced(place, config, report_line, bar):
+    store, bar = SlicedStore(directory.trials(folder), part), execution.bar(place)
+    with timed(directory, folder), announced(place, config, execution.report_line, bar):
         try:
-            answer(n_jobs=n_jobs, store=store, progress=bar)
+            answer(n_jobs=execution.n_jobs, store=store, progress=bar)
         except SliceDoneError as done:
-            if report_line is not None:
-                report_line(f"{place}: {done.n_chunks:,} of {done.n_all:,} chunks")
+            execution.report(f"{place}: {done.n_chunks:,} of {done.n_all:,} chunks")
         else:
             raise AssertionError(f"a slice of {folder} has a result")
 
@@ -216,7 +212,7 @@ def merge(
             seconds[folder] += read_times(path).get(folder, 0.0)
     with suppress(StoreError):
         directory.write(TIMES, times_text(seconds))
-    return run_loaded(config, source, directory, progress=progress, report_line=report_line, pdf=pdf)
+    return run_loaded(config, source, directory, Execution(1, progress, report_line), pdf=pdf)
 
 
 def _stores(parts: Mapping[Path, SliceRecord]) -> dict[str, list[Path]]:

@@ -9,6 +9,7 @@
     ├── ReleaseError (RuntimeError)       a mechanism raised or returned something unusable
     │   ├── DependentTrialsError          the runs are not independent, so that there is no verdict
     │   └── AlwaysRaisesError             each of the first runs raises, on both sides
+    ├── ClusterError (ConnectionError)    a cluster that is lost, has no workers, or has other versions
     ├── AttackError (RuntimeError)        an attack cannot be trained or used in this game
     ├── StoreError (OSError)              trials cannot be written or read
     │   ├── FingerprintError              a store that holds another experiment
@@ -149,6 +150,10 @@ class AlwaysRaisesError(ReleaseError):
 
 class AttackError(DpassayError, RuntimeError):
     """An attack that cannot be trained or used in this game."""
+
+
+class ClusterError(DpassayError, ConnectionError):
+    """A cluster that cannot be reached or was lost, has no workers, or whose workers have other versions."""
 
 
 class StoreError(DpassayError, OSError):

@@ -14,6 +14,7 @@ from ....attacks.membership.catalogue import catalogue as membership_attacks
 from ....audit.games.training import train_shadows
 from ....audit.metrics.membership.evaluate import evaluate
 from ....audit.metrics.membership.result import MembershipResult
+from ....audit.trials.execution import in_this_process
 from ....audit.trials.options import Store
 from ....audit.trials.progress import Reporter
 from ....mechanisms.core.errors import AccountingError, ParameterError
@@ -69,7 +70,8 @@ class MembershipStudy:
             store=store,
             progress=progress,
         )
-        return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
+        with in_this_process():
+            return evaluate(shadows, self.attacks, groups=self.groups, claim=self.claim, confidence=self.confidence)
 
 
 def study(config: Config, source: Source) -> MembershipStudy:
