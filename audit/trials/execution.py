@@ -1,8 +1,8 @@
 """Execution of chunks on workers; finished chunks are kept in the store.
 
 joblib distributes the chunks: to `n_jobs` workers on this machine, or to the backend that `joblib.parallel_config` has
-set (dask, ray). Vectorised mechanisms run on threads, because numpy releases the interpreter lock; Python functions run
-in processes.
+set (ray); to that of Dask they are submitted here, so that workers may join and leave. Vectorised mechanisms run on
+threads, because numpy releases the interpreter lock; Python functions run in processes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
+from typing import Any
 
 from ...mechanisms.core.base import Workers
 from ...mechanisms.core.errors import ParameterError, SliceDoneError
@@ -26,7 +27,7 @@ from .reduction import Reduction
 from .repeated_outputs import ReplayGuard
 from .seeds import Stage
 from .store import TrialStore
-from .workers import Parcel, named_errors, options, sent, workers_elsewhere
+from .workers import Parcel, dask_client, lost, n_threads, named_errors, options, sent
 
 Work = Callable[[Chunk], Arrays]
 Results = Generator[tuple[Chunk, Arrays], None, None]
@@ -34,8 +35,12 @@ NOTE_SECONDS, NOTE_SHARE = 0.5, 0.05
 """Shortest time between two notes, and the largest share of the time that they may take."""
 HANDFULS = 16
 """Number of tasks into which the chunks of a vectorised mechanism are grouped if several workers share them."""
-HANDFULS_A_WORKER = 4
-"""Number of these tasks for each worker of a cluster, where there are more workers."""
+HANDFULS_A_THREAD = 4
+"""Number of these tasks for each thread of the workers of a cluster, if that is more."""
+TASKS_A_THREAD = 2
+"""Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
+COUNT_SECONDS = 2.0
+"""Time after which the workers of a cluster are counted again."""
 LARGEST_HANDFUL = 1024
 """Largest number of chunks in one of these tasks: its results are held until the task is done."""
 
@@ -146,16 +151,19 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    handfuls = max(HANDFULS, HANDFULS_A_WORKER * workers_elsewhere(workers.value))
+    client = dask_client(workers.value)
+    handfuls = HANDFULS if client is None else max(HANDFULS, HANDFULS_A_THREAD * n_threads(client))
     size = min(max(1, n_chunks // handfuls), LARGEST_HANDFUL) if workers is Workers.THREADS else 1
     tasks = iter(lambda: list(islice(chunks, size)), [])
     timeout = getattr(work, "timeout", None)
     extra = options(workers.value, timeout)
     # one thread of BLAS before the first chunk is submitted, which joblib does at once
     with threadpool_limits(limits=1), named_errors(display_name(getattr(work, "mechanism", work)), timeout):
-        parcel = sent(work, workers.value)
+        if client is not None:
+            yield from _on_dask(client, tasks, work)
+            return
         parallel = Parallel(n_jobs=n_jobs, prefer=workers.value, return_as="generator_unordered", batch_size=1, **extra)
-        finished = parallel(delayed(_run_all)(parcel, task, _this_process()) for task in tasks)
+        finished = parallel(delayed(_run_all)(work, task, _this_process()) for task in tasks)
         try:
             for results in finished:
                 yield from results
@@ -163,6 +171,36 @@ def _spread(chunks: Iterator[Chunk], n_chunks: int, work: Work, n_jobs: int | No
             with warnings.catch_warnings():  # joblib warns about discarded work when a run ends early
                 warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
                 finished.close()
+
+
+def _on_dask(client: Any, tasks: Iterator[list[Chunk]], work: Work) -> Results:
+    """Yield finished chunks of a Dask cluster. Workers may join, and leave: their chunks are run again by others.
+
+    The tasks are submitted here and not by joblib, whose number of tasks in flight is that of the first workers, and
+    which runs them in this process if there is only one worker.
+    """
+    from distributed import as_completed
+
+    finished = as_completed(with_results=True, loop=client.loop)
+    parcel, next_count, in_flight = sent(work, client), 0.0, set[Any]()
+    try:
+        while True:
+            if time.monotonic() >= next_count:
+                most, next_count = TASKS_A_THREAD * max(n_threads(client), 1), time.monotonic() + COUNT_SECONDS
+            for task in islice(tasks, max(most - len(in_flight), 0)):
+                future = client.submit(_run_all, parcel, task, _this_process(), pure=False)
+                in_flight.add(future)
+                finished.add(future)
+            if not in_flight:
+                return
+            future, results = next(finished)
+            in_flight.remove(future)
+            if future.status != "finished":  # errors were raised
+                raise lost(str(results))
+            yield from results
+    finally:
+        if in_flight and client.status == "running":
+            client.cancel(list(in_flight))
 
 
 def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) -> list[tuple[Chunk, Arrays]]:
@@ -177,7 +215,7 @@ def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) 
         threadpool_limits(limits=1)
     if isinstance(work, Parcel):
         work = work.open()
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with threadpool_limits(limits=1, user_api="openmp"), _sequentially():
         return [(chunk, work(chunk)) for chunk in chunks]
 
 

@@ -90,28 +90,24 @@ def different_versions(wanted: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {here[name]} instead of {wanted[name]}" for name in here if here[name] != wanted[name])
 
 
-def sent(work: Any, prefer: str) -> Any:
-    """Return the work as joblib has to send it: for Dask the future of a parcel, for other workers the work itself."""
-    client = _client(prefer)
-    if client is None:
-        return work
+def sent(work: Any, client: Any) -> Any:
+    """Return the work as a Dask future, which the scheduler can make again from its pickle if a worker is lost."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         return client.submit(Parcel, cloudpickle().dumps(work), versions(), pure=False)
 
 
-def workers_elsewhere(prefer: str) -> int:
-    """Return the number of threads of all workers of a Dask cluster; 0 for workers on this machine."""
-    client = _client(prefer)
-    return 0 if client is None else sum(client.nthreads().values())
-
-
-def _client(prefer: str) -> Any:
-    """Return the Dask client of the active backend of joblib; None for another backend."""
+def dask_client(prefer: str) -> Any:
+    """Return the client of the active backend of joblib, if that is Dask; None for another backend."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend(prefer=prefer)
     return getattr(backend, "client", None)
+
+
+def n_threads(client: Any) -> int:
+    """Return the number of threads of all workers of a Dask client."""
+    return sum(client.nthreads().values())
 
 
 def _end_with(parent: int) -> None:
