@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 import os
 import platform
+import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -37,7 +39,7 @@ HANDFULS = 16
 """Number of tasks into which the chunks of a vectorised mechanism are grouped if several workers share them."""
 HANDFULS_A_THREAD = 4
 """Number of these tasks for each thread of the workers of a cluster, if that is more."""
-TASKS_A_THREAD = 2
+TASKS_A_THREAD = 4
 """Number of tasks that are submitted for each thread of the workers of a cluster, so that none waits for the next."""
 COUNT_SECONDS = 2.0
 """Time after which the workers of a cluster are counted again."""
@@ -209,14 +211,21 @@ def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) 
     The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
     former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
-    from threadpoolctl import threadpool_limits
-
-    if _this_process() != sender:
-        threadpool_limits(limits=1)
     if isinstance(work, Parcel):
         work = work.open()
-    with threadpool_limits(limits=1, user_api="openmp"), _sequentially():
+    pools = _thread_pools(len(sys.modules))
+    if _this_process() != sender:
+        pools.limit(limits=1)
+    with pools.limit(limits=1, user_api="openmp"), _sequentially():
         return [(chunk, work(chunk)) for chunk in chunks]
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> Any:
+    """Return the controller of the thread pools of this process, found again after modules were imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _this_process() -> tuple[str, int]:

@@ -1,5 +1,6 @@
 """`dpassay run --cluster` on Dask processes that do not have the user's files, with kills of workers and scheduler."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,9 +9,11 @@ import threading
 import time
 
 import pytest
+from tests.experiments.made_configs import EXAMPLES, GRADIENTS, STUDY
 
+from dpassay.audit.trials.execution import TASKS_A_THREAD
 from dpassay.experiments.runs import run
-from dpassay.mechanisms.core.errors import ClusterError
+from dpassay.mechanisms.core.errors import ClusterError, ParameterError
 
 pytest.importorskip("distributed", reason="needs dpassay[dask]")
 
@@ -77,8 +80,6 @@ class Cluster:
         while not file.exists() or not file.read_text().strip():
             assert self.scheduler.poll() is None
             time.sleep(0.05)
-        import json
-
         self.address = json.loads(file.read_text())["address"]
         options = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--death-timeout", "20")
         self.workers = [self.start("dask_worker", self.address, *options) for _ in range(2)]
@@ -133,12 +134,56 @@ def test_own_code_that_workers_do_not_have_gives_the_bytes_of_a_serial_sweep(own
     assert cluster.calls() >= 2 * TRIALS
 
 
+SECRETS = """
+seed = 8
+[mechanism]
+name = "k-ary-randomized-response"
+k = 10
+[game]
+name = "reconstruction"
+n_rounds = 20_000
+[sweep]
+"mechanism.epsilon" = [0.5, 1.0]
+"""
+GAMES = {
+    "shadows": STUDY,
+    "gradients": GRADIENTS.replace("= 400", "= 60\nn_runs = 6")
+    + '[sweep]\n"mechanism.noise_multiplier" = [4.0, 8.0]\n',
+    "references": EXAMPLES.replace("= 30", '= 30\nn_runs = 2\nn_references = 8\n[attack]\nname = "lira"'),
+    "secrets": SECRETS,
+    "anytime": '[mechanism]\nname = "laplace"\nepsilon = 1.0\n[audit]\ntrials = 2000\nstop = "anytime"\n',
+}
+
+
+def test_every_game_gives_the_bytes_of_a_serial_run(cluster, tmp_path):
+    for name, text in GAMES.items():
+        (tmp_path / "game.toml").write_text(text)
+        there = run(tmp_path / "game.toml", out=tmp_path / f"{name}-there", cluster=cluster.address)
+        assert numbers(there) == numbers(run(tmp_path / "game.toml", out=tmp_path / f"{name}-here")), name
+
+
+def test_a_cluster_that_is_not_there_is_named(own, monkeypatch):
+    monkeypatch.setattr("dpassay.experiments.runs.cluster.CONNECT_SECONDS", 1)
+    with pytest.raises(ClusterError, match=r"the cluster does not answer"):
+        run_own(own, "one.toml", "out", cluster="tcp://127.0.0.1:9")
+
+
+def test_a_module_that_workers_lack_is_named(own, cluster):
+    with pytest.raises(ClusterError, match=r"cannot import a module.*my_helper.*--allow FILE\.py"):
+        run(own / "one.toml", out=own / "out", allow=[str(own / "my_code.py")], cluster=cluster.address)
+
+
+def test_another_form_of_address_is_refused(own):
+    with pytest.raises(ParameterError, match=r"cluster must be the address of a Dask scheduler"):
+        run_own(own, "one.toml", "out", cluster="local")
+
+
 def test_a_killed_worker_costs_its_chunks_only(own, cluster):
     killer = cluster.kill_after(cluster.workers[0], TRIALS // 2)
     there = run_own(own, "one.toml", "there", cluster=cluster.address)
     killer.join(1)
     assert cluster.workers[0].wait(5) == -signal.SIGKILL
-    in_flight = 2 * len(cluster.workers)
+    in_flight = TASKS_A_THREAD * len(cluster.workers)
     assert 2 * TRIALS <= cluster.calls() <= 2 * TRIALS + in_flight * TRIALS // CHUNKS
     assert numbers(there) == numbers(run_own(own, "one.toml", "here"))
 
