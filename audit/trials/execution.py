@@ -211,13 +211,12 @@ def _run_all(work: Work | Parcel, chunks: list[Chunk], sender: tuple[str, int]) 
     The limit of BLAS belongs to the process, the limit of OpenMP to the calling thread. In the sending process the
     former is already set; a worker process keeps it, because lifting it would affect chunks of its other threads.
     """
-    if isinstance(work, Parcel):
-        work = work.open()
+    run: Work = work.open() if isinstance(work, Parcel) else work
     pools = _thread_pools(len(sys.modules))
     if _this_process() != sender:
         pools.limit(limits=1)
     with pools.limit(limits=1, user_api="openmp"), _sequentially():
-        return [(chunk, work(chunk)) for chunk in chunks]
+        return [(chunk, run(chunk)) for chunk in chunks]
 
 
 @lru_cache(maxsize=1)
