@@ -247,7 +247,7 @@ def _one_by_one(
         number = f"[{place}/{len(tasks)}]"
         with timed(directory, task.folder):
             results.append(_run_task(task, config, directory, execution, cluster, number, len(tasks)))
-        execution.report(_outcome(number, task, results[-1]))
+        execution.report(_line(number, task, results[-1]))
         remaining = (time.monotonic() - began) * (len(tasks) - 1)
         if place == 1 and remaining >= LONG_SECONDS:
             execution.report(
@@ -271,7 +271,7 @@ def _at_once(
         ):
             by_place[place] = result
             add_time(directory, tasks[place].folder, seconds)
-            execution.report(_outcome(f"[{len(by_place)}/{len(tasks)}]", tasks[place], result))
+            execution.report(_line(f"[{len(by_place)}/{len(tasks)}]", tasks[place], result))
     return [by_place[place] for place in range(len(tasks))]
 
 
@@ -497,11 +497,15 @@ def add_time(directory: RunDirectory, point: str, seconds: float) -> None:
         directory.write(TIMES, times_text(times))
 
 
-def _outcome(place: str, task: Task, result: AuditResult) -> str:
-    """Return bound and claim of an audit, and the violation at another delta, if there is one."""
+def _line(place: str, task: Task, result: AuditResult) -> str:
+    """Return the line on a finished audit."""
+    return f"{place} {parameters_text(task.parameters) or result.mechanism}: {_outcome(result)}"
+
+
+def _outcome(result: AuditResult) -> str:
+    """Return bound and claim, and the violation at another delta, if there is one."""
     where = f"; refuted at another delta: {result.refuted_elsewhere}" if result.refuted_elsewhere else ""
-    point = parameters_text(task.parameters) or result.mechanism
-    return f"{place} {point}: epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
+    return f"epsilon >= {result.bound.epsilon:.4g}, claimed {result.claim:.4g}{where}"
 
 
 def _conclude(config: Config, name: str, tasks: list[Task], results: list[AuditResult]) -> SweepResult:
